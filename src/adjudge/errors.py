@@ -18,6 +18,7 @@ AdjudgeError
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
     ├── RunStopped      the caller stopped the run
     │   └── BatchesOpen     it does not wait for the batches that it sent
+    ├── NothingToJudge      the data has no row, or none that can be judged
     ├── OtherConfiguration  the run in the folder was made with other settings
     └── NoValidCandidate    none of the generated candidates may be used
 
@@ -125,6 +126,10 @@ class Crashed(SandboxError):
 
 class RunError(AdjudgeError):
     """A data set or a ledger could not be read or written, or a judgment has no verdict and ``on_failure="raise"``."""
+
+
+class NothingToJudge(RunError):
+    """The data has no row, or none that can be judged."""
 
 
 class OtherConfiguration(RunError):

@@ -175,3 +175,14 @@ def test_a_fork_does_not_ask_what_the_other_run_has_under_way(adjudge: Adjudge, 
     assert adjudge("resume", "out", "--wait")[0] == 0
     assert adjudge("run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked")[0] == 0
     assert not batches.requests
+
+
+def test_resume_says_what_goes_wrong_in_the_language_it_is_asked_in(
+    adjudge: Adjudge, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches.looks_until_end = 100
+    assert adjudge("run", "eval.yaml", *QUICK, "--detach")[0] == 3
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-another")
+    code, _, said = adjudge("resume", "out", "--language", "ru")
+    assert code == 1
+    assert "отправлен в openai с другим ключом" in said

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
+from adjudge.ledger.stores.store import AccountRecord, Session, Span
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import Partition, merge_partitions, partitions
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
 from support.stores import opened
+
+ONE = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
 
 
 def at(provider: FakeProvider, more: str = "") -> str:
@@ -139,7 +143,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         ([{"answer": "x"}], r"rows are \(number, row\) pairs.* and not \{'answer': 'x'\}"),
         ([("1", {"answer": "x"})], "rows are .* and not"),
         ([(1, None)], "rows are .* and not"),
-        ([(-1, {"answer": "x"})], "-1 is none: numbers begin with 0"),
+        ([(-1, {"answer": "x"})], "-1 is none: numbers go from 0"),
         ([(4, {"answer": "x"}), (4, {"answer": "y"})], "4 is none: it is given twice"),
         ([(4, {"answer": "x"}), (5, Instance({"response": "y"}))], "not some of both"),
     ],
@@ -239,3 +243,44 @@ def test_what_a_cluster_cannot_do_is_said(tmp_path: Path, flags: tuple[str, ...]
     out = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), *flags])
     assert said in (out.output + str(out.exception))
     assert not (tmp_path / "runs").exists()
+
+
+def test_rows_far_apart_are_kept_and_read_again(tmp_path: Path) -> None:
+    """As an engine numbers them that gives each of its tasks a range of its own."""
+    file = marked_file(tmp_path, judges=ONE)
+    rows = [(2**33 * task, {"answer": f"REC-{task:05}-Y"}) for task in (0, 1, 300, 2**29)]
+    assert judge_partition(rows, file, tmp_path / "store", cache=False).asked == 4
+    for row in rows:
+        assert judge_partition([row], file, tmp_path / "store", cache=False).asked == 0
+    assert merge_partitions(tmp_path / "store", tmp_path / "run").judgments == 4
+    with pytest.raises(SetupError, match="9223372036854775808 is none"):
+        judge_partition([(2**63, {"answer": "x"})], file, tmp_path / "store")
+
+
+def test_a_segment_is_read_however_many_were_written_before(tmp_path: Path) -> None:
+    store = SegmentStore(tmp_path / "store")
+    store._numbers = count(999_999)
+    store.begin({"judges": {}})
+    for _ in range(2):
+        store.append(Session("a", "0" * 12), Span(0, 0), [AccountRecord("0", {})])
+    assert len(list(store.records())) == 2
+
+
+def test_a_partition_without_a_row_that_can_be_judged_says_so_and_is_done(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, judges=ONE)
+    part = judge_partition([(7, {"id": "x", "answer": None})], file, tmp_path / "store", cache=False)
+    assert (part.rows, part.judgments, [str(row) for row in part.bad_rows]) == (
+        0,
+        0,
+        ["the data, row 8: there is nothing in 'answer'"],
+    )
+
+
+def test_a_run_that_was_made_of_another_store_is_not_replaced(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, judges=ONE)
+    for name in ("a", "b"):
+        judge_partition([(0, {"answer": name})], file, tmp_path / name, cache=False)
+    merge_partitions(tmp_path / "a", tmp_path / "run")
+    merge_partitions(tmp_path / "a", tmp_path / "run")
+    with pytest.raises(RunError, match="was not made of this store alone"):
+        merge_partitions(tmp_path / "b", tmp_path / "run")

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from adjudge.cli.batch import ORPHANS
-from adjudge.cli.inputs import is_ours
+from adjudge.cli.inputs import is_ours, speak
 from adjudge.cli.main import COMMANDS
-from adjudge.cli.options import PATH, argument, command
+from adjudge.cli.options import LANGUAGE, PATH, argument, command
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
 from adjudge.engine.backends.ray.place import kept_facts
@@ -41,14 +41,19 @@ _RUN = ("run", "folder")
     type=ORPHANS,
     help="Where it cannot be told whether a batch was sent: wait for those that may be it (adopt), or send it again (resubmit).",
 )
+@click.option("--language", type=LANGUAGE, help="Of errors and questions; what is judged and reported keeps the run's language.")
 @click.pass_context
-def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: bool, wait: bool, batch: str | None) -> int:
+def resume(
+    context: click.Context, folder: Path, more: tuple[str, ...], yes: bool, wait: bool, batch: str | None, language: str | None
+) -> int:
     """Resume a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
 
     A run that was not made by you on this machine is resumed when you have seen its command and said yes, or with --yes.
     Options behind -- are added to the command, such as: adjudge resume RUN -- --max-usd 10. Of a run with --batch, what was
     answered is collected, and the next batches are sent; with --detach nobody waits for those unless --wait says so.
     """
+    if language:
+        speak(language)
     kept = _command(folder)
     ours = is_ours(kept)
     orphans = ("--batch-orphans", batch) if batch else ()
@@ -66,7 +71,11 @@ def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: boo
     if not ours:
         _confirm(folder, words, yes=yes)
     sys.argv[1:] = words
-    return int(context.find_root().command.main(words, standalone_mode=False) or 0)
+    try:
+        return int(context.find_root().command.main(words, standalone_mode=False) or 0)
+    finally:
+        if language:
+            speak(language)
 
 
 def _command(folder: Path) -> Mapping[str, Any]:

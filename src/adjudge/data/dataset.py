@@ -22,7 +22,7 @@ from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_so
 from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import NothingToJudge, RunError, SetupError
 
 __all__ = [
     "ALIASES",
@@ -238,7 +238,7 @@ def _each(
     blank.tell()
     empty.tell()
     if not count:
-        raise RunError(_nothing(origin, blank.count, trouble))
+        raise NothingToJudge(_nothing(origin, blank.count, trouble))
 
 
 def _nothing(origin: Origin, blank: int, trouble: str) -> str:

@@ -21,7 +21,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.run import OpenRun, Run, check_prices, recorded
-from adjudge.errors import SetupError
+from adjudge.errors import NothingToJudge, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
@@ -38,6 +38,8 @@ from adjudge.runs.project import ModelEntry, find_project
 
 _ROWS_AT_ONCE = 1000
 """Rows that are held in memory, and judged by one judge after the other."""
+_MOST = 2**63 - 1
+"""That a database takes for a number."""
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 _GIVEN = Origin("the data")
 M = TypeVar("M", bound=ModelEntry)
@@ -101,10 +103,10 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
 
     ``complete``: whether all rows were judged. The store stays as it is.
     """
-    place = Path(folder)
+    place, opened = Path(folder), opened_store(store)
     if (place / FILE).exists():
-        refuse_newer(place)
-    return merge(opened_store(store), place, {"ended": "complete" if complete else None})
+        refuse_newer(place, opened)
+    return merge(opened, place, {"ended": "complete" if complete else None})
 
 
 def partitions(
@@ -223,7 +225,10 @@ class Session:
             return [number for number, _ in chunk], tuple(row for _, row in chunk if isinstance(row, Instance))
         number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
         source = [Row(number + 1, row) for number, row in chunk]
-        found = tuple(instances(self.made.file, told, source=source))
+        try:
+            found = tuple(instances(self.made.file, told, source=source))
+        except NothingToJudge:  # others may have rows that can be judged
+            return [], ()
         return [number_of[str(one.metadata["place"])] for one in found], found
 
 
@@ -292,11 +297,11 @@ def _check_numbered(chunk: Sequence[Numbered]) -> None:
     kinds: set[bool] = set()
     for pair in chunk:
         match pair:
-            case (int() as number, Instance() | Mapping() as row) if number >= 0 and number not in numbers:
+            case (int() as number, Instance() | Mapping() as row) if 0 <= number <= _MOST and number not in numbers:
                 numbers.add(number)
                 kinds.add(isinstance(row, Instance))
             case (int() as number, Instance() | Mapping()):
-                why = "it is given twice" if number in numbers else "numbers begin with 0"
+                why = "it is given twice" if number in numbers else "numbers go from 0 to 2⁶³ - 1"
                 raise SetupError(
                     f"a row's number is its place in the whole data set, which it has alone, and {number} is none: {why}"
                 )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
@@ -32,6 +32,7 @@ class _Context(Protocol):
     def execution_options(self) -> _Options: ...
 
 
+@runtime_checkable
 class RowSet(Protocol):
     """What a ``ray.data.Dataset`` is to us."""
 
@@ -65,6 +66,8 @@ def judge_dataset(
     again with how far they are. ``limit``: judge only the first rows. The rows pass through this process, in their order; the
     file's own data is not read.
     """
+    if not isinstance(dataset, RowSet):
+        raise SetupError(f"judge_dataset takes a ray.data.Dataset, not {type(dataset).__name__}: ray.data.from_items makes one")
     made = EvalRun.of(eval_file_of(eval_file), cache=cache, folder=Path(run) if run is not None else None, limit=limit)
     if made.folder is None:
         raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")

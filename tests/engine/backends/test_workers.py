@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adjudge import judge_dataset
 from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray import cluster
 from adjudge.engine.backends.ray.place import Cluster, keep_facts, kept_facts
@@ -80,6 +81,12 @@ def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path) -
         judge.evaluate(["x"], on="ray")
     with pytest.raises(SetupError, match="RAY_AUTH_MODE=token"):
         judge.evaluate(["x"], on="ray://10.0.0.7:10001", run=tmp_path / "run")
+    with pytest.raises(SetupError, match="judge_partition with that store"):
+        judge.evaluate(["x"], on="postgresql://host/db#run", run=tmp_path / "run")
+    with pytest.raises(SetupError, match="one at least, not -1"):
+        Cluster("ray", workers=-1)
+    with pytest.raises(SetupError, match=r"takes a ray\.data\.Dataset, not list"):
+        judge_dataset([{"answer": "x"}], marked_file(tmp_path), run=tmp_path / "run")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="cannot be sent to the workers"):
         AspectCritic("It is short.", models=lambda prompt: "PASS").evaluate(["x"], on="ray", run=tmp_path / "run")
     assert not (tmp_path / "run").exists()

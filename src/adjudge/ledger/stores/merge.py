@@ -52,9 +52,9 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
     return merged
 
 
-def refuse_newer(folder: Path) -> None:
-    """A ledger that was made by merging may be made anew, unless more was asked in it since."""
-    if is_newer(folder):
+def refuse_newer(folder: Path, store: Store | None = None) -> None:
+    """A ledger that was made by merging may be made anew, of the same store, unless more was asked in it since."""
+    if is_newer(folder) or (store and store.begun_with()[1] != _started(folder)):
         raise RunError(
             f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
         )
@@ -66,6 +66,11 @@ def is_newer(folder: Path) -> bool:
         merged = read_meta(connection).get("merged_votes")
         (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
     return bool(merged != held)
+
+
+def _started(folder: Path) -> object:
+    with connect(folder / FILE, writable=False) as connection:
+        return read_meta(connection).get("started")
 
 
 def spent_so_far(store: Store) -> Account:

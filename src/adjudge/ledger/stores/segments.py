@@ -36,7 +36,7 @@ _SIZE, _GROWTH = 1024, 8
 _MOST_FOLDERS = 64
 """That are listed one by one."""
 _EVERYWHERE = (_FLAT, _ROWS)
-_NAME = re.compile(r"(\d{12})-(\d{12})-(\d{15})-([0-9a-f]+)-(\d{6})-([0-9a-f]{16})\.jsonl\.gz")
+_NAME = re.compile(r"(\d{12,19})-(\d{12,19})-(\d{15})-([0-9a-f]+)-(\d{6,})-([0-9a-f]{16})\.jsonl\.gz")
 _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 

@@ -88,6 +88,10 @@ class Spread(Generic[C, D, N]):
 
 def check_address(where: str) -> str:
     """What Ray is to connect to. A cluster that others may reach must know who calls: whoever does can run code there."""
+    if where.startswith(("postgres://", "postgresql://")):
+        raise SetupError(
+            "in Python, on= is ray or ray://HOST:PORT: for Postgres use 'adjudge run --on', or judge_partition with that store"
+        )
     if where != RAY and not _NAMED.fullmatch(where):
         raise SetupError(f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}")
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
@@ -222,6 +226,13 @@ class _Driver(Generic[C, D, N]):
 
     def judge(self, chunks: Iterator[tuple[int, C]]) -> None:
         """Hand out all of them, and wait until all are judged."""
+        try:
+            self._hand_out(chunks)
+        finally:
+            for worker in self._workers:  # all is kept; Ray's own way to end them crashes, and prints that
+                self._ray.kill(worker)
+
+    def _hand_out(self, chunks: Iterator[tuple[int, C]]) -> None:
         for place, (number, chunk) in enumerate(chunks):
             self._wait(0.0)
             while self._load[number] >= _UNDER_WAY and not self._ended:
@@ -279,8 +290,6 @@ class _Driver(Generic[C, D, N]):
 
     def _look_whether_to_stop(self) -> None:
         if self._hearing.stop.at_once.is_set():
-            for worker in self._workers:
-                self._ray.kill(worker)
             raise RunStopped(_STOPPED)
         if self._hearing.stop.gently.is_set():
             self._end(RunStopped(_STOPPED))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adjudge.aio.files import written_whole
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 
 RAY = "ray"
 PARTITIONS = "partitions"
@@ -28,6 +28,10 @@ class Cluster:
     """By default one per CPU of the cluster."""
     store: str | None = None
     """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by default in the run's folder."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise SetupError(f"workers is how many a cluster has, one at least, not {self.workers}")
 
     def store_of(self, folder: Path) -> str:
         """Where the workers write whose run is kept in ``folder``."""
