@@ -165,13 +165,13 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
 
 
 def refuse_other(
-    folder: str, known: Mapping[str, object], configuration: Mapping[str, object], otherwise: str = "use another folder"
+    folder: str, known: Mapping[str, object], configuration: Mapping[str, object], otherwise: str = "or use another folder"
 ) -> None:
     """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what may be done ``otherwise``."""
     if changes := [change for change in differences(known, as_begun(configuration, known)) if not is_wording(change)]:
         raise OtherConfiguration(
             f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
-            f"Restore the settings, or {otherwise}"
+            f"Restore the settings, {otherwise}"
         )
 
 

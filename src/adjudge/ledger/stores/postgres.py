@@ -108,7 +108,7 @@ class PostgresStore:
             connection.execute(_TABLES)
             connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration, "give the run another name behind the #")
+        refuse_other(self.name, known, configuration, "or give the run another name behind the #")
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:

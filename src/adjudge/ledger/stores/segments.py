@@ -83,7 +83,7 @@ class SegmentStore:
             except OSError as error:
                 raise self._trouble(error) from error
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration, "use another store")
+        refuse_other(self.name, known, configuration, "or use another store")
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
