@@ -86,8 +86,8 @@ def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suit
     assert done.ret == 0
     done.stdout.fnmatch_lines(
         [
-            "test_bare, judged: not worse: the baseline *first has no run of it",
-            "*Gate holds*. the baseline *first has no run of it",
+            "test_bare, judged: not worse: the baseline *first has no run of it*",
+            "*Gate holds*. the baseline *first has no run of it.",
         ]
     )
     assert done.parseoutcomes() == {"passed": 3, "inconclusive": 1}
@@ -99,7 +99,7 @@ def test_a_baseline_of_another_judge_is_told_of(suite: Suite) -> None:
     suite.group(30, 30, more="margin=0.3")
     done = suite.run("--judged-baseline=first", "--judged-model=openai/gpt-4o")
     assert done.ret == 0
-    done.stdout.fnmatch_lines(["*Gate holds*: differs by 0.0 points (95 % *), 30 shared rows, by another judge"])
+    done.stdout.fnmatch_lines(["*Gate holds*: differs by 0.0 points (95 % *), 30 shared rows, by another judge."])
     assert "by another judge" not in suite.run("--judged-baseline=first").stdout.str()
 
 
