@@ -112,7 +112,7 @@ def needed_fields(file: EvalFile) -> list[str]:
     read: list[str] = []
     for entry in file.judges:
         if isinstance(entry, DirectEntry):
-            asked = criteria_said(entry.criteria, "direct", file)
+            asked = criteria_said(entry.criteria, "direct", file.language, file.beside)
             read += [name for one in asked for name in (one.to_evaluate_field, *(one.context_fields or ()))]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
@@ -349,7 +349,7 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJ
 
 def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]) -> list[ReadyJudge]:
     compares = isinstance(entry, PairwiseEntry)
-    criteria = criteria_said(entry.criteria, "pairwise" if compares else "direct", file)
+    criteria = criteria_said(entry.criteria, "pairwise" if compares else "direct", file.language, file.beside)
     ready = _labelled(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
     return [replace(ready, criteria=criteria, compares=compares)]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
@@ -15,9 +15,6 @@ from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.reading.types import Schema, Text
 from adjudge.reading.values import Place, mapping, phrase
-
-if TYPE_CHECKING:
-    from adjudge.runs.eval_file import EvalFile
 
 CRITERIA_FILES = (".yaml", ".yml", ".json")
 _ASPECT_KEYS = ("name", "description")
@@ -73,9 +70,9 @@ class CriteriaType:
             parse_entry(given, place)
 
 
-def criteria_said(said: Sequence[Said], kind: Kind, file: EvalFile) -> tuple[Criteria, ...]:
-    """The criteria that are meant, wherever they stand."""
-    found = [(one.place, each) for one in said for each in _entries(one, kind, file)]
+def criteria_said(said: Sequence[Said], kind: Kind, language: str, beside: Callable[[str], Path]) -> tuple[Criteria, ...]:
+    """The criteria that are meant, wherever they stand; ``beside``: where a file is that is named."""
+    found = [(one.place, each) for one in said for each in _entries(one, kind, language, beside)]
     for place, each in found:
         if each.kind != kind:
             raise place.wrong(f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one is {kind}")
@@ -86,20 +83,20 @@ def criteria_said(said: Sequence[Said], kind: Kind, file: EvalFile) -> tuple[Cri
     return tuple(each.criteria for _, each in found)
 
 
-def _entries(said: Said, kind: Kind, file: EvalFile) -> list[CatalogEntry]:
+def _entries(said: Said, kind: Kind, language: str, beside: Callable[[str], Path]) -> list[CatalogEntry]:
     """A file's, one of the catalogue, one written out, or a question."""
     if isinstance(said.what, Criteria):
-        return [CatalogEntry(said.what, kind, file.language)]
+        return [CatalogEntry(said.what, kind, language)]
     if not isinstance(said.what, str):
-        return [parse_entry(said.what, said.place, file.language)]
+        return [parse_entry(said.what, said.place, language)]
     try:
         if Path(said.what).suffix.lower() in CRITERIA_FILES:
-            return read_entries(file.beside(said.what), kind)
+            return read_entries(beside(said.what), kind)
         if len(said.what.split()) == 1:
-            return [from_catalog(said.what, file.language)]
+            return [from_catalog(said.what, language)]
     except SetupError as error:
         raise said.place.wrong(str(error)) from error
-    return [CatalogEntry(criteria_of(said.what, kind, file.language), kind, file.language)]
+    return [CatalogEntry(criteria_of(said.what, kind, language), kind, language)]
 
 
 _TEXTS: Schema = {"type": "array", "items": Text().schema()}
