@@ -128,8 +128,8 @@ class Collect:
         *,
         user_input: str | None = None,
         reference: str | None = None,
-        fields: Fields = NOTHING,
         contexts: Sequence[str] | None = None,
+        fields: Fields = NOTHING,
     ) -> None:
         """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
         name = f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test

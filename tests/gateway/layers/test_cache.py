@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adjudge import ScriptedModel
-from adjudge.domain.message import Reply, Request, Usage
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
-from adjudge.gateway.layers.cache import JsonlCache, read_replies
+from adjudge.gateway.layers.cache import Cached, JsonlCache, read_replies
 from adjudge.gateway.open import open_model
 from support.asking import a_request, ask, critic, marked, open_at
 from support.fake_provider import EMPTY, REFUSES, TRUNCATED, FakeProvider, Fault, Status, at_first
@@ -54,6 +55,30 @@ def test_who_waited_in_vain_asks_by_itself(provider: FakeProvider, path: Path) -
     provider.faults = at_first(REFUSES)
     results = critic(open_at(provider, cache=path)).evaluate(["REC-00001-Y"] * 3)
     assert sorted(one.status.value for one in results) == ["failed", "scored", "scored"]
+
+
+def test_what_another_event_loop_asked_is_not_waited_for(path: Path) -> None:
+    """As in a forked process, where nobody goes on with what the parent had under way."""
+
+    class Slow:
+        name, capabilities = "slow", Capabilities()
+        asked = 0
+
+        async def complete(self, request: Request) -> Reply:
+            self.asked += 1
+            if self.asked == 1:
+                await asyncio.sleep(3600)
+            return said()
+
+    model = Cached(Slow(), JsonlCache(path))
+    left = asyncio.new_event_loop()
+    waiting = left.create_task(model.complete(a_request()))
+    left.run_until_complete(asyncio.sleep(0))
+    assert asyncio.run(asyncio.wait_for(model.complete(a_request()), 10)).text == "PASS"
+    waiting.cancel()
+    with suppress(asyncio.CancelledError):
+        left.run_until_complete(waiting)
+    left.close()
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"temperature": 0.1}, {"sample": 1}, {"max_tokens": 9}, {"system": "Another."}])

@@ -53,9 +53,13 @@ class Cached(Layer):
         super().__init__(inner)
         self.cache = cache
         self._asked: dict[str, asyncio.Event] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def complete(self, request: Request) -> Reply:
         """The kept reply, else a new one; what is being asked at this moment is waited for."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # a forked process starts empty: what was under way stayed with the parent
+            self._loop, self._asked = loop, {}
         kept = self.cache.get(self.identity, request)
         if kept is None and (other := self._asked.get(request.key)) is not None:
             await other.wait()
