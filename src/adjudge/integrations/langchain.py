@@ -76,11 +76,11 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
     async def _aevaluate_strings(
         self,
         *,
+        prediction: object,
         reference: object = None,
         input: object = None,
         callbacks: object = None,  # noqa: ARG002
         include_run_info: bool = False,  # noqa: ARG002
-        prediction: object,
     ) -> Evaluated:
         return _evaluated(await self._asked.averdict(_cells(prediction, reference, input)))
 
