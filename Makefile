@@ -45,7 +45,7 @@ help:
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
-	@echo "make dist            build the wheel and the source package, and try both in clean environments"
+	@echo "make dist            build what is published (the wheel, the source package, the pytest plugin), and try it in clean environments"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
 	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"
 	@echo "make clean           remove the virtual environment and everything made"
@@ -134,7 +134,7 @@ bench-page: $(VENV)/ready
 
 bench-runtime: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
-	$(BIN)/python benchmarks/runtime.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/runtime.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/same_verdicts.py --data $(DATA)
 
 bench-rag: $(VENV)/ready
@@ -192,7 +192,8 @@ test-work: $(VENV)/ready
 	ADJUDGE_CI_RUNS=2000 ADJUDGE_WORKERS=4 ADJUDGE_REPORT_ROWS=100000 $(BIN)/python -m pytest -q -s tests/integrations/test_simulated_ci.py \
 		tests/integrations/test_pytest_plugin.py tests/reports/test_github.py
 	rm -rf build/wheel
-	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(BIN)/python tools/published.py build/published
+	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel build/published build/published/plugins/pytest
 	$(BIN)/python tools/foreign_suite.py build/wheel/*.whl
 
 test-first-steps: $(VENV)/ready
@@ -217,7 +218,9 @@ pictures: $(VENV)/ready
 dist: $(VENV)/ready
 	rm -rf dist
 	$(PIP) install build==1.6.1
-	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python tools/published.py build/published
+	$(BIN)/python -m build --no-isolation --outdir dist build/published
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist build/published/plugins/pytest
 	$(BIN)/python tools/try_wheel.py dist
 
 release: check test dist

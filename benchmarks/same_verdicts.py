@@ -4,7 +4,8 @@
 
 The ballots are short texts under the criteria of the catalogue and, where the folder of public records is there, under kinds of
 criteria that the adapter was not trained on, in both languages, with every kind of answer, drawn with fixed seeds. What xllamacpp
-says (hours for all of them) is kept in FILE as it comes, and read from there the next time.
+says (hours for all of them) is kept in FILE as it comes, and read from there the next time. It reads the weights as F16, as it
+did when it was the embedded judge; with the four-bit file (--four-bit) llama.cpp rounds what it multiplies to eight bits, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from training.f16 import rewrite
 from training.kinds.base import Draw, Kind, Language
 from training.prompts import ballot as ballot_of
 from training.rows import all_kinds
@@ -53,14 +56,19 @@ class Xllamacpp:
     name = "local/smollm2-135m"
     capabilities = Capabilities(logprobs=True, exact_logprobs=True, calibration=calibration_for("smollm2-135m"))
 
-    def __init__(self, kept: Path | None) -> None:
-        self._kept = kept
+    def __init__(self, kept: Path | None, *, four_bit: bool = False) -> None:
+        self._kept, self._four_bit = kept, four_bit
         lines = kept.read_text().splitlines() if kept is not None and kept.is_file() else []
         self._known: dict[str, dict[str, float]] = dict(json.loads(line) for line in lines)
 
     @cached_property
     def _llama(self) -> Llama:
-        return Llama(find("smollm2-135m"), adapter_for("smollm2-135m"))
+        pulled, adapter = find("smollm2-135m"), adapter_for("smollm2-135m")
+        if self._four_bit:
+            return Llama(pulled, adapter)
+        with TemporaryDirectory() as folder:
+            rewrite(pulled, Path(folder) / "f16.gguf")
+            return Llama(Path(folder) / "f16.gguf", adapter)
 
     async def complete(self, request: Request) -> Reply:
         """Log-probabilities of the labels."""
@@ -78,11 +86,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--kept", type=Path, help="where the answers of xllamacpp are kept")
+    parser.add_argument("--four-bit", action="store_true", help="what xllamacpp reads: the pulled file as it is")
     parser.add_argument("--precision", choices=("mixed", "int8", "fp32"), default="mixed")
     args = parser.parse_args()
     os.environ["ADJUDGE_LOCAL_PRECISION"] = args.precision
     ballots = fixed_set(args.data, args.count)
-    before = asked(ballots, Xllamacpp(args.kept))
+    before = asked(ballots, Xllamacpp(args.kept, four_bit=args.four_bit))
     after = asked(ballots, LocalModel(Xllamacpp.name))
     print(compared(ballots, before, after))
 

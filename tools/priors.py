@@ -21,8 +21,6 @@ from adjudge.rag import RagEvaluator
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "rag.csv"
 NAME = "smollm2-135m"
-PRECISIONS = ("mixed", "fp32")
-"""What models are computed in by default, on one machine or another."""
 
 
 def main() -> None:
@@ -37,10 +35,9 @@ def main() -> None:
     with TemporaryDirectory() as made:
         (Path(made) / "weights").symlink_to(cache_folder() / "weights")
         os.environ["ADJUDGE_CACHE"] = made
-        for precision in PRECISIONS:
-            os.environ["ADJUDGE_LOCAL_PRECISION"] = precision
-            evaluator = RagEvaluator()
-            evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
+        os.environ.pop("ADJUDGE_LOCAL_PRECISION", None)
+        evaluator = RagEvaluator()
+        evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
         files = sorted((Path(made) / "priors").rglob("*.json"))
         found = {
             file.stem: {option: round(value, 6) for option, value in json.loads(file.read_bytes()).items()} for file in files

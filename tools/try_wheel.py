@@ -1,4 +1,4 @@
-"""Install the built wheel and the built source in clean environments, and try the first thing a user would do."""
+"""Install everything that was built in clean environments, and try the first thing a user would do."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 FIRST_STEPS = (
@@ -15,18 +16,26 @@ FIRST_STEPS = (
     ["-m", "adjudge", "criteria"],
     ["-m", "adjudge", "doctor"],
 )
+PLUGIN = ["-m", "pytest", "--judged-model", "scripted", "--version"]
 
 
 def main(folder: Path) -> None:
-    """Try every file in ``folder``."""
+    """Try every file in ``folder``, then the pytest plugin as its extra brings it."""
     for built in sorted(folder.iterdir()):
-        with tempfile.TemporaryDirectory() as scratch:
-            venv.create(scratch, with_pip=True)
-            python = str(Path(scratch) / "bin" / "python")
-            run(python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", str(built))
-            for step in FIRST_STEPS:
-                run(python, *step)
-        print(f"{built.name}: installs and works")
+        tried(folder, str(built), FIRST_STEPS)
+    (wheel,) = folder.glob("adjudge-*.whl")
+    tried(folder, f"{wheel}[pytest]", [PLUGIN])
+
+
+def tried(folder: Path, wanted: str, steps: Sequence[Sequence[str]]) -> None:
+    """Take the steps where ``wanted`` was installed; of our own distributions, those in ``folder``."""
+    with tempfile.TemporaryDirectory() as scratch:
+        venv.create(scratch, with_pip=True)
+        python = str(Path(scratch) / "bin" / "python")
+        run(python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--find-links", str(folder), wanted)
+        for step in steps:
+            run(python, *step)
+    print(f"{Path(wanted).name}: installs and works")
 
 
 def run(*command: str) -> None:

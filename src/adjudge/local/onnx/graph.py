@@ -27,7 +27,7 @@ Precision = Literal["mixed", "int8", "fp32"]
 """What a model is computed in: ``mixed`` has its first layers in 32 bits and its last ones in eight."""
 Arithmetic = Literal["int8", "fp32"]
 """What one layer is computed in."""
-EXACT = 0.6
+EXACT = 0.7
 """Share of the layers that ``mixed`` computes in 32 bits: what is rounded early goes through all that follow."""
 MIDDLE = 128
 """What stands for 0 in rounded activations."""

@@ -15,7 +15,6 @@ from functools import lru_cache
 from hashlib import sha256 as hash_of
 from importlib.resources import files
 from pathlib import Path
-from platform import machine
 from typing import cast, get_args
 
 from adjudge.aio.files import locked, sha256, written_whole
@@ -26,12 +25,10 @@ from adjudge.local.weights.gguf import Header, read_header
 from adjudge.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
 
-_EDITION = 3
+_EDITION = 4
 """Raised whenever the same sources are made into other weights."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
 _WANTED = "ADJUDGE_LOCAL_PRECISION"
-MEASURED = ("aarch64", "arm64")
-"""Machines on which eight-bit products were compared with what the model said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,8 @@ class _Seal:
 
 
 def precision() -> Precision:
-    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``mixed`` where that was measured, and ``fp32`` on other machines."""
-    wanted = os.environ.get(_WANTED) or ("mixed" if machine() in MEASURED else "fp32")
+    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``mixed``."""
+    wanted = os.environ.get(_WANTED) or "mixed"
     if wanted not in get_args(Precision):
         raise SetupError(f"{_WANTED} is {wanted!r}: it can be {', '.join(get_args(Precision))}")
     return cast(Precision, wanted)

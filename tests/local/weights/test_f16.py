@@ -1,4 +1,4 @@
-"""Weights rewritten: against a dequantisation written weight by weight, from the description of the format."""
+"""Weights rewritten as F16: against a dequantisation written weight by weight, from the description of the format."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from tiny_gguf import Q4_0, Q4_1, SPECIALS, gguf, tiny_model
+from training.f16 import as_f16, rewrite
 
 from adjudge.errors import SetupError
-from adjudge.local.weights import convert
-from adjudge.local.weights.convert import as_f16, rewrite
 from adjudge.local.weights.gguf import F16, F32, Q8_0, Header, Tensor, read_header
+from training import f16
 
 
 def half(number: float) -> float:
@@ -121,7 +121,7 @@ def test_progress_grows_to_the_whole(tmp_path: Path) -> None:
 
 
 def test_a_large_tensor_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "_BLOCKS_AT_ONCE", 500)
+    monkeypatch.setattr(f16, "_BLOCKS_AT_ONCE", 500)
     source = tmp_path / "wide.gguf"
     blocks = 40_000
     source.write_bytes(gguf({}, {"wide": ((32, blocks), Q4_1, bytes(20 * blocks))}))

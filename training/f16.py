@@ -1,6 +1,6 @@
-"""Four-bit weights rewritten as F16, by the standard library alone.
+"""Four-bit weights rewritten as F16, by the standard library alone: what the embedded judge read when it ran on xllamacpp.
 
-Plain CPU kernels unpack four-bit weights again for every token they read; F16 they read as it lies.
+Plain CPU kernels unpack four-bit weights again for every token they read; F16 they read as it lies, and round little.
 The token embeddings stay as they are: they are looked up, and in F16 the output layer they share would gain nothing.
 """
 
