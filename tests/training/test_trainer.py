@@ -46,8 +46,9 @@ def test_the_threshold_is_where_enough_verdicts_are_right() -> None:
 @pytest.fixture(scope="module")
 def two_layers(tmp_path_factory: pytest.TempPathFactory) -> Any:
     pytest.importorskip("xllamacpp", reason="the extra adjudge[gguf] is not installed")
-    from adjudge.errors import SetupError
     from training.f16 import rewrite
+
+    from adjudge.errors import SetupError
     from adjudge.local.weights.store import find
 
     try:
