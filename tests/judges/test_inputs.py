@@ -233,6 +233,20 @@ def test_what_is_no_rows_at_all_is_named(given: object) -> None:
         DummyDirectJudge()(given, POLITE)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("make", ["polars lazy", "arrow reader", "arrow data set"])
+def test_a_table_that_has_not_been_read_is_refused_with_the_way_to_its_rows(make: str) -> None:
+    if make == "polars lazy":
+        given, way = pytest.importorskip("polars", reason="make test-parquet").LazyFrame({"response": ["Paris."]}), "collect"
+    else:
+        arrow = pytest.importorskip("pyarrow", reason="make test-parquet")
+        table = arrow.table({"response": ["Paris."]})
+        reader = make == "arrow reader"
+        given = table.to_reader() if reader else pytest.importorskip("pyarrow.dataset").dataset(table)
+        way = "read_all" if reader else "to_table"
+    with pytest.raises(SetupError, match=rf"{type(given).__name__} has not read its rows yet: give what its {way}\(\) returns"):
+        AspectCritic("It names a city.", always("PASS")).evaluate(given)
+
+
 def test_a_row_of_another_tool_is_improved_in_the_field_that_was_judged() -> None:
     model = ScriptedModel(lambda request: says("No", feedback="Say please.") if request.schema else "Please leave.")
     judge, row = DirectJudge(model, generate_feedback=True), {"question": "q", "answer": "Leave."}

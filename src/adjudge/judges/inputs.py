@@ -17,6 +17,8 @@ from adjudge.errors import SetupError
 
 Fields = dict[str, str | Sequence[str]]
 Cells = Mapping[str, object]
+_READS = ("collect", "read_all", "to_table")
+"""What makes a table of a lazy frame of polars, a reader and a data set of Arrow."""
 
 
 class Frame(Protocol):
@@ -53,6 +55,8 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
         items = list(given)
     elif is_table(given):
         return list(table_rows(given))
+    elif reads := next((name for name in _READS if hasattr(given, name)), None):
+        raise SetupError(f"a {type(given).__name__} has not read its rows yet: give what its {reads}() returns")
     elif isinstance(given, Iterable):
         items = list(given)
     else:
