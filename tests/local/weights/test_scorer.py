@@ -87,6 +87,22 @@ def test_its_tokens_are_those_of_xllamacpp(scorer: Scorer, base: Path) -> None:
         assert ([*frame, *criteria], own) == llama._split(prompt(text))
 
 
+@pytest.mark.parametrize("wanted", ["mixed", "int8"])
+def test_a_cpu_whose_products_overflow_says_the_same(base: Path, wanted: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    from adjudge.local.onnx import network
+    from adjudge.local.onnx.scorer import Scorer
+
+    monkeypatch.setenv("ADJUDGE_CACHE", str(base.parent))
+    (base.parent / "weights" / "tiny").mkdir(parents=True, exist_ok=True)
+    weights = made_weights("tiny", base, None, wanted)
+    overflows = vars(network)["_saturates"](network.import_onnxruntime())
+    found = []
+    for unsigned in (overflows, True):
+        monkeypatch.setattr(network, "_saturates", lambda _library, unsigned=unsigned: unsigned)
+        found.append(score(Scorer(weights, wanted), TEXTS))
+    assert found[0] == [pytest.approx(one, abs=1e-4) for one in found[1]]
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from(TEXTS) | st.text(max_size=60), min_size=1, max_size=9))
 def test_a_score_is_the_same_to_the_last_bit_in_any_company(scorer: Scorer, texts: list[str]) -> None:
