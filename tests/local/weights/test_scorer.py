@@ -17,6 +17,7 @@ from tiny_gguf import CHATML, F32, tiny_model
 
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import ModelError, SetupError
+from adjudge.local.libraries import import_onnxruntime
 from adjudge.local.llama import Llama, Score
 from adjudge.local.onnx import made
 from adjudge.local.onnx.graph import Precision
@@ -95,7 +96,7 @@ def test_a_cpu_whose_products_overflow_says_the_same(base: Path, wanted: Precisi
     monkeypatch.setenv("ADJUDGE_CACHE", str(base.parent))
     (base.parent / "weights" / "tiny").mkdir(parents=True, exist_ok=True)
     weights = made_weights("tiny", base, None, wanted)
-    overflows = vars(network)["_saturates"](network.import_onnxruntime())
+    overflows = vars(network)["_saturates"](import_onnxruntime())
     found = []
     for unsigned in (overflows, True):
         monkeypatch.setattr(network, "_saturates", lambda _library, unsigned=unsigned: unsigned)
