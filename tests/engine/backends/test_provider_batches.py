@@ -686,6 +686,18 @@ def test_a_request_that_failed_in_a_batch_counts_like_any_other(tmp_path: Path, 
     assert run_info(tmp_path / "run").failed_calls == 1
 
 
+def test_a_repair_that_the_budget_does_not_allow_holds_up_no_other_row(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "prose" if record < 2 else "ok"
+    batches.answer = lambda body: "Rather not." if len(batches.requests) == 1 else None  # the first repair needs another
+    with pytest.raises(BudgetSpent, match="max_calls=31"):
+        judged(eval_run(tmp_path, batches, rows=30), budget=Budget(max_calls=31))
+    seen = run_info(tmp_path / "run")
+    assert (seen.rows, seen.usage[MODELS["openai"]].calls) == (28, 31)  # the replies of the rows that wait count, too
+    judged(eval_run(tmp_path, batches, rows=30))
+    assert (sizes(batches), len(batches.requests)) == ([30], 3)
+    assert is_right(tmp_path / "run", 30)
+
+
 def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: BatchProvider) -> None:
     each = 458 * 0.15e-6 + 16 * 0.6e-6
     with pytest.raises(BudgetSpent):
