@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
@@ -358,6 +359,19 @@ def test_results_that_are_none_are_fetched_again(tmp_path: Path, batches: BatchP
     batches.other_results = [body, body]
     assert len(results(judged(eval_run(tmp_path, batches, api)))) == 6
     assert len(batches.batches) == 1 and not batches.requests
+
+
+def test_a_reply_under_a_name_that_is_not_ours_is_missing_and_fetched_again(tmp_path: Path, batches: BatchProvider) -> None:
+    download = batches._download
+
+    async def changed(request: Any, data: bytes) -> Any:
+        id = json.loads(data.splitlines()[0])["custom_id"].encode()
+        return await download(request, data if batches.ranges else data.replace(id, b"somebody"))
+
+    batches._download = changed  # type: ignore[method-assign]
+    judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert (sizes(batches), len(batches.ranges)) == ([6], 2)
+    assert is_right(tmp_path / "run")
 
 
 def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(tmp_path: Path, batches: BatchProvider) -> None:
