@@ -16,6 +16,7 @@ import click
 import pytest
 
 from adjudge.cli.execute import resumable
+from adjudge.cli.main import Terminated
 from adjudge.cli.watch import Watch
 from support.asking import wait_until
 from support.fake_provider import HANGS, KEY, FakeProvider, Hangs, always
@@ -90,10 +91,18 @@ def test_generate_says_what_it_does_and_how_to_resume_when_it_is_told_to_end(tmp
     assert wait_until(lambda: len(slow.requests) >= 1, 20)
     first = _interrupt_until_it_says(child, "Stopping: nothing more is sent", signal.SIGTERM)
     assert "Resume it with: adjudge resume kept" in first
-    child.send_signal(signal.SIGTERM)
+    child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130, said
     assert "stopped at once: what was under way is asked again. Resume it with: adjudge resume kept" in said
+
+
+def test_what_timeout_sends_twice_is_one_signal() -> None:
+    """Two would cancel what is under way, batches at the provider too."""
+    told = Terminated()
+    with pytest.raises(KeyboardInterrupt):
+        told(signal.SIGTERM, None)
+    told(signal.SIGTERM, None)
 
 
 def test_what_is_stopped_at_once_and_not_kept_says_so() -> None:

@@ -285,3 +285,14 @@ def test_a_run_that_was_made_of_another_store_is_not_replaced(tmp_path: Path) ->
     merge_partitions(tmp_path / "a", tmp_path / "run")
     with pytest.raises(RunError, match="was not made of this store alone"):
         merge_partitions(tmp_path / "b", tmp_path / "run")
+
+
+def test_rows_that_cannot_be_read_are_said_where_the_partitions_are_made(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = marked_file(tmp_path, 4)
+    told: list[object] = []
+    assert [len(part) for part in partitions(file, 9, tell=told.append)] == [4]
+    assert (len(told), caplog.messages) == (1, [])
+    list(partitions(file, 9))
+    assert caplog.messages == [str(told[0])] and "line 4" in caplog.messages[0]

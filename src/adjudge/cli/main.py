@@ -9,6 +9,7 @@ import logging
 import signal
 import sys
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,7 +20,13 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from click.shell_completion import CompletionItem
+
+
+_SAME_SIGNAL = 0.5
+"""Seconds within which a second SIGTERM is the first."""
 
 
 class Entry(NamedTuple):
@@ -122,6 +129,19 @@ class _Warnings(logging.Handler):
         click.echo(_in_its_language(record.getMessage()), err=True)
 
 
+class Terminated:
+    """SIGTERM is taken for Ctrl-C. ``timeout`` sends it twice, to the process and to its group: that is one."""
+
+    def __init__(self) -> None:
+        self._last = -_SAME_SIGNAL
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        """Interrupt, once."""
+        if (now := monotonic()) - self._last >= _SAME_SIGNAL:
+            self._last = now
+            signal.default_int_handler(signum, frame)
+
+
 def main() -> None:
     """Run a command; its exit code is the process's."""
     logging.getLogger("adjudge").addHandler(_Warnings(logging.WARNING))
@@ -130,7 +150,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # half an emoji in a reply must not cost the report
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # also where a shell left Ctrl-C ignored: behind an & in a script
+    signal.signal(signal.SIGTERM, Terminated())  # also where a shell left Ctrl-C ignored: behind an & in a script
     try:
         code = app(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
     except click.ClickException as error:

@@ -15,6 +15,10 @@ class Deferred(Exception):
     """What was asked will be answered later: whoever needs it comes back. Not an error, and never a vote."""
 
 
+class NoRoom(Deferred):
+    """It waits for a larger budget. What was paid for so far is to be kept."""
+
+
 class Backend(Protocol):
     """Another way from a request to its reply."""
 

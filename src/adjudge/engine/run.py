@@ -14,7 +14,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.reply import SoFar, backend, so_far
+from adjudge.engine.reply import NoRoom, SoFar, backend, so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
@@ -195,7 +195,7 @@ class RecordedVotes(LiveVotes):
         token = so_far.set(SoFar(key, begun))
         try:
             vote = await self._judge.ask(ballot)
-        except HALTS:
+        except (*HALTS, NoRoom):
             await self._keep_begun(key, begun)
             raise
         finally:

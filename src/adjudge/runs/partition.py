@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from adjudge.aio import event_loop
+from adjudge.data.dataset import OddRows
 from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
@@ -42,6 +44,7 @@ _MOST = 2**63 - 1
 """That a database takes for a number."""
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 _GIVEN = Origin("the data")
+_LOG = logging.getLogger("adjudge")
 M = TypeVar("M", bound=ModelEntry)
 Numbered = tuple[int, Instance | Mapping[str, object]]
 """A row with its place in the whole data set, from 0."""
@@ -110,10 +113,13 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
 
 
 def partitions(
-    eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None
+    eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None, tell: Callable[[OddRows], None] | None = None
 ) -> Iterator[list[tuple[int, Instance]]]:
-    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own."""
-    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit))
+    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own.
+
+    ``tell`` is told of rows that cannot be judged, or are odd; without it a warning is logged.
+    """
+    numbered = enumerate(instances(eval_file_of(eval_file), tell or _log, limit))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 
@@ -332,8 +338,12 @@ def models_of(made: EvalRun) -> list[OpenModel]:
     return list({id(model): model for panel in panels for model in panel}.values())
 
 
-def _ignore(told: object) -> None:
-    """It is told of where the rows are read."""
+def told_elsewhere(odd: OddRows) -> None:
+    """For rows that are read more than once."""
+
+
+def _log(odd: OddRows) -> None:
+    _LOG.warning("%s", odd)
 
 
 def _own_name() -> str:

@@ -25,7 +25,7 @@ from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import Partition, PartitionJudge, Progress, WorkerSettings, models_of, partitions
+from adjudge.runs.partition import Partition, PartitionJudge, Progress, WorkerSettings, models_of, partitions, told_elsewhere
 
 _ROWS = 256
 """That a worker is given at once, and judged again by another where it dies."""
@@ -81,7 +81,7 @@ def work_for(made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: b
         judged.configuration,
         models_of(made),
         partial(_opened, file, cache),
-        partial(_routed, rows or (lambda: chain.from_iterable(partitions(file, _ROWS, made.limit)))),
+        partial(_routed, rows or (lambda: chain.from_iterable(partitions(file, _ROWS, made.limit, told_elsewhere)))),
         limits_of_run(budget, made.file.budget),
         made.facts,
     )

@@ -28,7 +28,7 @@ from adjudge.ledger.stores.store import Span
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import PartitionJudge, Session, WorkerSettings, models_of, partitions
+from adjudge.runs.partition import PartitionJudge, Session, WorkerSettings, models_of, partitions, told_elsewhere
 from adjudge.runs.spread import Tally, Tell
 
 _ROWS = 256
@@ -87,7 +87,7 @@ class _Worker:
     def judge(self, tell: Tell) -> None:
         """Take part until nothing is left."""
         made, store = self._made, self.store
-        store.offer([_offered(rows) for rows in partitions(made.file, _ROWS, made.limit)])
+        store.offer([_offered(rows) for rows in partitions(made.file, _ROWS, made.limit, told_elsewhere)])
         store.join(self._holder, self._writer)
         with event_loop.stopping_told(lambda: tell(Stopping())):
             try:
@@ -140,7 +140,7 @@ class _Ranges:
     def of(self, span: Span) -> list[tuple[int, Instance]]:
         """The rows from the first to the last."""
         if self._next < 0 or span.first < self._next:
-            self._chunks, self._next = partitions(self._file, _ROWS, self._limit), 0
+            self._chunks, self._next = partitions(self._file, _ROWS, self._limit, told_elsewhere), 0
         for chunk in self._chunks:
             self._next = chunk[-1][0] + 1
             if chunk[0][0] == span.first:

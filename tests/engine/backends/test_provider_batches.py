@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
@@ -360,6 +361,19 @@ def test_results_that_are_none_are_fetched_again(tmp_path: Path, batches: BatchP
     assert len(batches.batches) == 1 and not batches.requests
 
 
+def test_a_reply_under_a_name_that_is_not_ours_is_missing_and_fetched_again(tmp_path: Path, batches: BatchProvider) -> None:
+    download = batches._download
+
+    async def changed(request: Any, data: bytes) -> Any:
+        id = json.loads(data.splitlines()[0])["custom_id"].encode()
+        return await download(request, data if batches.ranges else data.replace(id, b"somebody"))
+
+    batches._download = changed  # type: ignore[method-assign]
+    judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert (sizes(batches), len(batches.ranges)) == ([6], 2)
+    assert is_right(tmp_path / "run")
+
+
 def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(tmp_path: Path, batches: BatchProvider) -> None:
     batches.other_results = [b"<html>"] * 3
     with pytest.raises(RunError, match=r"6 requests of the batch batch_\d are answered, and its results hold no reply"):
@@ -684,6 +698,18 @@ def test_a_request_that_failed_in_a_batch_counts_like_any_other(tmp_path: Path, 
     assert sizes(batches) == [6]
     assert len(batches.requests) == 1  # no server has seen the one that expired
     assert run_info(tmp_path / "run").failed_calls == 1
+
+
+def test_a_repair_that_the_budget_does_not_allow_holds_up_no_other_row(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "prose" if record < 2 else "ok"
+    batches.answer = lambda body: "Rather not." if len(batches.requests) == 1 else None  # the first repair needs another
+    with pytest.raises(BudgetSpent, match="max_calls=31"):
+        judged(eval_run(tmp_path, batches, rows=30), budget=Budget(max_calls=31))
+    seen = run_info(tmp_path / "run")
+    assert (seen.rows, seen.usage[MODELS["openai"]].calls) == (28, 31)  # the replies of the rows that wait count, too
+    judged(eval_run(tmp_path, batches, rows=30))
+    assert (sizes(batches), len(batches.requests)) == ([30], 3)
+    assert is_right(tmp_path / "run", 30)
 
 
 def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: BatchProvider) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray import cluster
 from adjudge.engine.backends.ray.place import Cluster, keep_facts, kept_facts
 from adjudge.engine.backends.ray.worker import Worker
-from adjudge.errors import HALTS, BudgetSpent, RunStopped, SetupError
+from adjudge.errors import HALTS, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import default_model
 from adjudge.gateway.providers import local
@@ -109,3 +111,15 @@ def test_a_killed_driver_left_what_its_folder_is_to_keep(tmp_path: Path) -> None
     assert kept_facts(tmp_path) == {"command": {"argv": ["run", "eval.yaml"]}}
     assert Cluster.of("ray").store_of(tmp_path) == str(tmp_path / "partitions")
     assert Cluster("ray", store="s3://bucket/run").store_of(tmp_path) == "s3://bucket/run"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+def test_a_cluster_where_nobody_listens_is_refused_at_once(address: str) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        named = address.format(listener.getsockname()[1])
+        with pytest.raises(RunError, match=re.escape(f"the Ray cluster at {named} cannot be reached")):
+            cluster.check_reached(named)
+        listener.listen()
+        cluster.check_reached(named)
+    cluster.check_reached("local")

@@ -85,6 +85,8 @@ class OpenBudget:
         """Where there is one budget for several processes: gives a further part of it."""
         self._whole: Budget | None = None
         self._asking_for_more = asyncio.Lock()
+        self.puts_off = False
+        """Whether a request that does not fit is not the end of the run: others may be answered without one."""
         self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
@@ -242,7 +244,7 @@ class OpenBudget:
             if self.more and not self._unknown(model) and await self._extended(likely, most):
                 continue
             if limit := self._passed(self.spent + self._in_batches + likely):
-                self.halt(BudgetSpent(f"the budget is spent: {limit}"))
+                self._refuse(BudgetSpent(f"the budget is spent: {limit}"))
             self.raise_if_halted()
             known = self._larger.get(model)
             await self._woken(None)
@@ -250,6 +252,12 @@ class OpenBudget:
                 likely, most = self._sizes(model, request)
         self.raise_if_halted()
         return most
+
+    def _refuse(self, spent: BudgetSpent) -> None:
+        if self.puts_off:
+            self.raise_if_halted()
+            raise spent
+        self.halt(spent)
 
     async def _extended(self, likely: Spent, most: Spent) -> bool:
         """Whether this process may spend more than before."""

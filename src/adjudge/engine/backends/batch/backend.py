@@ -21,7 +21,7 @@ from adjudge.engine.backends.batch.collect import reply_from
 from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
 from adjudge.engine.backends.batch.request_file import RequestFile, custom_id, digest_of, is_id, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
-from adjudge.engine.reply import Deferred, so_far
+from adjudge.engine.reply import Deferred, NoRoom, so_far
 from adjudge.engine.run import OpenRun
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.batches.api import BatchApi, error_from
@@ -46,6 +46,7 @@ class Batches:
         self._models = batchable(models, settings)
         self._table = BatchTable(run.ledger)
         self._budget = run.open_budget
+        self._budget.puts_off = True
         self._folder = folder.absolute() / FOLDER
         self._tell = tell
         self._post = Post(settings, self._models, self._table, self._budget, self._folder, tell)
@@ -58,7 +59,7 @@ class Batches:
         """Whether another version sent some batches: what it worded otherwise is not asked again in today's words."""
         self._only = settings.batch_only or settings.command is not None
         """Whether nothing is asked one by one; where a command answers, there may be no server to ask."""
-        self._no_room = False
+        self._no_room: BudgetSpent | None = None
         self._spent: BudgetSpent | None = None
         """The limit that what was collected has passed: it is read, and nothing more is asked."""
         self._live = False
@@ -66,7 +67,15 @@ class Batches:
     # -- the backend -------------------------------------------------------------------
 
     async def complete(self, request: Request, model: Model) -> Reply:
-        """The reply that a batch brought; else the request is parked."""
+        """The reply that a batch brought; else the request is parked. What does not fit the budget holds up nobody else."""
+        try:
+            return await self._complete(request, model)
+        except BudgetSpent as spent:
+            self._budget.raise_if_halted()
+            self._no_room = spent
+            raise NoRoom from None
+
+    async def _complete(self, request: Request, model: Model) -> Reply:
         asked = so_far.get()
         if asked is None or not isinstance(model, OpenModel) or model.identity not in self._models or model.has_reply(request):
             return await model.complete(request)
@@ -115,7 +124,7 @@ class Batches:
             return
         reserved = self._budget.set_aside(model.name, request)
         if reserved is None:
-            self._no_room = True
+            self._no_room = self._no_room or BudgetSpent("the budget is spent: not one more request fits")
             return
         self._planned.add(key)
         _, api = self._models[model.identity]
@@ -183,7 +192,7 @@ class Batches:
 
     def begin_pass(self) -> None:
         """The rows pass, from the first one."""
-        self._no_room = self._post.put_back = False
+        self._no_room, self._post.put_back = None, False
         again = self._table.waiting(Asked.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
         if self._live:
@@ -209,9 +218,8 @@ class Batches:
         if self._post.put_back:
             return
         if self._no_room:
-            limit = BudgetSpent("the budget is spent: not one more request fits")
-            self._budget.halt(limit)
-            raise limit
+            self._budget.halt(self._no_room)
+            raise self._no_room
         if not self._table.waiting(Asked.RETRY) and not self._post.rejections:
             raise RunError("rows wait for answers, and no batch has them: resume the run")
 

@@ -27,11 +27,11 @@ class Collector:
         self._budget = budget
 
     async def collect(self, batch: Batch, model: str, lines: Iterable[Line]) -> int:
-        """Keep what came of each request, in any order; what is known already stays. Says how many replies there were."""
+        """Keep what came of each request, in any order; what is known already stays. Says how many replies to ours there were."""
         replies = 0
         waiting: dict[tuple[bytes, bytes], BatchBallot] = {}
         for line in lines:
-            replies += line.reply is not None
+            replies += line.reply is not None and parsed_id(line.id) is not None
             if (found := self._read(batch, model, line, waiting)) is not None:
                 waiting[found.ballot, found.request] = found
             if len(waiting) >= COMMIT_EVERY:

@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import os
 import re
+import socket
 import sys
 import threading
 import warnings
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from uuid import uuid4
 
 from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, SharedLimits
@@ -40,6 +41,8 @@ _LOOK = 0.2
 """Seconds after which the driver looks whether it is to stop."""
 _NEWS = 0.5
 """Seconds after which the workers are asked how far they are."""
+_PATIENCE = 10.0
+"""Seconds until a cluster that does not answer is taken for dead."""
 _STOPPED = "stopped: the workers sent nothing more, and what was answered is kept"
 T = TypeVar("T")
 C = TypeVar("C")
@@ -109,11 +112,32 @@ def _refuse_open(address: str) -> None:
 
 
 def _is_loopback(address: str) -> bool:
-    host = urlsplit(address if "://" in address else f"//{address}").hostname or ""
+    host = _parts(address).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _parts(address: str) -> SplitResult:
+    return urlsplit(address if "://" in address else f"//{address}")
+
+
+def check_reached(address: str) -> None:
+    """Refuse a cluster where nobody listens: Ray itself would try for minutes, and hear no Ctrl-C meanwhile."""
+    try:
+        if (host := _parts(address).hostname) and (port := _parts(address).port):
+            socket.create_connection((host, port), _PATIENCE).close()
+    except (OSError, ValueError) as error:
+        raise _unreached(address, error) from error
+
+
+def _unreached(address: str, error: Exception) -> RunError:
+    why = str(error).strip().split("\n")[0].rstrip(".")
+    return RunError(
+        f"the Ray cluster at {address} cannot be reached: {why}. Is it running, with the same version of Ray? Where it asks "
+        f"for a token, set {_AUTHENTICATION}=token here too"
+    )
 
 
 def check_installed(address: str) -> None:
@@ -127,16 +151,13 @@ def check_installed(address: str) -> None:
 def _connect(address: str) -> None:
     import ray
 
+    check_reached(address)
     ours = {"include_dashboard": False} if address == "local" else {}
     try:
         with warnings.catch_warnings(action="ignore"):
             ray.init(address=address, log_to_driver=False, configure_logging=False, **ours)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        why = str(error).strip().split("\n")[0].rstrip(".")
-        raise RunError(
-            f"the Ray cluster at {address} cannot be reached: {why}. Is it running, with the same version of Ray? Where it asks "
-            f"for a token, set {_AUTHENTICATION}=token here too"
-        ) from error
+        raise _unreached(address, error) from error
 
 
 @contextmanager
