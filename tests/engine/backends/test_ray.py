@@ -92,6 +92,20 @@ def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
     assert run_info(tmp_path / "runs" / "eval").state == "complete"
 
 
+OWN_THEN_OTHER = """
+from adjudge.engine.backends.ray.cluster import check_address, connected
+with connected("ray"):
+    pass
+check_address("ray://10.0.0.7:10001")
+"""
+
+
+def test_a_cluster_of_our_own_does_not_vouch_for_another() -> None:
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run([sys.executable, "-c", OWN_THEN_OTHER], env=alone, capture_output=True, text=True, check=False)
+    assert "SetupError: the Ray cluster at ray://10.0.0.7:10001 lets in anybody who reaches it" in done.stderr
+
+
 def test_a_program_that_is_connected_to_an_open_cluster_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE")
     made = EvalRun.of(marked_file(tmp_path), cache=False, folder=tmp_path / "run")

@@ -77,7 +77,8 @@ def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path, st
         worker.judge(0, chunk)
 
 
-def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path) -> None:
+def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)  # Ray sets it where it has started a cluster
     judge = AspectCritic("It is short.", models="scripted")
     with pytest.raises(SetupError, match="kept in a folder"):
         judge.evaluate(["x"], on="ray")

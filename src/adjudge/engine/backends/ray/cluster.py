@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"
+_OURS = "ADJUDGE_RAY_AUTH_MODE"
+"""Set where we asked for tokens, for a cluster of our own: that says nothing about another."""
 _NAMED = re.compile(r"ray://([\w.-]+|\[[\da-fA-F:.]+\]):\d+")
 _UNDER_WAY = 2
 """Chunks that a worker has at once: one to judge, and the next."""
@@ -98,12 +100,12 @@ def check_address(where: str) -> str:
     if where != RAY and not _NAMED.fullmatch(where):
         raise SetupError(f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}")
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
-    _refuse_open(address)
+    _refuse_open(address, None if _OURS in os.environ else os.environ.get(_AUTHENTICATION))
     return address
 
 
-def _refuse_open(address: str) -> None:
-    if address == "local" or _is_loopback(address) or os.environ.get(_AUTHENTICATION) == "token":
+def _refuse_open(address: str, mode: str | None) -> None:
+    if address == "local" or _is_loopback(address) or mode == "token":
         return
     raise SetupError(
         f"the Ray cluster at {address} lets in anybody who reaches it: start it with {_AUTHENTICATION}=token, and set that "
@@ -165,6 +167,7 @@ def connected(where: str) -> Iterator[int]:
     """A connection to the cluster, or one of our own on this machine. Says how many workers it has room for."""
     address = check_address(where)
     if address == "local" and "ray" not in sys.modules:
+        os.environ |= {} if os.environ.get(_AUTHENTICATION) else {_OURS: "token"}
         os.environ[_AUTHENTICATION] = "token"  # it listens to the network, whatever it is told; read when Ray is loaded
     import ray
 
@@ -174,7 +177,7 @@ def connected(where: str) -> Iterator[int]:
         _connect(address)
     try:
         if not own or address == "local":
-            _refuse_open(ray.get_runtime_context().gcs_address)
+            _refuse_open(ray.get_runtime_context().gcs_address, os.environ.get(_AUTHENTICATION))
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
         if own:
