@@ -17,6 +17,7 @@ from tiny_gguf import CHATML, F32, tiny_model
 
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import ModelError, SetupError
+from adjudge.local.libraries import import_onnxruntime
 from adjudge.local.llama import Llama, Score
 from adjudge.local.onnx import made
 from adjudge.local.onnx.graph import Precision
@@ -85,6 +86,22 @@ def test_its_tokens_are_those_of_xllamacpp(scorer: Scorer, base: Path) -> None:
     for text in TEXTS:
         (frame, criteria), own = scorer.split(prompt(text))
         assert ([*frame, *criteria], own) == llama._split(prompt(text))
+
+
+@pytest.mark.parametrize("wanted", ["mixed", "int8"])
+def test_a_cpu_whose_products_overflow_says_the_same(base: Path, wanted: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    from adjudge.local.onnx import network
+    from adjudge.local.onnx.scorer import Scorer
+
+    monkeypatch.setenv("ADJUDGE_CACHE", str(base.parent))
+    (base.parent / "weights" / "tiny").mkdir(parents=True, exist_ok=True)
+    weights = made_weights("tiny", base, None, wanted)
+    overflows = vars(network)["_saturates"](import_onnxruntime())
+    found = []
+    for unsigned in (overflows, True):
+        monkeypatch.setattr(network, "_saturates", lambda _library, unsigned=unsigned: unsigned)
+        found.append(score(Scorer(weights, wanted), TEXTS))
+    assert found[0] == [pytest.approx(one, abs=1e-4) for one in found[1]]
 
 
 @settings(max_examples=15, deadline=None)
