@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import DirectJudge, ScriptedModel
+from adjudge.cli.doctor import extras
 from adjudge.cli.execute import Judgments
 from adjudge.errors import RunError
 from adjudge.runs.execute import Judged
@@ -147,6 +148,11 @@ def test_the_doctor_without_keys_has_nothing_to_reach() -> None:
     done = adjudge("doctor", OLLAMA_HOST="")
     assert done.returncode == 0
     assert "nothing to reach" in done.stdout
+
+
+def test_the_doctor_knows_pytest_without_its_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.cli.doctor.entry_points", lambda group: ())
+    assert not extras()["pytest"]
 
 
 def test_version_and_help_are_there() -> None:

@@ -14,6 +14,7 @@ from adjudge.domain.message import Reply
 from adjudge.gateway.layers.cache import read_replies
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.integrations.pytest_cassette import Cassette, join_parts, replayed
+from adjudge.integrations.pytest_purse import Purse, cost_of
 from support.asking import a_request
 from support.suites import BARE, NAMED, Suite
 
@@ -39,8 +40,56 @@ def test_a_mark_that_makes_no_sense_is_refused_before_anything_is_asked(suite: S
     done = suite.run()
     done.assert_outcomes(errors=len(MARKS))
     for n, told in enumerate(MARKS.values()):
-        assert f"E           pytest.UsageError: test_it.py::test_{n}: @pytest.mark.judged: {told}" in done.outlines
+        assert f"E   pytest.UsageError: test_it.py::test_{n}: @pytest.mark.judged: {told}" in done.outlines
     assert suite.asked() == 0
+
+
+def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language(suite: Suite) -> None:
+    with (suite.pytester.path / "adjudge.toml").open("a", encoding="utf-8") as project:
+        project.write('language = "ru"\n')
+    suite.pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.judged(criteria="Names a date.", at_least=2)
+        def test_mark(judged):
+            judged("REC-00001-Y")
+
+        def test_file(judged_goldens):
+            judged_goldens("none.yaml")
+
+        def test_text(judge):
+            judge("Is it polite?", 5)
+        """
+    )
+    done = suite.run("--tb=short")
+    done.assert_outcomes(errors=1, failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "E   pytest.UsageError: test_it.py::test_mark: метка @pytest.mark.judged: at_least – число от 0 до 1, а не 2",
+            "test_it.py:8: in test_file",
+            "E   *none.yaml не удаётся прочитать: такого файла или папки нет",
+            "test_it.py:11: in test_text",
+            "E   *в поле 'response' должен быть текст или список текстов, а не int",
+        ]
+    )
+    assert "adjudge/integrations" not in done.stdout.str()
+    suite.pytester.makepyfile(test_it='def test_text(judge):\n    judge("Is it polite?", "Thanks.")\n')
+    done = suite.run("--judged-replay=none")
+    done.stdout.fnmatch_lines(["E   *none нет записанных ответов: их сохраняет 'pytest --judged-record FOLDER'"])
+
+
+def test_what_a_killed_process_spent_is_taken_off_what_the_others_may_spend(suite: Suite) -> None:
+    suite.group(30, 30)
+    suite.run("--judged-run=runs/mine", "--judged-budget=1")
+    (group,) = (one for one in (suite.pytester.path / "runs" / "mine").iterdir() if one.is_dir())
+    purse = Purse(group.parent, 1.0)
+    known = purse.left(group.with_name("other"))
+    purse.left(group)  # whoever begins here is killed before it can say what it spent
+    asked = purse.left(group.with_name("other"))
+    cost = cost_of(group)
+    assert known == asked and asked is not None and cost
+    assert asked.max_usd == pytest.approx(1 - cost)
 
 
 def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Suite) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from adjudge import AspectCritic, ScriptedModel
 from adjudge.reports.gate import GateResult, Measure
+from adjudge.reports.paired_gate import paired_gates
+from adjudge.reports.setup import Setup
+from adjudge.runs.folder import run_info
 
 FAILED = GateResult(
     judge="dates",
@@ -42,3 +47,12 @@ def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
 
 def test_that_every_criteria_holds_needs_no_such_word() -> None:
     assert "by itself" not in replace(FAILED, lower=0.85, upper=0.9, value=0.88).sentence()
+
+
+def test_runs_that_share_no_judge_are_said_to_share_none(tmp_path: Path) -> None:
+    for name in ("dates", "tone"):
+        AspectCritic("Names a date.", ScriptedModel(["FAIL"]), name=name).evaluate(["Long ago."], run=tmp_path / name)
+    setup = replace(Setup.of_run(run_info(tmp_path / "tone")), against=str(tmp_path / "dates"))
+    (gate,) = paired_gates(setup, tmp_path / "tone")
+    told = f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is nothing to compare."
+    assert (gate.verdict, gate.sentence()) == ("inconclusive", told)

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -273,6 +274,18 @@ def test_who_asks_for_too_much_at_once_is_told_to_wait(tmp_path: Path) -> None:
 
 
 # -- the command ---------------------------------------------------------------------
+
+
+def test_what_is_under_way_when_the_server_stops_is_told_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    server = serving(JudgingService([ModelEntry(model="scripted/Yes")]), tmp_path)
+    access = next(server).access
+    head = f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{access.port}\r\nAuthorization: Bearer {access.token}\r\n"
+    with socket.create_connection(("127.0.0.1", access.port), timeout=20) as half:
+        half.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{{"criteria"'.encode())
+        assert next(server, None) is None  # stopped
+        answer = half.makefile("rb").read().decode()
+    assert answer.startswith("HTTP/1.1 503 ") and '"type": "stopped"' in answer
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_the_command_prints_its_address_and_a_key(tmp_path: Path) -> None:

@@ -38,7 +38,12 @@ _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
     """Every criteria of a file, with its kind. ``kind``: what those are that say neither that nor their options."""
-    found = [(place, parse_entry(value, place, kind=kind)) for place, value in raw_entries(path)]
+    return entries_in(text_in(Path(path)), str(path), kind)
+
+
+def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEntry]:
+    """Every criteria in the text of a user's file, whose name is ``file``."""
+    found = [(place, parse_entry(value, place, kind=kind)) for place, value in _numbered(_load(content, file))]
     for wrong in repeated_names(found):
         raise wrong
     return [entry for _, entry in found]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.catalog.criteria_file import entries_in
+from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import RunError, SetupError
 from adjudge.reading.values import text_in
 
@@ -19,21 +22,43 @@ Options = Mapping[int, str]
 
 def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
     """Write the options of these criteria's golden cases into the file; comments and order are kept."""
-    content = text_in(path)
-    places = sorted(_places(content, path, accepted), reverse=True)  # from the end: what stands before it does not move
-    for start, end, option in places:
+    content = before = text_in(path, as_written=True)
+    for start, end, option in sorted(set(_places(before, path, accepted)), reverse=True):  # what stands before it does not move
         content = content[:start] + json.dumps(option, ensure_ascii=False) + content[end:]
+    if not _only_options(before, content, path, accepted):
+        raise SetupError(
+            f"{path}: the expected options cannot be written without changing something else: write out what is shared by & and *"
+        )
     try:
-        path.write_text(content, encoding="utf-8")
+        path.write_bytes(content.encode())
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _only_options(before: str, after: str, path: Path, accepted: Mapping[str, Options]) -> bool:
+    """Whether the new text says what the old one said, but for the options of these cases."""
+    expected = [_updated(entry, accepted.get(entry.criteria.name, {})) for entry in _entries(before, path)]
+    try:
+        return _entries(after, path) == expected
+    except SetupError:
+        return False
+
+
+def _entries(content: str, path: Path) -> list[CatalogEntry]:
+    return entries_in(content.removeprefix("\ufeff"), str(path))
+
+
+def _updated(entry: CatalogEntry, options: Options) -> CatalogEntry:
+    golden = (replace(one, option=options.get(number, one.option)) for number, one in enumerate(entry.golden))
+    return replace(entry, golden=tuple(golden))
 
 
 def _places(content: str, path: Path, accepted: Mapping[str, Options]) -> Iterator[tuple[int, int, str]]:
     """(from, to, option) of each expected option in the text."""
     import yaml
 
-    for entry in _items(yaml.compose(content, yaml.SafeLoader)):
+    spaced = content.replace("\t", " ") if path.suffix.lower() == ".json" else content  # between its words JSON has tabs
+    for entry in _items(yaml.compose(spaced, yaml.SafeLoader)):
         name = _below(entry, "name")
         entry_name = "" if name is None else str(name.value).strip()
         options = accepted.get(entry_name, {})
@@ -42,7 +67,8 @@ def _places(content: str, path: Path, accepted: Mapping[str, Options]) -> Iterat
             said = _below(cases[number], "option") if number < len(cases) else None
             if said is None:
                 raise SetupError(f"{path}: golden case {number + 1} of {entry_name!r} is not written in this file")
-            yield said.start_mark.index, said.end_mark.index, option
+            start = said.start_mark.index
+            yield start, start + len(content[start : said.end_mark.index].rstrip()), option  # a block ends on the next line
 
 
 def _items(node: Node | None) -> list[Node]:

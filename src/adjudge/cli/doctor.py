@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -38,7 +39,6 @@ EXTRAS = {
     "parquet": "pyarrow",
     "objects": "obstore",
     "postgres": "psycopg",
-    "pytest": "pytest",
     "ray": "ray",
     "sandbox": "sandlock",
     "schema": "jsonschema",
@@ -46,6 +46,7 @@ EXTRAS = {
     "unitxt": "unitxt",
 }
 """Extra → the module whose presence shows it."""
+_PYTEST_PLUGIN = "adjudge.integrations.pytest_plugin"
 _PATIENCE = 10.0
 _SAID = {
     Presence.THERE: "yes",
@@ -106,7 +107,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "configuration": str(project.path) if project.path else None,
-        "extras": {extra: _there(module) for extra, module in EXTRAS.items()},
+        "extras": extras(),
         "keys": keys,
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
@@ -120,10 +121,15 @@ def _as_json(entry: ModelEntry, state: State) -> dict[str, object]:
 
 def _installed() -> Table:
     table = _table("extra", "state")
-    for extra, module in EXTRAS.items():
-        there = _there(module)
+    for extra, there in extras().items():
         table.add_row(extra, told("installed") if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"))
     return table
+
+
+def extras() -> dict[str, bool]:
+    """Extra → whether it is installed. pytest itself does not show that its plugin is."""
+    plugin = _there("pytest") and any(one.value == _PYTEST_PLUGIN for one in entry_points(group="pytest11"))
+    return dict(sorted({**{extra: _there(module) for extra, module in EXTRAS.items()}, "pytest": plugin}.items()))
 
 
 def _there(module: str) -> bool:

@@ -19,7 +19,7 @@ _NEXT = {
     "chat": ("adjudge criteria check criteria/tone.yaml --data data/example.csv", _RUN, "adjudge runs show runs/eval"),
     "rag": (f"{_RUN} --dry-run", _RUN, "adjudge runs show runs/eval"),
     "pairwise": (f"{_RUN} --dry-run", _RUN, "adjudge rank runs/eval"),
-    "pytest": ("pip install 'adjudge[pytest]'", "pytest tests/test_answers.py", "adjudge runs list .adjudge/runs"),
+    "pytest": ("pip install 'adjudge[local,pytest]'", "pytest tests/test_answers.py", "adjudge runs list .adjudge/runs"),
     "github": (_RUN, "adjudge report runs/eval --to github", "git add eval.yaml criteria data .github"),
 }
 """Kind → the commands to go on with."""

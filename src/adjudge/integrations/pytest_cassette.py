@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adjudge.domain.message import Reply, Request
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.cache import JsonlCache, read_replies
 from adjudge.gateway.providers.replay import recorded_by
 
@@ -41,10 +42,18 @@ def join_parts(folder: Path) -> None:
 
 def replayed(folder: Path, model: str) -> str:
     """The model that gives the recorded replies; where several models were recorded, those of this one."""
-    file = folder / _REPLIES if folder.is_dir() else folder
-    recorded = {name for name, _, _ in read_replies(file)} if file.is_file() else set()
+    file = recording(folder)
+    recorded = {name for name, _, _ in read_replies(file)}
     own = any(recorded_by(name, model) for name in recorded)
     return f"replay/{file}#{model}" if len(recorded) > 1 and own else f"replay/{file}"
+
+
+def recording(folder: Path) -> Path:
+    """The file of the replies that were recorded there."""
+    file = folder / _REPLIES if folder.is_dir() else folder
+    if not file.is_file():
+        raise SetupError(f"{folder} holds no recorded replies: 'pytest --judged-record FOLDER' keeps some")
+    return file
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from os import PathLike
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pytest
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Instance, texts_beside
-from adjudge.errors import SetupError
+from adjudge.errors import AdjudgeError, SetupError
 
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_text import JudgedText
@@ -84,11 +84,26 @@ class Group:
         return self
 
 
+T = TypeVar("T")
 Fields = Mapping[str, str | Sequence[str]]
+
+
+def briefly(told: Callable[[str], str], ask: Callable[[], T]) -> T:
+    """What ``ask`` gives. An error of ours is raised as if here, in the session's language: a test's report shows the test."""
+    __tracebackhide__ = True
+    try:
+        return ask()
+    except AdjudgeError as error:
+        error.args = (told(str(error)),)
+        raise error.with_traceback(None) from None
 
 
 class Judging(Protocol):
     """Judges a text at once."""
+
+    def told(self, text: str) -> str:
+        """A sentence of ours in the session's language."""
+        ...
 
     def judge(self, criteria: object, fields: Fields, votes: int, undecided: Callable[[str], None]) -> JudgedText:
         """The text, judged by so many votes. ``undecided`` is told where there is no verdict."""
@@ -112,8 +127,9 @@ class Judge:
         contexts: Sequence[str] | None = None,
     ) -> JudgedText:
         """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
+        __tracebackhide__ = True
         fields = {**texts_beside(user_input, reference, contexts), "response": response}
-        return self._session.judge(criteria, fields, votes, self._undecided)
+        return briefly(self._session.told, lambda: self._session.judge(criteria, fields, votes, self._undecided))
 
 
 class Collect:

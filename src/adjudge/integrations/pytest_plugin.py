@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgingSession
 
 OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
+T = TypeVar("T")
 _SENT = "adjudge_cases"
 _FOLDER = "adjudge_folder"
 
@@ -88,6 +89,7 @@ def judged(request: pytest.FixtureRequest) -> Collect:
     """Put a case into the group of a test that is marked ``judged``; the group is decided after the last test."""
     from adjudge.integrations.pytest_groups import Collect
 
+    __tracebackhide__ = True
     cases = _group(request).cases[request.node.nodeid] = []
     return Collect(cases, request.node.name)
 
@@ -96,14 +98,25 @@ def judged(request: pytest.FixtureRequest) -> Collect:
 def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedRun]:
     """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main", margin=0.02)``."""
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
-    return lambda path: session.run_file(Path(path), undecided)
+    return _brief(session, lambda path: session.run_file(path, undecided))
 
 
 @pytest.fixture
 def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
     """Have the judge decide the golden cases of a criteria file: ``judged_goldens("criteria/tone.yaml")``."""
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
-    return lambda path: session.try_goldens(Path(path), undecided, update=request.config.option.judged_update)
+    update: bool = request.config.option.judged_update
+    return _brief(session, lambda path: session.try_goldens(path, undecided, update=update))
+
+
+def _brief(session: JudgingSession, of_file: Callable[[Path], T]) -> Callable[[str | Path], T]:
+    from adjudge.integrations.pytest_groups import briefly
+
+    def ask(path: str | Path) -> T:
+        __tracebackhide__ = True
+        return briefly(session.told, lambda: of_file(Path(path)))
+
+    return ask
 
 
 def rows(path: str | Path) -> list[dict[str, object]]:
@@ -125,21 +138,27 @@ def _group(request: pytest.FixtureRequest) -> Group:
     from adjudge.errors import SetupError
     from adjudge.integrations.pytest_groups import Group, GroupSettings
 
+    __tracebackhide__ = True
     node: pytest.Function = request.node
     marker = node.get_closest_marker("judged")
     if marker is None:
-        raise pytest.UsageError(f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)")
+        raise _refused(request, f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)")
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:
         settings = GroupSettings(**marker.kwargs)
     except (TypeError, SetupError) as error:
-        raise pytest.UsageError(f"{name}: @pytest.mark.judged: {str(error).removeprefix('GroupSettings.__init__() ')}") from None
+        why = str(error).removeprefix("GroupSettings.__init__() ")
+        raise _refused(request, f"{name}: @pytest.mark.judged: {why}") from None
     if marker.args or (
         settings.at_least is None and settings.not_worse_than is None and not request.config.option.judged_baseline
     ):
-        raise pytest.UsageError(f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name")
+        raise _refused(request, f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name")
     own = Group(name, settings, node.location[1] or 0)
     return request.config.stash[_STATE].groups.setdefault(name, own).join(own)
+
+
+def _refused(request: pytest.FixtureRequest, why: str) -> pytest.UsageError:
+    return pytest.UsageError(_judging(request.config).told(why))
 
 
 def _judging(config: pytest.Config) -> JudgingSession:

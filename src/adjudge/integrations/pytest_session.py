@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,11 +19,10 @@ from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
-from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, default_model
-from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.providers.replay import NOT_RECORDED
-from adjudge.integrations.pytest_cassette import Cassette, join_parts, replayed
+from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
+from adjudge.integrations.pytest_purse import Purse, cost_of
 from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
@@ -253,7 +251,7 @@ class JudgingSession:
             "upper": first.upper,
             "attempted": summary.attempted if summary else 0,
             "failed": summary.unscored if summary else 0,
-            "cost_usd": self._cost(folder),
+            "cost_usd": cost_of(folder),
             "run": str(folder),
             "lock": " ".join(run_info(folder).identities.values()),
         }
@@ -273,6 +271,8 @@ class JudgingSession:
     def _execute(self, file: EvalFile, listen: Callable[[Event], object] | None = None) -> Outcome:
         folder = file.run_folder
         assert folder is not None
+        if self.replay is not None:
+            recording(self.replay)  # before a model is opened, whose errors name the place of an eval file
         with self._turn(folder):
             run = EvalRun(file, tuple(judges(file, self._open)), folder)
             outcome = Outcome(run)
@@ -288,9 +288,9 @@ class JudgingSession:
                     listen(event)
 
             try:
-                run.execute(heard, budget=self._left(folder), kept=outcome.facts)
+                run.execute(heard, budget=self._purse.left(folder), kept=outcome.facts)
             finally:
-                self._note_cost(folder)
+                self._purse.note(folder)
                 if interrupted.is_set():
                     raise KeyboardInterrupt  # the run ended in good order; the session that it is a part of is to end, too
         return outcome
@@ -303,30 +303,6 @@ class JudgingSession:
         with locked(place / "turn.lock"):
             yield
 
-    def _left(self, folder: Path) -> Budget | None:
-        """What may be spent in this folder, what was spent there included."""
-        if self.max_usd is None:
-            return None
-        others = sum(usd for name, usd in self._spent().items() if name != folder.name)
-        return Budget(max_usd=max(0.0, self.max_usd - others))
-
-    def _note_cost(self, folder: Path) -> None:
-        if self.max_usd is not None and holds_run(folder):
-            spent = {**self._spent(), folder.name: self._cost(folder) or 0.0}
-            (self.folder / "spent.json").write_text(json.dumps(spent), encoding="utf-8")
-
-    def _spent(self) -> dict[str, float]:
-        path = self.folder / "spent.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-    @staticmethod
-    def _cost(folder: Path) -> float | None:
-        """In US dollars; None where a price is not known."""
-        prices = PriceTable.load()
-        costs = [prices.cost(model, usage) for model, usage in run_info(folder).usage.items()]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
-
     def _check_recorded(self, results: Sequence[Result]) -> None:
         """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the judge's."""
         if self.replay and any(NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes):
@@ -336,6 +312,10 @@ class JudgingSession:
         if self.replay is not None:
             return open_entry(ModelEntry(model=replayed(self.replay, entry.model)))
         return open_entry(entry, cache=self._cassette or True)
+
+    @cached_property
+    def _purse(self) -> Purse:
+        return Purse(self.folder, self.max_usd)
 
     @cached_property
     def _cassette(self) -> Cassette | None:

@@ -132,10 +132,10 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
         first[written.value] = at.line
 
 
-def text_in(path: Path) -> str:
-    """The text of a file, which must be UTF-8."""
+def text_in(path: Path, *, as_written: bool = False) -> str:
+    """The text of a file, which must be UTF-8; ``as_written``, with the mark at its start and its own ends of lines."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -35,6 +35,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
         "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
         "fewest.",
+        "nothing shared": "Gate undecided: no judge of this run is in {against}, too: there is nothing to compare.",
         "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",
         "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {rows}).",
@@ -72,6 +73,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "от {lower:+.3f} до {upper:+.3f} при {level}, допустимая потеря {margin_allowed:.3f}.",
         "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
         "бы 8.",
+        "nothing shared": "Порог не проверен: в {against} нет ни одного судьи этого прогона: сравнивать нечего.",
         "other judge": " В том прогоне был другой судья (критерий, модель или настройки): часть разницы может быть из-за этого.",
         "no system": "Порог не проверен: системы «{of}» нет.",
         "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {rows}).",

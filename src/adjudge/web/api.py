@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -36,7 +37,9 @@ LARGEST = 1 << 20
 """Bytes of a request's body."""
 MOST_AT_ONCE = 32
 """Judgments under way; who asks for more is told to wait."""
+_BODY_SECONDS = 30
 _PLACE = Place("request")
+_KINDS = {404: "no_such_address", 408: "too_slow"}
 _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
     NoSuchRun: (404, "no_such_run"),
     BudgetSpent: (402, "budget_spent"),
@@ -144,7 +147,12 @@ def _whole(value: object, place: Place) -> int:
 
 async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
     try:
-        given = json.loads(await request.body())
+        async with asyncio.timeout(_BODY_SECONDS):
+            body = await request.body()
+    except TimeoutError:
+        raise HTTPException(408, f"the body did not arrive within {_BODY_SECONDS} seconds") from None
+    try:
+        given = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise _PLACE.wrong(f"is not JSON: {error}") from error
     return mapping(given, _PLACE, valid, required)
@@ -248,4 +256,4 @@ def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001 - 
 
 def _refuse(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called
     assert isinstance(error, HTTPException)
-    return problem(error.status_code, "no_such_address" if error.status_code == 404 else "method", str(error.detail))
+    return problem(error.status_code, _KINDS.get(error.status_code, "method"), str(error.detail))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adjudge.web.door import HARDENING, SAFE, Door, is_too_long, sealed
 from adjudge.web.json_bytes import json_bytes
@@ -41,7 +42,7 @@ class ApiGuard:
         """Let a request through, or say why not."""
         if scope["type"] == "http":
             answer = self._refusal(scope)
-            await (answer or self._app)(scope, receive, sealed(send, _FIXED, {}))
+            await _until_stopped(answer or self._app, scope, receive, sealed(send, _FIXED, {}))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -64,6 +65,24 @@ class ApiGuard:
         if int(length) > self._largest:
             return problem(413, "too_large", f"the body has {length} bytes, and at most {self._largest} are read")
         return None
+
+
+async def _until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """What is still under way when the server is stopped is told so; a reply that comes meanwhile is in the cache."""
+    begun = False
+
+    async def noted(message: Message) -> None:
+        nonlocal begun
+        begun = True
+        await send(message)
+
+    try:
+        await app(scope, receive, noted)
+    except asyncio.CancelledError:
+        if not begun:
+            await problem(503, "stopped", "the server is being stopped: ask again later", {"retry-after": "5"})(
+                scope, receive, send
+            )
 
 
 def problem(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Response:
