@@ -67,16 +67,14 @@ class OpenBudget:
         self.budget = budget or Budget()
         self._limited = self.budget != Budget()
         self.prices = prices or PriceTable.load()
-        self.account = account or Account()
+        self.account, self._keep = account or Account(), keep
         self._spent: Spent | None = None
-        self._keep = keep
         self._begun = self._leased = self.account.settled
         self._leasing: asyncio.Task[None] | None = None
         self._line: deque[asyncio.Future[None]] = deque()
         self._entering = 0
-        self._reserved = Spent()
-        self._in_batches = Spent()
-        """What batches may take that were sent and not collected yet."""
+        self._reserved, self._in_batches = Spent(), Spent()
+        """The second: what batches may take that were sent and not collected yet."""
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
         self._asking: Counter[str] = Counter()
@@ -243,21 +241,18 @@ class OpenBudget:
         while self._unknown(model) or not self._fits(likely, most):
             if self.more and not self._unknown(model) and await self._extended(likely, most):
                 continue
-            if limit := self._passed(self.spent + self._in_batches + likely):
-                self._refuse(BudgetSpent(f"the budget is spent: {limit}"))
             self.raise_if_halted()
+            if limit := self._passed(self.spent + self._in_batches + likely):
+                spent = BudgetSpent(f"the budget is spent: {limit}")
+                if not self.puts_off:
+                    self.halt(spent)
+                raise spent
             known = self._larger.get(model)
             await self._woken(None)
             if self._larger.get(model) != known:
                 likely, most = self._sizes(model, request)
         self.raise_if_halted()
         return most
-
-    def _refuse(self, spent: BudgetSpent) -> None:
-        if self.puts_off:
-            self.raise_if_halted()
-            raise spent
-        self.halt(spent)
 
     async def _extended(self, likely: Spent, most: Spent) -> bool:
         """Whether this process may spend more than before."""
@@ -365,8 +360,6 @@ class OpenBudget:
         most = [(limit - spent) / (each * _LEASE_SHARE) for limit, spent, each in left if limit is not None and each > 0]
         return max(1, int(min([_LEASE, *most])))
 
-    # --------------------------------------------------------------------------------
-
     async def _woken(self, seconds: float | None) -> None:
         """Until something is given back or the run ends, or the time is up."""
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -377,9 +370,8 @@ class OpenBudget:
             self._waiting.discard(change)
 
     def _wake(self) -> None:
-        for change in self._waiting:
-            if not change.done():
-                change.set_result(None)
+        for change in (one for one in self._waiting if not one.done()):
+            change.set_result(None)
 
 
 current: ContextVar[OpenBudget | None] = ContextVar("open_budget", default=None)
