@@ -33,7 +33,7 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
-	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (hours)"
+	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (an hour)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, JUnit, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
