@@ -36,15 +36,14 @@ def evaluated() -> RagEvaluator:
     return evaluator
 
 
-@pytest.mark.parametrize("precision", ["mixed", "fp32"])
-def test_nothing_but_the_row_is_asked_about(nothing_kept: Path, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+@pytest.mark.usefixtures("nothing_kept")
+def test_nothing_but_the_row_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Request] = []
 
     async def complete(_model: LocalModel, request: Request) -> Reply:
         asked.append(request)
         return Reply(request.labels[0], logprobs=(FrozenDict(dict.fromkeys(request.labels, -1.0)),))
 
-    monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", precision)
     monkeypatch.setattr(LocalModel, "complete", complete)
     dimensions = len(evaluated().scored)
     assert len(asked) == dimensions, "the weights or the prompts have changed: make priors"
