@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.aio.files import writing
 from adjudge.catalog.criteria_file import entries_in
 from adjudge.catalog.entry import CatalogEntry
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.reading.values import text_in
 
 if TYPE_CHECKING:
@@ -29,10 +30,8 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
         raise SetupError(
             f"{path}: the expected options cannot be written without changing something else: write out what is shared by & and *"
         )
-    try:
+    with writing(path):
         path.write_bytes(content.encode())
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _only_options(before: str, after: str, path: Path, accepted: Mapping[str, Options]) -> bool:

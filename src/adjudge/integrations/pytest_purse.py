@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.aio.files import written_whole
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
@@ -46,9 +47,8 @@ class Purse:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _write(self, spent: dict[str, float | None]) -> None:
-        part = self.folder / f"{_FILE}.part"
-        part.write_text(json.dumps(spent), encoding="utf-8")
-        part.replace(self.folder / _FILE)
+        with written_whole(self.folder / _FILE) as file:
+            file.write(json.dumps(spent).encode())
 
 
 def cost_of(run: Path) -> float | None:

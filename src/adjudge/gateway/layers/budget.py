@@ -74,7 +74,7 @@ class OpenBudget:
         self._line: deque[asyncio.Future[None]] = deque()
         self._entering = 0
         self._reserved, self._in_batches = Spent(), Spent()
-        """The second: what batches may take that were sent and not collected yet."""
+        """What requests under way may take, and what batches may that were sent and not collected yet."""
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
         self._asking: Counter[str] = Counter()

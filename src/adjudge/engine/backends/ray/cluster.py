@@ -167,7 +167,8 @@ def connected(where: str) -> Iterator[int]:
     """A connection to the cluster, or one of our own on this machine. Says how many workers it has room for."""
     address = check_address(where)
     if address == "local" and "ray" not in sys.modules:
-        os.environ |= {} if os.environ.get(_AUTHENTICATION) else {_OURS: "token"}
+        if not os.environ.get(_AUTHENTICATION):
+            os.environ[_OURS] = "token"
         os.environ[_AUTHENTICATION] = "token"  # it listens to the network, whatever it is told; read when Ray is loaded
     import ray
 
