@@ -276,16 +276,29 @@ def test_who_asks_for_too_much_at_once_is_told_to_wait(tmp_path: Path) -> None:
 # -- the command ---------------------------------------------------------------------
 
 
+def half_a_request(access: ApiAccess) -> socket.socket:
+    """A connection on which the end of a body never comes."""
+    head = f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{access.port}\r\nAuthorization: Bearer {access.token}\r\n"
+    half = socket.create_connection(("127.0.0.1", access.port), timeout=20)
+    half.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{{"criteria"'.encode())
+    return half
+
+
 def test_what_is_under_way_when_the_server_stops_is_told_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     server = serving(JudgingService([ModelEntry(model="scripted/Yes")]), tmp_path)
-    access = next(server).access
-    head = f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{access.port}\r\nAuthorization: Bearer {access.token}\r\n"
-    with socket.create_connection(("127.0.0.1", access.port), timeout=20) as half:
-        half.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{{"criteria"'.encode())
+    with half_a_request(next(server).access) as half:
         assert next(server, None) is None  # stopped
         answer = half.makefile("rb").read().decode()
     assert answer.startswith("HTTP/1.1 503 ") and '"type": "stopped"' in answer
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.web.api._BODY_SECONDS", 0.05)
+    with half_a_request(api.access) as half:
+        answer = http.client.HTTPResponse(half)
+        answer.begin()
+        assert (answer.status, json.loads(answer.read())["error"]["type"]) == (408, "too_slow")
 
 
 def test_the_command_prints_its_address_and_a_key(tmp_path: Path) -> None:
