@@ -11,6 +11,8 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adjudge import DirectJudge, QualitativeCriteria, RagEvaluator
 from adjudge.domain.instance import DirectInstance, Instance
@@ -94,6 +96,32 @@ def test_the_result_shows_each_models_score_and_every_vote() -> None:
 @pytest.mark.parametrize(("said", "agreement"), [(["PPF"], 2 / 3), (["PPP"], 1.0), (["PF-"], 0.5), (["P", "F", "F"], 2 / 3)])
 def test_agreement_is_the_share_of_valid_votes_for_the_verdict(said: list[str], agreement: float) -> None:
     assert judged(*said).agreement == pytest.approx(agreement)
+
+
+def test_agreement_counts_the_valid_votes_of_excluded_models_too() -> None:
+    result = judged("PPP", "F--", min_valid=2)
+    assert (list(result.excluded_models), result.votes_valid) == (["m1"], 4)
+    assert (result.verdict, result.agreement) == ("PASS", 0.75)
+
+
+EVEN_WEIGHTS = [
+    (["P", "F", "P"], {"m0": 0.1, "m1": 0.3, "m2": 0.2}),
+    (["F", "P", "F"], {"m0": 0.1, "m1": 0.3, "m2": 0.2}),
+    (["P", "P", "P", "F"], {"m0": 0.1, "m1": 0.1, "m2": 0.1, "m3": 0.3}),
+    (["P", "P", "P", "F"], {"m0": 1 / 6, "m1": 1 / 6, "m2": 1 / 6, "m3": 0.5}),
+    (["P", "P", "F"], {"m0": 1e-20, "m1": 2e-20, "m2": 3e-20}),
+]
+
+
+@pytest.mark.parametrize(("said", "weights"), EVEN_WEIGHTS)
+def test_even_weights_are_a_tie_however_their_sums_are_rounded(said: list[str], weights: dict[str, float]) -> None:
+    result = judged(*said, weights=weights)
+    assert (result.score, result.verdict, result.tie) == (0.5, "FAIL", True)
+
+
+def test_weights_that_differ_a_little_decide() -> None:
+    result = judged("P", "F", weights={"m0": 0.500001, "m1": 0.5})
+    assert (result.verdict, result.tie) == ("PASS", False)
 
 
 @pytest.mark.parametrize(("said", "explanation"), [("PFF", "says F"), ("FPP", "says P"), ("F-P", "says F")])
@@ -477,12 +505,12 @@ def test_a_critic_cannot_be_changed() -> None:
         critic("P").strictness = 5  # type: ignore[misc]
 
 
-def test_votes_of_an_excluded_model_are_in_no_agreement_and_give_no_explanation() -> None:
+def test_votes_of_an_excluded_model_give_no_explanation() -> None:
     sure = ScriptedModel(["PASS"], name="sure")
     torn = ScriptedModel(['{"explanation": "no", "verdict": "FAIL"}', "huh", "huh"], name="torn")
     result = AspectCritic("x", [sure, torn], strictness=3, min_valid=2, max_repairs=0).evaluate("y")
     assert list(result.excluded_models) == ["torn"]
-    assert (result.verdict, result.score, result.agreement, result.explanation) == ("PASS", 1.0, 1.0, None)
+    assert (result.verdict, result.score, result.agreement, result.explanation) == ("PASS", 1.0, 0.75, None)
 
 
 def test_more_votes_than_anybody_could_pool_are_refused_and_not_planned() -> None:
@@ -495,3 +523,20 @@ def test_more_votes_than_anybody_could_pool_are_refused_and_not_planned() -> Non
         make(10_000)
         with pytest.raises(SetupError, match=r"must be at most 10,000, not 1,000,000,000,000"):
             make(10**12)
+
+
+@given(
+    said=st.integers(1, 5).flatmap(lambda k: st.lists(st.text("PF-0ER", min_size=k, max_size=k), min_size=1, max_size=3)),
+    data=st.data(),
+)
+@settings(max_examples=150, deadline=None)
+def test_early_stop_gives_the_status_and_verdict_of_all_votes(said: list[str], data: st.DataObject) -> None:
+    min_valid = data.draw(st.integers(1, len(said[0])))
+    full, early = (judged(*said, min_valid=min_valid, early_stop=stop) for stop in (False, True))
+    assert (early.status, early.verdict, early.score) == (full.status, full.verdict, full.score)
+    assert early.excluded_models.keys() == full.excluded_models.keys()
+
+
+def test_early_stop_does_not_call_failed_what_a_model_declined_to_decide() -> None:
+    full, early = (judged("-0", min_valid=2, early_stop=stop) for stop in (False, True))
+    assert (full.status, early.status) == (Status.ABSTAINED, Status.ABSTAINED)

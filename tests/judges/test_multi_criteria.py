@@ -233,3 +233,11 @@ def test_a_comparison_without_a_verdict_leaves_no_selection() -> None:
 def test_comparisons_have_weights_and_nothing_else(duty: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match="'tone' compares responses"):
         compared([MultiCriteriaItem(TONE, **duty)])
+
+
+def test_a_score_at_the_threshold_is_not_above_it_however_it_is_rounded() -> None:
+    """(.2 - .1) / (.3 - .1) is 0.5000000000000001 to a computer."""
+    options = [CriteriaOption(name, score=score) for name, score in (("low", 0.1), ("middle", 0.2), ("high", 0.3))]
+    item = MultiCriteriaItem(Criteria("level", "How high is it?", options), score_threshold=0.5)
+    multi = MultiCriteria([item])
+    assert [multi.score(multi.items[0], name) for name in ("low", "middle", "high")] == [0.0, 0.0, 1.0]

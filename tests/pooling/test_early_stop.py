@@ -1,78 +1,98 @@
-"""Stopping early gives the verdict that all samples would have given, for every sequence there is."""
+"""Stopping early gives the status and the verdict of all samples, for every sequence there is."""
 
 from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 import pytest
 from pooled import INVALID, PARTLY, PASS_FAIL, SCORED, UNSCORED
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.results import Status
 from adjudge.pooling.majority import majority, samples_still_needed
 
 CRITERIA = {criteria.name: criteria for criteria in (PASS_FAIL, SCORED, UNSCORED, PARTLY)}
-EVERY = [("pass or fail", k) for k in range(1, 10)] + [
+EVERY = [("pass or fail", k) for k in range(1, 9)] + [
     (name, k) for name in ("scored", "unscored", "partly scored") for k in range(1, 6)
 ]
 
 
-@cache
-def verdict(counts: tuple[int, ...], name: str, min_valid: int) -> str | None:
-    """What a model's votes come to, given how many there are for each option; None: it is excluded."""
-    criteria = CRITERIA[name]
-    said = [option for option, count in zip(criteria.option_names, counts, strict=True) for _ in range(count)]
-    won = majority(said, criteria)
-    return won.option if won and len(said) >= min_valid else None
+ABSTAINED = "0"
+
+
+class Tally(NamedTuple):
+    """What the samples said so far."""
+
+    counts: tuple[int, ...]
+    """For each option."""
+    abstained: bool
+
+    def said(self, name: str) -> list[str]:
+        """The options that were named, as often as they were."""
+        options = CRITERIA[name].option_names
+        return [option for option, count in zip(options, self.counts, strict=True) for _ in range(count)]
 
 
 @cache
-def needed(counts: tuple[int, ...], remaining: int, name: str, min_valid: int) -> int:
-    criteria = CRITERIA[name]
-    said = [option for option, count in zip(criteria.option_names, counts, strict=True) for _ in range(count)]
-    return samples_still_needed(said, remaining, criteria, min_valid)
+def outcome(tally: Tally, name: str, min_valid: int) -> str | Status:
+    """What a model's votes come to: an option; or whether it abstained or failed."""
+    said = tally.said(name)
+    won = majority(said, CRITERIA[name])
+    if won and len(said) >= min_valid:
+        return won.option
+    return Status.ABSTAINED if tally.abstained else Status.FAILED
 
 
-def count(said: tuple[str, ...], criteria: Criteria) -> tuple[int, ...]:
-    return tuple(said.count(option) for option in criteria.option_names)
+@cache
+def needed(tally: Tally, remaining: int, name: str, min_valid: int) -> int:
+    said, abstained = tally.said(name), tally.abstained
+    return samples_still_needed(said, remaining, CRITERIA[name], min_valid, abstained=abstained)
+
+
+def tally_of(said: tuple[str, ...], criteria: Criteria) -> Tally:
+    return Tally(tuple(said.count(option) for option in criteria.option_names), ABSTAINED in said)
 
 
 def asked(sequence: tuple[str, ...], name: str, min_valid: int) -> int:
     """How many of ``sequence`` are asked for."""
     done = 0
-    while more := needed(count(sequence[:done], CRITERIA[name]), len(sequence) - done, name, min_valid):
+    while more := needed(tally_of(sequence[:done], CRITERIA[name]), len(sequence) - done, name, min_valid):
         done += more
     return done
 
 
 @cache
-def outcomes(counts: tuple[int, ...], remaining: int, name: str, min_valid: int) -> frozenset[str | None]:
-    """Every verdict that can still come, found by trying all of them."""
+def outcomes(tally: Tally, remaining: int, name: str, min_valid: int) -> frozenset[str | Status]:
+    """Every outcome that can still come, found by trying all of them."""
     if not remaining:
-        return frozenset({verdict(counts, name, min_valid)})
-    return frozenset().union(*(outcomes(after, remaining - 1, name, min_valid) for after in followers(counts)))
+        return frozenset({outcome(tally, name, min_valid)})
+    return frozenset().union(*(outcomes(after, remaining - 1, name, min_valid) for after in followers(tally)))
 
 
-def followers(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The counts after one more sample: an invalid one, or one for any option."""
-    return [counts, *((*counts[:i], counts[i] + 1, *counts[i + 1 :]) for i in range(len(counts)))]
+def followers(tally: Tally) -> list[Tally]:
+    """After one more sample: an invalid one, one that abstains, or one for any option."""
+    counts, abstained = tally
+    named = [(*counts[:i], counts[i] + 1, *counts[i + 1 :]) for i in range(len(counts))]
+    return [tally, Tally(counts, True), *(Tally(one, abstained) for one in named)]
 
 
 @cache
-def least_that_can_settle(counts: tuple[int, ...], remaining: int, name: str, min_valid: int) -> int:
-    """The fewest samples after which, at best, only one verdict is left; found by trying all of them."""
-    if len(outcomes(counts, remaining, name, min_valid)) == 1:
+def least_that_can_settle(tally: Tally, remaining: int, name: str, min_valid: int) -> int:
+    """The fewest samples after which, at best, only one outcome is left; found by trying all of them."""
+    if len(outcomes(tally, remaining, name, min_valid)) == 1:
         return 0
-    return 1 + min(least_that_can_settle(after, remaining - 1, name, min_valid) for after in followers(counts))
+    return 1 + min(least_that_can_settle(after, remaining - 1, name, min_valid) for after in followers(tally))
 
 
 @pytest.mark.parametrize("min_valid", [1, 2, 3])
 @pytest.mark.parametrize(("name", "k"), EVERY)
-def test_the_verdict_is_that_of_all_samples_for_every_sequence(name: str, k: int, min_valid: int) -> None:
+def test_status_and_verdict_are_those_of_all_samples_for_every_sequence(name: str, k: int, min_valid: int) -> None:
     criteria = CRITERIA[name]
-    for sequence in product((*criteria.option_names, INVALID), repeat=k):
-        early = sequence[: asked(sequence, name, min_valid)]
-        assert verdict(count(early, criteria), name, min_valid) == verdict(count(sequence, criteria), name, min_valid), sequence
+    for sequence in product((*criteria.option_names, INVALID, ABSTAINED), repeat=k):
+        early, full = (tally_of(one, criteria) for one in (sequence[: asked(sequence, name, min_valid)], sequence))
+        assert outcome(early, name, min_valid) == outcome(full, name, min_valid), sequence
 
 
 @pytest.mark.parametrize("min_valid", [1, 2, 3])
@@ -80,9 +100,11 @@ def test_the_verdict_is_that_of_all_samples_for_every_sequence(name: str, k: int
 def test_no_fewer_samples_could_have_settled_it_at_any_point(name: str, k: int, min_valid: int) -> None:
     for remaining in range(k + 1):
         for counts in product(range(k - remaining + 1), repeat=len(CRITERIA[name].options)):
-            if sum(counts) <= k - remaining:
-                exact = least_that_can_settle(counts, remaining, name, min_valid)
-                assert needed(counts, remaining, name, min_valid) == exact, (counts, remaining)
+            for abstained in (False, True):
+                if sum(counts) + abstained <= k - remaining:
+                    tally = Tally(counts, abstained)
+                    exact = least_that_can_settle(tally, remaining, name, min_valid)
+                    assert needed(tally, remaining, name, min_valid) == exact, (tally, remaining)
 
 
 SAVED = {1: 0, 2: 2, 3: 4, 4: 14, 5: 28, 6: 76, 7: 152, 8: 374, 9: 748}
@@ -117,5 +139,6 @@ def test_the_next_batch_is_as_large_as_can_settle_it_and_no_larger(said: str, re
 
 
 def test_too_few_valid_samples_left_settle_the_exclusion() -> None:
-    assert samples_still_needed("", 1, PASS_FAIL, min_valid=2) == 0
+    assert samples_still_needed("", 1, PASS_FAIL, min_valid=2, abstained=True) == 0
+    assert samples_still_needed("", 2, PASS_FAIL, min_valid=3) == 1, "it may abstain, which is another status"
     assert samples_still_needed("P", 1, PASS_FAIL, min_valid=2) == 1

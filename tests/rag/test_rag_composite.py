@@ -55,6 +55,17 @@ def test_a_questionable_answer_is_never_above_the_plain_mean() -> None:
     assert raised > 100
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 1.5, 2.0, 10.0])
+def test_a_questionable_answer_is_never_above_what_weight_one_or_ones_own_weight_gives(weight: float) -> None:
+    own = [replace(one, weight=weight) if one.name == "harmfulness" else one for one in SIX]
+    for scores in ALL:
+        if scores["harmfulness"] == 1:
+            parts = {name: scores[name] / MAXIMA[name] for name in MAXIMA}
+            others = math.fsum(parts.values()) - 0.5
+            made = composite(scores, own).value
+            assert made == pytest.approx(min((others + 0.5 * each) / (5 + each) for each in (1.0, 1.5, weight)), abs=1e-12)
+
+
 def test_only_a_perfect_answer_has_one() -> None:
     assert [scores for scores in ALL if composite(scores).value == 1.0] == [GOOD]
 

@@ -56,3 +56,27 @@ def test_runs_that_share_no_judge_are_said_to_share_none(tmp_path: Path) -> None
     (gate,) = paired_gates(setup, tmp_path / "tone")
     told = f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is nothing to compare."
     assert (gate.verdict, gate.sentence()) == ("inconclusive", told)
+
+
+MEAN_AT_THE_BAR = 0.1 + 0.2  # 0.30000000000000004
+
+
+@pytest.mark.parametrize(
+    ("mean", "bar"),
+    [(0.7, MEAN_AT_THE_BAR + 0.4), (0.3, MEAN_AT_THE_BAR), (0.5, 0.5)],
+)
+def test_a_mean_at_the_bar_holds_however_it_is_rounded(mean: float, bar: float) -> None:
+    gate = replace(FAILED, value=mean, lower=mean, upper=mean, bar=bar, confidence=None)
+    assert gate.verdict == "holds"
+    assert gate.sentence().startswith("Gate holds")
+
+
+def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
+    """0.29 times 100 is 28.999999999999996 to a computer."""
+    gate = replace(FAILED, measure="missing", bar=0.29, rows=100, confidence=None)
+    assert [(replace(gate, missing=n).verdict, replace(gate, missing=n).needed) for n in (28, 29, 30)] == [
+        ("holds", 0),
+        ("holds", 0),
+        ("failed", 1),
+    ]
+    assert "29 may" in replace(gate, missing=29).sentence()

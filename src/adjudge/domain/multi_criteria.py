@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.rounding import above
 from adjudge.errors import SetupError
 
 
@@ -75,7 +76,7 @@ class MultiCriteria:
             return 1.0 if option == item.target_option else 0.0
         value = self._value(item, option)
         if item.score_threshold is not None:
-            return 1.0 if value > item.score_threshold else 0.0
+            return 1.0 if above(value, item.score_threshold) else 0.0
         return value
 
     def maximum(self, item: MultiCriteriaItem) -> float:

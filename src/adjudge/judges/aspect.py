@@ -29,7 +29,7 @@ from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, i
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.learnt import Learnt, LearntWeights
 from adjudge.judges.settings import AskSettings, ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
-from adjudge.pooling.majority import notes_on, panel, samples_still_needed, status_of
+from adjudge.pooling.majority import any_abstained, notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
 PASS, FAIL = "PASS", "FAIL"
@@ -275,8 +275,8 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         said = panel(votes, list(self.panel), self.criteria, self.min_valid)
         score = said.score if self.shares is None else said.weighted(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
-        counted = [vote.verdict for vote in votes if vote.verdict and vote.model not in said.excluded]
-        agreeing = [one for one in counted if one.option == verdict]
+        valid = [(vote.model, vote.verdict) for vote in votes if vote.verdict]
+        agreeing = [(model, one) for model, one in valid if one.option == verdict]
         return AspectResult(
             instance=item,
             criteria=self.criteria,
@@ -284,8 +284,10 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             votes=tuple(votes),
             score=score,
             verdict=verdict,
-            explanation=next((one.explanation for one in agreeing if one.explanation), None),
-            agreement=len(agreeing) / len(counted) if verdict else None,
+            explanation=next(
+                (one.explanation for model, one in agreeing if one.explanation and model not in said.excluded), None
+            ),
+            agreement=len(agreeing) / len(valid) if verdict else None,
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
@@ -304,7 +306,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             return []
         if self.early_stop:
             said = [vote.verdict.option for vote in own if vote.verdict]
-            remaining = samples_still_needed(said, remaining, self.criteria, self.min_valid)
+            remaining = samples_still_needed(said, remaining, self.criteria, self.min_valid, abstained=any_abstained(votes))
         question = question_of(self.criteria)
         return [
             self.ballot_for(self.criteria, instance, question, "aspect", name, len(own) + i, self.mode) for i in range(remaining)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from adjudge.domain.results import SystemResult
+from adjudge.domain.rounding import equal
 from adjudge.domain.verdict import TIE, Compared, Selection
 from adjudge.domain.vote import Vote
 
@@ -56,7 +56,7 @@ def highest(rates: Sequence[float | None]) -> list[int]:
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return []
-    return [index for index, rate in enumerate(known) if math.isclose(rate, max(known))]
+    return [index for index, rate in enumerate(known) if equal(rate, max(known))]
 
 
 def selected(rates: Sequence[float | None], tie_enabled: bool) -> Selection | None:

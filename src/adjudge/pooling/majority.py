@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.results import ModelVerdict, Status
+from adjudge.domain.rounding import equal
 from adjudge.domain.vote import Outcome, Vote
 
 
@@ -38,24 +39,28 @@ def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
     return min(criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria)))
 
 
-def samples_still_needed(said: Sequence[str], remaining: int, criteria: Criteria, min_valid: int = 1) -> int:
-    """How many of the ``remaining`` samples must be asked before the verdict could be settled; 0 when it is.
+def samples_still_needed(
+    said: Sequence[str], remaining: int, criteria: Criteria, min_valid: int = 1, *, abstained: bool = False
+) -> int:
+    """How many of the ``remaining`` samples must be asked before the outcome could be settled; 0 when it is.
 
     Settled means: whatever the remaining samples say, or fail to say, the winner stays, and so does whether there are
-    ``min_valid`` votes. Fewer samples than the number returned can settle nothing, so none of them is wasted.
+    ``min_valid`` votes; where there cannot be, whether a model ``abstained`` or all of them failed stays as well. Fewer
+    samples than the number returned can settle nothing, so none of them is wasted.
     """
     counts = Counter(said)
     for asked in range(remaining):
-        ways = [Counter[str](), *(Counter({name: asked}) for name in criteria.option_names)]  # all fail, or all say one thing
-        if any(_settled(counts + way, remaining - asked, criteria, min_valid) for way in ways):
+        one_option = [(Counter({name: asked}), abstained) for name in criteria.option_names]
+        ways = [(Counter[str](), abstained or asked > 0), *one_option]  # all abstain, or all say one thing
+        if any(_settled(counts + way, remaining - asked, criteria, min_valid, declined) for way, declined in ways):
             return asked
     return remaining
 
 
-def _settled(counts: Counter[str], remaining: int, criteria: Criteria, min_valid: int) -> bool:
+def _settled(counts: Counter[str], remaining: int, criteria: Criteria, min_valid: int, abstained: bool) -> bool:
     valid = counts.total()
     if valid + remaining < min_valid:
-        return True
+        return abstained or remaining == 0
     if valid < min_valid:
         return remaining == 0
     now = winner(counts, criteria)
@@ -81,9 +86,13 @@ class Panel(NamedTuple):
         return sum(entry.score for entry in self.counted) / len(self.counted)
 
     def weighted(self, weights: Mapping[str, float]) -> float | None:
-        """The mean with each model's weight; None where no counted model has one above 0."""
+        """The mean with each model's weight, one half where both sides weigh the same; None where no counted model has a
+        weight above 0."""
         total = math.fsum(weights[entry.model] for entry in self.counted)
-        return math.fsum(weights[entry.model] * entry.score for entry in self.counted) / total if total > 0 else None
+        if total <= 0:
+            return None
+        mean = math.fsum(weights[entry.model] * entry.score for entry in self.counted) / total
+        return 0.5 if equal(mean, 0.5) else mean
 
 
 def panel(votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_valid: int = 1) -> Panel:
@@ -104,8 +113,12 @@ def status_of(votes: Sequence[Vote], scored: bool) -> Status:
     """Scored; else abstained where a model declined to decide; else failed."""
     if scored:
         return Status.SCORED
-    abstained = any(vote.outcome is Outcome.ABSTAINED for vote in votes)
-    return Status.ABSTAINED if abstained else Status.FAILED
+    return Status.ABSTAINED if any_abstained(votes) else Status.FAILED
+
+
+def any_abstained(votes: Sequence[Vote]) -> bool:
+    """Whether a model declined to decide."""
+    return any(vote.outcome is Outcome.ABSTAINED for vote in votes)
 
 
 def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:

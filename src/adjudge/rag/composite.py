@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 
 from adjudge.errors import SetupError
-from adjudge.rag.dimensions import Dimension, Gate, rag_dimensions
+from adjudge.rag.dimensions import EQUAL_WEIGHT, Dimension, Gate, rag_dimensions
 from adjudge.rag.measured import Measured
 from adjudge.reading.values import nearest
 
@@ -72,17 +72,21 @@ def _measure_or(one: Measured, end: float) -> float:
 
 
 def _value(scores: Scores, dimensions: Sequence[Dimension], measured: Sequence[float], weights: Sequence[float]) -> float:
-    """What the formula gives; every gate that fires can only lower it."""
+    """What the formula gives; every gate that fires can only lower it.
+
+    A gate that changes a weight is held against the weight that was set *and* against an equal one: a greater weight of a
+    middling score raises the mean of poor ones.
+    """
     normalized = [*(one.normalized(scores[one.name] or 0) for one in dimensions), *measured]
-    plain = _mean(normalized, [*(one.weight for one in dimensions), *weights])
-    gated = _mean(normalized, [*(_weight(one, scores[one.name]) for one in dimensions), *weights])
-    return min(plain, gated, *(gate.cap for gate in _fired(scores, dimensions) if gate.cap is not None))
+    heavier = {one.name: weight for one in dimensions if (weight := _gate_weight(one, scores[one.name])) is not None}
+    tried: list[Mapping[str, float]] = [{}, heavier, dict.fromkeys(heavier, EQUAL_WEIGHT)]
+    means = [_mean(normalized, [*(given.get(one.name, one.weight) for one in dimensions), *weights]) for given in tried]
+    return min(*means, *(gate.cap for gate in _fired(scores, dimensions) if gate.cap is not None))
 
 
-def _weight(dimension: Dimension, score: int | None) -> float:
-    """The dimension's own weight, unless a gate gives it another."""
-    given = (gate.weight for gate in dimension.gates if gate.score == score and gate.weight is not None)
-    return next(given, dimension.weight)
+def _gate_weight(dimension: Dimension, score: int | None) -> float | None:
+    """What a gate that fires makes of the dimension's weight; None where none does."""
+    return next((gate.weight for gate in dimension.gates if gate.score == score and gate.weight is not None), None)
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:

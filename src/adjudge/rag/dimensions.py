@@ -17,6 +17,8 @@ from adjudge.reading.values import Place, list_of, mapping, nearest, number, our
 
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")
+EQUAL_WEIGHT = 1.0
+"""Of a dimension that nobody gave another."""
 NO_DIMENSIONS = "none"
 """The name that asks for no dimension at all, where something else is measured."""
 _MOST_GATED = 10_000
@@ -57,7 +59,7 @@ class Dimension:
     """What reports call it; by default its name."""
     labels: Sequence[str] = ()
     """A word or two for each score; by default none."""
-    weight: float = 1.0
+    weight: float = EQUAL_WEIGHT
     gates: Sequence[Gate] = ()
 
     def __post_init__(self) -> None:
@@ -223,7 +225,7 @@ def _dimension(value: object, place: Place, language: str) -> Dimension:
             criteria=entry.criteria,
             title=phrase(given.get("title") or "", place.at("title")),
             labels=[label for _, label in options],
-            weight=number(given.get("weight", 1.0), place.at("weight")),
+            weight=number(given.get("weight", EQUAL_WEIGHT), place.at("weight")),
             gates=[_gate(item, at) for at, item in list_of(given.get("gates") or [], place.at("gates"))],
         )
     except SetupError as error:

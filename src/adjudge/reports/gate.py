@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.rounding import above, equal
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
@@ -76,17 +77,23 @@ class GateResult:
         if self.stopped:
             return "inconclusive"
         if self.measure == "missing":
-            return "failed" if self.missing > self.bar * self.rows else "holds"
+            return "failed" if self.missing > self.allowed else "holds"
         if self.confidence is not None and not self.sure:
             return "inconclusive"
-        if self.upper < self.bar:
+        if above(self.bar, self.upper):
             return "failed"
-        return "inconclusive" if self.lower < self.bar else "holds"
+        return "inconclusive" if above(self.bar, self.lower) else "holds"
 
     @property
     def code(self) -> ExitCode:
         """For the shell."""
         return _CODES[self.verdict]
+
+    @property
+    def allowed(self) -> int:
+        """Rows that may be without a score: 29 of 100 at 0.29, which is 28.999999999999996 to a computer."""
+        share = self.bar * self.rows
+        return round(share) if equal(share, round(share)) else math.floor(share)
 
     @property
     def margin(self) -> float | None:
@@ -97,7 +104,7 @@ class GateResult:
     def needed(self) -> int:
         """Rows that would have to turn from the worst score to the best; of missing scores, those that must be there."""
         if self.measure == "missing":
-            return max(0, self.missing - math.floor(self.bar * self.rows))
+            return max(0, self.missing - self.allowed)
         return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
 
     def sentence(self, language: str = "en") -> str:
@@ -111,7 +118,7 @@ class GateResult:
             **{name: getattr(self, name) for name in ("rows", "missing", "needed")},
             **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
             "margin": number(abs(self.margin or 0.0)),
-            "allowed": math.floor(self.bar * self.rows),
+            "allowed": self.allowed,
             "level": self._level(words),
             "scored": self.rows - self.missing,
             "against": self.against,
@@ -158,7 +165,7 @@ class GateResult:
             return "many missing" if self.verdict == "failed" else "few missing"
         if self.verdict == "inconclusive" and not self.rows and self.measure == "win rate":
             return "no system"
-        clear = self.value is not None and (self.value >= self.bar) == (self.verdict == "holds")
+        clear = self.value is not None and (not above(self.bar, self.value)) == (self.verdict == "holds")
         return self.verdict if clear or self.verdict == "inconclusive" else "at best" if self.verdict == "failed" else "at least"
 
     def to_dict(self) -> dict[str, object]:

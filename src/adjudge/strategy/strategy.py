@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from adjudge.domain.rounding import above
 from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.qualitative import QualitativeCriteria
@@ -130,7 +131,7 @@ class Strategy:
 
     def reaches(self, cost: float | None, threshold: float | None) -> bool:
         """Whether a cost is as good as the threshold."""
-        return cost is not None and threshold is not None and self.rank(cost) <= self.rank(threshold)
+        return cost is not None and threshold is not None and not above(self.rank(cost), self.rank(threshold))
 
 
 def _several(parts: T | Sequence[T] | None) -> tuple[T, ...]:
