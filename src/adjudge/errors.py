@@ -18,10 +18,12 @@ AdjudgeError
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
     ├── RunStopped      the caller stopped the run
     │   └── BatchesOpen     it does not wait for the batches that it sent
-    ├── NothingToJudge      the data has no row, or none that can be judged
+    ├── WrongData       a column is missing, a file is in another format, a row is broken
+    │   └── NothingToJudge      the data has no row, or none that can be judged
     ├── OtherConfiguration  the run in the folder was made with other settings
     └── NoValidCandidate    none of the generated candidates may be used
 
+SetupError and WrongData are ValueErrors, too: what was given has to change.
 An unreadable reply is not here: it is a failed vote.
 """
 
@@ -32,7 +34,7 @@ class AdjudgeError(Exception):
     """The root: catch this to catch whatever adjudge raises on purpose."""
 
 
-class SetupError(AdjudgeError):
+class SetupError(AdjudgeError, ValueError):
     """The question cannot be asked as it stands. Raised before any model is called."""
 
 
@@ -128,7 +130,11 @@ class RunError(AdjudgeError):
     """A data set or a ledger could not be read or written, or a judgment has no verdict and ``on_failure="raise"``."""
 
 
-class NothingToJudge(RunError):
+class WrongData(RunError, ValueError):
+    """The data cannot be read as what they should be: a column is missing, a file is in another format, a row is broken."""
+
+
+class NothingToJudge(WrongData):
     """The data has no row, or none that can be judged."""
 
 

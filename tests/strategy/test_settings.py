@@ -18,6 +18,7 @@ from adjudge import (
     ScriptedModel,
     SetupError,
     Strategy,
+    best_of,
 )
 from adjudge.gateway.open import OpenModel
 
@@ -205,3 +206,16 @@ def test_inputs_are_checked_before_anything_is_asked(inputs: dict[str, object], 
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(SetupError, match="language"):
         Runtime(language="de")
+
+
+def test_an_agent_whose_model_is_not_named_says_how_to_name_it() -> None:
+    """A function that verifies asks nobody, so that there is no model to take."""
+    nobody = Agent(int, strategy=Strategy(verify=lambda code, agent: True))
+    with pytest.raises(SetupError, match=r"Agent\(llm=") as caught:
+        Runtime(sandbox="none").jit(nobody, "Add one and two.")
+    assert "xllamacpp" not in str(caught.value)
+
+
+def test_texts_whose_writer_is_not_named_say_how_to_name_it() -> None:
+    with pytest.raises(SetupError, match="llm='openai/gpt-4o-mini'"):
+        best_of("Write.", 3, cost=lambda text, agent: len(text))

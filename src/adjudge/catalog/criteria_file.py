@@ -184,12 +184,12 @@ def _load(content: str, file: str) -> Place:
     suffix = Path(file).suffix.lower()
     if suffix not in (*_JSON, *_YAML):
         raise SetupError(f"{file} is neither YAML nor JSON: its name must end in {', '.join((*_YAML, *_JSON))}")
+    if suffix in _YAML:
+        return load_yaml(content, Place(file))
     try:
-        if suffix in _YAML:
-            return load_yaml(content, Place(file))
         return Place(file, value=json.loads(content, object_pairs_hook=_object))
     except (ValueError, RecursionError) as error:
-        raise SetupError(f"{file} is not {'JSON' if suffix in _JSON else 'YAML'}: {' '.join(str(error).split())}") from error
+        raise SetupError(f"{file} is not JSON: {' '.join(str(error).split())}") from error
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from adjudge.data.ids import ID_ALIASES
 from adjudge.data.rendered import chat, chat_parts, chat_turns, is_chat, parsed, shown
 from adjudge.data.sources.row import is_blank
-from adjudge.errors import RunError
+from adjudge.errors import WrongData
 
 ALIASES = {
     "response": (
@@ -133,13 +133,13 @@ class Columns:
         has = f"it has: {', '.join(found)}"
         for field, column in self._wanted.items():
             if column_in(found, column) is None:
-                raise RunError(f"{name} has no column {column!r} (wanted as {field}); {has}")
+                raise WrongData(f"{name} has no column {column!r} (wanted as {field}); {has}")
         if self._id is not None and column_in(found, self._id) is None:
-            raise RunError(f"{name} has no column {self._id!r} (wanted as id); {has}")
+            raise WrongData(f"{name} has no column {self._id!r} (wanted as id); {has}")
         self.refuse_doubles(found, name)
         for field in self._needed:
             if field not in self.chosen:
-                raise RunError(
+                raise WrongData(
                     f"{name} has no {field} column: name it with --column {field}=COLUMN "
                     f"(columns={{{field!r}: 'COLUMN'}}). I{has[1:]}"
                 )
@@ -148,7 +148,7 @@ class Columns:
         """Say so when two columns have the name of a field that is read: nobody knows which one is meant."""
         for field, column in self.chosen.items():
             if field not in self._wanted and (other := f"{column} (2)") in found:
-                raise RunError(
+                raise WrongData(
                     f"{name} has the columns {column!r} and {other!r}, one name for two columns: rename one, or say which is "
                     f"meant with --column {field}={shlex.quote(column)} or --column {field}={shlex.quote(other)}"
                 )

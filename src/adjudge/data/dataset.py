@@ -22,7 +22,7 @@ from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_so
 from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import NothingToJudge, RunError, SetupError
+from adjudge.errors import NothingToJudge, SetupError, WrongData
 
 __all__ = [
     "ALIASES",
@@ -80,7 +80,7 @@ def read_instances(
     row must have; ``also``: further ones that are taken where they are there. ``id``: the column with the rows' names;
     without one a row is called by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
     ``metadata["row"]``. ``on_bad_row`` is told of each
-    row that cannot be read, and reading goes on; without it the first one raises a RunError. What is wrong with the whole
+    row that cannot be read, and reading goes on; without it the first one raises a WrongData. What is wrong with the whole
     source raises always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once, at the end,
     and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged text, the first of the ``needed``, is
     empty: they are judged. ``format`` and ``encoding`` are for files that do not show them.
@@ -135,7 +135,7 @@ class _Compared(Columns):
         """Say so when no row can have responses to compare."""
         super().require(found, name)
         if not self._named and not any(folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found):
-            raise RunError(
+            raise WrongData(
                 f"{name} has no columns of responses that are known by their names: name them with --column COLUMN "
                 f"--column COLUMN (responses=[…]). It has: {', '.join(found)}"
             )
@@ -150,7 +150,7 @@ def field_names(source: Source, format: str | None = None, encoding: str | None 
     filled: set[str] = set()
     for row in rows:
         if isinstance(row, BadRow):
-            raise RunError(str(row))
+            raise WrongData(str(row))
         cells = row.cells.fields if isinstance(row.cells, Instance) else row.cells
         filled.update(column for column, value in cells.items() if value not in (None, "", []))
     return filled | {field for field in ALIASES if column_for(field, filled) is not None}
@@ -268,7 +268,7 @@ def _instance(wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
 
 
 def _stop(bad: BadRow) -> None:
-    raise RunError(str(bad))
+    raise WrongData(str(bad))
 
 
 def comparison_of(

@@ -72,6 +72,8 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
     try:
         content = _unpacked(file, info, where)
+    except SetupError:  # what would unpack it is not installed
+        raise
     except (zlib.error, EOFError, ValueError) as error:
         raise RunError(f"{where} is damaged: {error}") from error
     if zlib.crc32(content) != info.CRC:

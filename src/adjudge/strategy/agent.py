@@ -86,7 +86,18 @@ class Agent:
         """Who writes: the agent's model, else the runtime's, else one of its tools, else the one that its criteria ask."""
         own = [tool for tool in self.toolbox.values() if isinstance(tool, LLM)]
         chosen = next((one for one in (self.llm, otherwise, *own[:1], self.strategy.judge_model) if one is not None), None)
+        if chosen is None:
+            raise SetupError(_NOBODY_WRITES[self.writes])
         return list(open_panel(chosen).values())
+
+
+_NOBODY_WRITES = {
+    "code": "no model is named that writes the code: name one with Agent(llm=…), such as Agent(llm='openai/gpt-4o-mini'), "
+    "or with Runtime(llm=…) for all agents",
+    "text": "no model is named that writes the texts: name one with llm=…, such as llm='openai/gpt-4o-mini', "
+    "or give a function that writes in the place of the prompt",
+}
+"""The embedded model is none of them: it was made to choose among options."""
 
 
 def _signature(tool: Tool, *, evaluated: bool = True) -> str:

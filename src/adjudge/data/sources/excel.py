@@ -8,7 +8,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from adjudge.data.sources.row import Origin, Row, Rows, is_blank, numbered
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError, WrongData
 
 
 def excel_rows(path: Path, origin: Origin) -> Rows:
@@ -24,7 +24,7 @@ def excel_rows(path: Path, origin: Origin) -> Rows:
         try:
             book = load_workbook(file, read_only=True, data_only=True)
         except (InvalidFileException, BadZipFile, KeyError, ValueError, OSError) as error:
-            raise RunError(f"{origin.name} cannot be read as an Excel workbook: {' '.join(str(error).split())}") from error
+            raise WrongData(f"{origin.name} cannot be read as an Excel workbook: {' '.join(str(error).split())}") from error
         try:
             yield from _rows(_cells(book))
         finally:

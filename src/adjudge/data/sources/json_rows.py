@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from adjudge.data.rendered import is_chat
 from adjudge.data.sources.row import Row, Rows
 from adjudge.data.sources.text import HEAD, LONGEST, Text
-from adjudge.errors import RunError
+from adjudge.errors import WrongData
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENS, _CLOSES = 1, 2
@@ -120,7 +120,7 @@ class JsonDocument:
                 self.take(",", "',' or '}'")
         self._at += 1
         if found is None:
-            raise RunError(f'{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}')
+            raise WrongData(f'{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}')
 
     def value(self) -> object:
         """The value that begins here."""
@@ -210,7 +210,7 @@ class JsonDocument:
         self._counted = self._at
         return self._line
 
-    def wrong(self, reason: str, at: int | None = None) -> RunError:
+    def wrong(self, reason: str, at: int | None = None) -> WrongData:
         """What to raise about this place."""
         self._here()
         at = self._at if at is None else at

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from adjudge.data.sources.row import Origin, Row, Rows, numbered
 from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.instance import Instance
-from adjudge.errors import RunError
+from adjudge.errors import WrongData
 
 
 def is_frame(source: object) -> bool:
@@ -95,7 +95,7 @@ def open_source(
 ) -> tuple[Origin, Rows]:
     """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``."""
     if format is not None and format not in FORMATS:
-        raise RunError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+        raise WrongData(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
     if isinstance(source, str | Path):
         return _open_path(Path(source), format, encoding)
     if is_table(source):
@@ -103,7 +103,7 @@ def open_source(
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         origin = Origin("the data")
         return origin, item_rows(source, field, origin)
-    raise RunError(f"rows come from a path, a data frame or a list, not from {type(source).__name__}")
+    raise WrongData(f"rows come from a path, a data frame or a list, not from {type(source).__name__}")
 
 
 def is_data_file(text: str) -> bool:
@@ -122,9 +122,9 @@ def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Or
         return origin, _stdin_rows(origin, format, encoding)
     chosen = format or _FORMAT_OF.get(path.suffix.lower())
     if path.suffix.lower() in _SPREADSHEETS and format is None:
-        raise RunError(f"{path} is {_SPREADSHEETS[path.suffix.lower()]}: save the table as .xlsx, or as CSV in UTF-8")
+        raise WrongData(f"{path} is {_SPREADSHEETS[path.suffix.lower()]}: save the table as .xlsx, or as CSV in UTF-8")
     if chosen is None:
-        raise RunError(
+        raise WrongData(
             f"{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in one of {', '.join(ROW_FILES)}, "
             f"or say which it is, such as format='csv'"
         )
@@ -140,7 +140,7 @@ def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) ->
         with path.open("rb") as file:
             yield from _text_rows(file, origin, format, encoding)
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise WrongData(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _table_rows(path: Path, origin: Origin, format: str) -> Rows:
@@ -156,7 +156,7 @@ def _table_rows(path: Path, origin: Origin, format: str) -> Rows:
 
 def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
     if format in _TABLES:
-        raise RunError(f"{format} cannot be read from standard input: save it to a file")
+        raise WrongData(f"{format} cannot be read from standard input: save it to a file")
     if isinstance(sys.stdin, _Held):
         sys.stdin.seek(0)
     yield from _text_rows(sys.stdin.buffer, origin, format, encoding)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.data.sources.row import Origin, Row, Rows, numbered
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError, WrongData
 
 _AT_ONCE = 1000
 
@@ -25,7 +25,7 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
             for number, cells in enumerate((cells for batch in batches for cells in arrow_rows(batch)), 1):
                 yield Row(number, cells)
     except pyarrow.ArrowException as error:
-        raise RunError(f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}") from error
+        raise WrongData(f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}") from error
 
 
 def arrow_rows(table: Any) -> Iterator[dict[str, object]]:

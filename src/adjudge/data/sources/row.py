@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import RunError
+from adjudge.errors import WrongData
 
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 """White space, no-break spaces among it, and characters that are not seen at all."""
@@ -113,9 +113,9 @@ class Origin:
         """What is wrong with a row."""
         return BadRow(self.where(number, nth), reason)
 
-    def wrong(self, number: int, reason: str) -> RunError:
+    def wrong(self, number: int, reason: str) -> WrongData:
         """What to raise when nothing after a row can be read either."""
-        return RunError(f"{self.where(number)}: {reason}")
+        return WrongData(f"{self.where(number)}: {reason}")
 
 
 def _nth(nth: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, TextIO
 
 from adjudge.data.sources.row import Origin
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError, WrongData
 
 HEAD = 65_536
 LONGEST = 100_000_000
@@ -107,8 +107,8 @@ class Text:
         except UnicodeError as error:
             raise self._not_decoded(error) from error
 
-    def _not_decoded(self, error: UnicodeError) -> RunError:
-        return RunError(f"{self.origin.name} is not {self._encoding.upper()}: {error}")
+    def _not_decoded(self, error: UnicodeError) -> WrongData:
+        return WrongData(f"{self.origin.name} is not {self._encoding.upper()}: {error}")
 
 
 def likely_encoding(raw: bytes) -> str:
@@ -159,7 +159,7 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     marked = next((names for mark, names in _MARKS if first.startswith(mark)), None)
     if given is not None:
         if marked and codecs.lookup(check_encoding(given)).name not in marked:
-            raise RunError(
+            raise WrongData(
                 f"{origin.name} begins with the byte order mark of {marked[0].upper()}, so that it is not {given.upper()}: "
                 "leave the encoding out"
             )
@@ -168,8 +168,8 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
         return marked[0]
     for magic, what in _NO_TEXT:
         if first.startswith(magic):
-            raise RunError(f"{origin.name} is {what}")
+            raise WrongData(f"{origin.name} is {what}")
     if b"\0" in first:
         known = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
-        raise RunError(f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}")
+        raise WrongData(f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}")
     return "utf-8"

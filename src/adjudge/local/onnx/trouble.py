@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adjudge.errors import ModelError
+from adjudge.errors import ModelError, SetupError
 
 _NO_MEMORY = "there is not enough memory for the embedded model: free some, or judge fewer and shorter texts at a time"
 _ALLOCATING = ("alloc", "out of memory")
@@ -31,6 +31,8 @@ def damage_named(weights: Path) -> Iterator[None]:
     try:
         with said_plainly():
             yield
+    except SetupError:  # what would read it is not installed
+        raise
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise ModelError(f"{weights} is damaged ({error}): delete it, and run 'adjudge models pull' again") from error
 
