@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,29 @@ def test_a_text_given_as_argument_is_judged() -> None:
     assert done.returncode == 0
     assert "PASS" in done.stdout
     assert "has a date" in done.stdout
+
+
+def in_a_terminal(*words: str) -> str:
+    """What a person's terminal is sent, escape sequences included."""
+    ours, theirs = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CI")}
+    environment = plain | {"TERM": "xterm-256color", "COLUMNS": "120"}
+    command = [sys.executable, "-m", "adjudge", *words]
+    shown = b""
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        with suppress(OSError):  # the other end is closed
+            while data := os.read(ours, 65536):
+                shown += data
+        process.wait(commands.LONGEST)
+    os.close(ours)
+    return shown.decode()
+
+
+@pytest.mark.parametrize(("verdict", "colour"), [("PASS", "\x1b[1;32m"), ("FAIL", "\x1b[1;31m")])
+def test_pass_is_green_and_fail_is_red_in_a_terminal(verdict: str, colour: str) -> None:
+    shown = in_a_terminal("check", "Built in 1889.", "--criterion", "has a date", "-m", f"scripted/{verdict}")
+    assert shown.count(f"{colour}{verdict}") == 2, "once above the table, once for the model"
 
 
 def test_text_comes_from_a_file_or_standard_input(tmp_path: Path) -> None:

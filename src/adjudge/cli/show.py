@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_STYLES = {"PASS": "bold green", "FAIL": "bold red"}
+_VERDICT_STYLES = {"PASS": "bold green", "FAIL": "bold red"}
 _LONGEST_EXPLANATION = 300
 
 
@@ -101,7 +101,7 @@ def headed(language: str, *headings: Word) -> Table:
 
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
     chosen = result.option if isinstance(result, DirectInstanceResult) else None
-    verdict = Text(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
+    verdict = _option(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
     score = "–" if result.score is None else number_text(result.score, 2, language)
     return verdict, score, f"{result.votes_valid}/{result.votes_requested}", _brief(_reason(result, language))
 
@@ -184,7 +184,7 @@ def _verdict_word(result: AspectResult, language: str) -> Text:
 
 
 def _option(name: str) -> Text:
-    return Text(name, style=_STYLES.get(name, ""))
+    return Text(name, style=_VERDICT_STYLES.get(name, ""))
 
 
 def _brief(text: str | None) -> Text:
@@ -219,7 +219,7 @@ def footer(summary: Summary | None, language: str, usage: Usage | None = None, f
 
 _MOST_REASONS = 10
 _MOST_OPTIONS = 6
-_STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
+_GATE_STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 
 
 def show_report(report: Report, *, rows_shown: bool = False) -> None:
@@ -272,7 +272,7 @@ def warn(report: Report) -> None:
     for section in report.sections:
         say_excluded(section.summary, language, section.name if several else "")
     for gate in report.gates:
-        click.secho(clean(gate.sentence(language)), fg=_STYLES[gate.verdict], err=True)
+        click.secho(clean(gate.sentence(language)), fg=_GATE_STYLES[gate.verdict], err=True)
 
 
 def print_json(
