@@ -26,6 +26,7 @@ from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.russian import verbatim
 from adjudge.runs.build import open_entry
 from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
 
@@ -96,7 +97,7 @@ def doctor(
 def _read_from(project: Project) -> str:
     if project.path is None:
         return f"configuration: none ({FILE}, or [tool.adjudge] in {PYPROJECT}, here or in a folder above)"
-    return f"configuration: {project.path} ({', '.join(project.given) or 'it says nothing'})"
+    return f"configuration: {verbatim(project.path)} ({', '.join(project.given) or 'it says nothing'})"
 
 
 def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequence[State]) -> None:

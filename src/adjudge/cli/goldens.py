@@ -21,6 +21,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import worst
+from adjudge.reports.russian import verbatim
 from adjudge.runs.eval_file import DataEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.goldens import Goldens, Tried, accepted
@@ -73,7 +74,7 @@ def test(
         return worst(codes)
     update_golden(file, changed)
     count = sum(map(len, changed.values()))
-    click.echo(told(f"{file}: {count} expected option{'' if count == 1 else 's'} updated"))
+    click.echo(told(f"{verbatim(file)}: {count} expected option{'' if count == 1 else 's'} updated"))
     return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
 
 
@@ -117,9 +118,9 @@ def _tried(goldens: Goldens, asked: tuple[ModelEntry, ...], strictness: int, all
 def _told(entry: CatalogEntry, tried: list[Tried]) -> Iterator[str]:
     right = Counter(one.case.option for one in tried if one.as_expected)
     version = f" {entry.version}" if entry.version else ""
-    yield f"{entry.criteria.name}{version}: {right.total()} of {len(tried)} golden cases judged as expected"
+    yield f"{verbatim(entry.criteria.name)}{version}: {right.total()} of {len(tried)} golden cases judged as expected"
     for option, count in Counter(one.case.option for one in tried).items():
-        yield f"  {option}: {right[option]} of {count}"
+        yield f"  {verbatim(option)}: {right[option]} of {count}"
     for number, one in enumerate(tried, 1):
         if not one.as_expected:
             yield f"  {one.told(number)}"

@@ -14,6 +14,7 @@ from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.russian import verbatim
 from adjudge.reports.words import counted
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
@@ -65,7 +66,7 @@ def _labels(count: int) -> str:
 def _lines(report: ImportReport) -> Iterator[str]:
     tally = report.tally
     version = f", {report.version}" if report.version else ""
-    yield f"{report.source}: {report.title}{version} (read as {report.kind}, written against {report.written_against})"
+    yield f"{verbatim(report.source)}: {report.title}{version} (read as {report.kind}, written against {report.written_against})"
     statuses = ", ".join(f"{name} {count}" for name, count in sorted(tally.statuses.items()))
     yield f"  {counted(tally.judgments, 'judgment')}: {statuses}"
     votes = ", ".join(f"{name} {count}" for name, count in sorted(tally.votes.items())) or "none"
@@ -74,13 +75,13 @@ def _lines(report: ImportReport) -> Iterator[str]:
     if tally.unjudged:
         yield f"  {counted(tally.unjudged, 'row')} without a verdict"
     for judge, count in tally.judges.most_common(_MOST_SHOWN):
-        yield f"  {judge}: {counted(count, 'judgment')}"
+        yield f"  {verbatim(judge)}: {counted(count, 'judgment')}"
     if report.used:
-        yield f"  read: {', '.join(f'{key} → {what}' for key, what in report.used.items())}"
+        yield f"  read: {', '.join(f'{verbatim(key)} → {what}' for key, what in report.used.items())}"
     for what, count in report.left.items():
         yield f"  left: {what} ({count})"
     for note in (*report.notes, *report.bad_rows):
         yield f"  note: {note}"
     if report.ignored_files:
         yield f"  left: files of other kinds ({len(report.ignored_files)})"
-    yield f"written to {report.folder}"
+    yield f"written to {verbatim(report.folder)}"

@@ -13,6 +13,7 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import told
 from adjudge.errors import RunError
+from adjudge.reports.russian import verbatim
 
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
@@ -63,7 +64,7 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
     """What became of a file."""
     if target.exists() or target.is_symlink():
         if not force:
-            return f"kept {target}: it is there already (--force writes {target.name}.new beside it)"
+            return f"kept {verbatim(target)}: it is there already (--force writes {verbatim(target.name)}.new beside it)"
         target = target.with_name(f"{target.name}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -73,4 +74,4 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
         way = next((one for one in target.parents if one.is_file()), None)
         why = error.strerror or str(error) if way is None else f"{way} is a file, and a folder is needed there"
         raise RunError(f"{target} cannot be written: {why}") from error
-    return f"wrote {target}"
+    return f"wrote {verbatim(target)}"

@@ -20,6 +20,7 @@ from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.prompts.render import check_language
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.russian import verbatim
 from adjudge.reports.sentences import Sentence, sentence
 from adjudge.runs.folder import reading
 from adjudge.runs.label_queue import FIRST, QUEUES, Queue
@@ -227,7 +228,7 @@ def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Ki
     for row in bad:
         click.echo(told(f"skipped {row}"), err=True)
     again = f", {len(found) - len(new)} were there already" if len(new) < len(found) else ""
-    click.echo(told(f"{_labels(len(new))} imported from {source}{again}"))
+    click.echo(told(f"{_labels(len(new))} imported from {verbatim(source)}{again}"))
     if chosen := sum(not one.is_random for one in new):
         drawn = "--design random says that they were drawn"
         click.echo(told(f"{chosen} of them of chosen rows: they do not move the corrected rate ({drawn})"))
@@ -254,8 +255,13 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     if not found:
         check_criteria(run, criteria)
     count = write_labels(target, found, wide=wide)
-    click.echo(told(f"{_labels(count)} written to {target}"))
+    click.echo(told(f"{_labels(count)} written to {verbatim(target)}"))
     return ExitCode.OK
+
+
+def _answer(label: Label) -> str:
+    """What an annotator said; an option is the criterion's, a winner may be a tie, which is a word of ours."""
+    return str(label.answer) if label.option is None else verbatim(label.option)
 
 
 def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
@@ -267,8 +273,9 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
         print_results("conflicts", {"rows": len(rows)}, rows)
         return ExitCode.OK
     for one in found:
-        answers = ", ".join(f"{each.annotator} {each.answer}" for each in one.labels)
-        click.echo(told(f"{one.criteria}, row {one.labels[0].id or one.row}: {answers}"))
+        answers = ", ".join(f"{verbatim(each.annotator)} {_answer(each)}" for each in one.labels)
+        row = verbatim(one.labels[0].id or one.row)
+        click.echo(told(f"{verbatim(one.criteria)}, row {row}: {answers}"))
     click.echo(told(f"annotators differ on {len(found)} {'row' if len(found) == 1 else 'rows'}"))
     return ExitCode.OK
 

@@ -20,6 +20,7 @@ from adjudge.data.dataset import STDIN
 from adjudge.errors import AdjudgeError, OtherConfiguration, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.russian import verbatim
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DirectEntry, EvalFile, PairwiseEntry, RagEntry
 from adjudge.runs.project import find_project
@@ -123,7 +124,7 @@ def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
     looks.update(missing)
     for path in missing:
         if looks[path] == _LOOKS_A_SECOND:
-            click.echo(told(f"{path} is gone: waiting until it is back"), err=True)
+            click.echo(told(f"{verbatim(path)} is gone: waiting until it is back"), err=True)
 
 
 def _next(folder: Path) -> Path:

@@ -14,11 +14,12 @@ from rich.text import Text
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
-from adjudge.cli.show import told
+from adjudge.cli.show import clean, told
 from adjudge.errors import RunError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.files import text_file
 from adjudge.reports.leaderboard import leaderboard_html, leaderboard_markdown, shown_rank
+from adjudge.reports.russian import verbatim
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
 from adjudge.trust.leaderboard import Leaderboard, RankingSettings, leaderboards
@@ -66,7 +67,8 @@ def _write(path: Path, text: str) -> None:
 
 def _show(found: Leaderboard) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    console.print(Text(told(f"{found.criteria or found.judge}: {found.contests} contests on {found.rows} rows"), style="bold"))
+    name = verbatim(found.criteria or found.judge)
+    console.print(Text(told(f"{name}: {found.contests} contests on {found.rows} rows"), style="bold"))
     table = Table(box=None, padding=(0, 2, 0, 0))
     headings = ["rank", "system", "rating", "interval", "wins", "ties", "losses"]
     for heading in [*headings, *(["controlled"] if found.controlled else [])]:
@@ -75,7 +77,7 @@ def _show(found: Leaderboard) -> None:
         limits = "–" if one.lower is None or one.upper is None else f"{one.lower:.0f}–{one.upper:.0f}"
         cells = [f"{one.rating:.0f}", limits, *map(str, (one.wins, one.ties, one.losses))]
         extra = [f"{found.controlled.ratings[one.name]:.0f}"] if found.controlled else []
-        table.add_row(shown_rank(one), Text(told(one.name)), *cells, *extra)
+        table.add_row(shown_rank(one), Text(clean(one.name)), *cells, *extra)
     console.print(table)
     for note in [found.ranking.reason, *found.notes]:
         if note:

@@ -14,6 +14,7 @@ from adjudge.errors import RunError
 from adjudge.reports.export import ENDINGS, to_html, to_markdown
 from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.junit import to_junit
+from adjudge.reports.russian import verbatim
 from adjudge.reports.table import check_writable
 from adjudge.reports.words import counted
 from adjudge.runs.folder import reading
@@ -44,7 +45,7 @@ def report(folder: Path, to: str, baseline: Path | None, output: Path | None, ma
         rows = to_junit(folder, target) if to == "junit" else _PAGES[to](folder, target, baseline)
     except OSError as error:
         raise RunError(f"{error.filename or target} cannot be written: {error.strerror or error}") from error
-    _say_where(f"{counted(rows, 'judgment')} written to {target}", target)
+    _say_where(f"{counted(rows, 'judgment')} written to {verbatim(target)}", target)
     return 0
 
 
@@ -63,7 +64,7 @@ def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -
     _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
     for line in made.annotations():
         click.echo(clean(line, may_command=True))
-    _say_where(f"summary written to {target}", target)
+    _say_where(f"summary written to {verbatim(target)}", target)
 
 
 def _say_where(text: str, target: Path) -> None:

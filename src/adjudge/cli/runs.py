@@ -24,6 +24,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
 from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
 from adjudge.reports.files import STDOUT
+from adjudge.reports.russian import verbatim
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
@@ -53,7 +54,7 @@ def list_runs(parent: Path, as_json: bool) -> int:
         table.add_column(told(heading))
     for one in found:
         table.add_row(*(Text(told(text)) for text in _cells(one)))
-    Console(highlight=False).print(table if found else Text(told(f"there are no runs in {parent}")))
+    Console(highlight=False).print(table if found else Text(told(f"there are no runs in {verbatim(parent)}")))
     return 0
 
 
@@ -67,24 +68,26 @@ def show_run(folder: Path, as_json: bool) -> int:
         return 0
     info = run_info(folder)
     console = Console(highlight=False)
-    console.print(Text(told(f"{info.folder}: {info.state}"), style="bold"))
+    console.print(Text(told(f"{verbatim(info.folder)}: {info.state}"), style="bold"))
     for one in info.criteria:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
-        console.print(Text(told(f"{one.name}: {counts}{mean}")))
+        console.print(Text(told(f"{verbatim(one.name)}: {counts}{mean}")))
     if any(status != "scored" for one in info.criteria for status in one.statuses):
         for line in reasons_told(report_of_run(folder, shown=0)):
             console.print(Text(line))
     for calibration in calibrations_of(folder):
         console.print(Text(clean(trust_sentence(calibration, spoken())), style="bold"))
     for judge, identity in info.identities.items():
-        console.print(Text(told(f"{judge}: judge identity {identity}")))
+        console.print(Text(told(f"{verbatim(judge)}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
-            console.print(Text(told(f"{judge}: without {model} on {rows} of {sum(info.judges[judge].values())} rows")))
+            asked = sum(info.judges[judge].values())
+            console.print(Text(told(f"{verbatim(judge)}: without {verbatim(model)} on {rows} of {asked} rows")))
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
-        console.print(Text(told(f"{model}: {counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}")))
+        spent = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}"
+        console.print(Text(told(f"{verbatim(model)}: {spent}")))
     for batch in info.batches:
         console.print(Text(told(_batch(batch))))
     votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
@@ -95,10 +98,10 @@ def show_run(folder: Path, as_json: bool) -> int:
 
 def _batch(batch: Batch) -> str:
     """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
-    said = f" ({batch.more['said']})" if batch.more.get("said") else ""
+    said = f" ({verbatim(batch.more['said'])})" if batch.more.get("said") else ""
     twice = "; it may have been paid twice" if batch.more.get("twice") else ""
     requests = counted(batch.requests, "request")
-    return f"batch {batch.remote_id or batch.id} at {batch.provider}: {batch.state}{said}, {requests}{twice}"
+    return f"batch {verbatim(batch.remote_id or batch.id)} at {batch.provider}: {batch.state}{said}, {requests}{twice}"
 
 
 def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
@@ -182,7 +185,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
         format_ = export_format(target, to)
     rows = export(folder, target, to)
     if target != STDOUT:
-        click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
+        click.echo(told(f"{counted(rows, 'judgment')} written to {verbatim(target)}"))
     if format_ in ("langfuse", "phoenix"):
         _say_left_out(folder, format_)
     return 0
@@ -205,13 +208,13 @@ def _ending(to: str | None) -> str:
 
 def _deleted(folder: Path, parent: Path, *, really: bool) -> str:
     if folder.resolve() != parent.resolve() / folder.relative_to(parent):
-        return f"kept {folder}: a symbolic link leads to it, so that it may be somebody else's; delete it where it lies"
+        return f"kept {verbatim(folder)}: a symbolic link leads to it, so that it may be somebody else's; delete it where it lies"
     try:
         delete_run(folder, only_try=not really)
     except RunError as error:
-        return f"kept {folder}: {error}"
+        return f"kept {verbatim(folder)}: {error}"
     left = ", without the files in it that are not the run's" if really and folder.exists() else ""
-    return f"{'deleted' if really else 'would delete'} {folder}{left}"
+    return f"{'deleted' if really else 'would delete'} {verbatim(folder)}{left}"
 
 
 def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
@@ -224,18 +227,18 @@ def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
 
 def _cells(info: RunInfo | tuple[Path, RunError]) -> list[str]:
     if not isinstance(info, RunInfo):
-        return [str(info[0]), *["–"] * 5, f"unreadable: {info[1]}"]
+        return [verbatim(info[0]), *["–"] * 5, f"unreadable: {info[1]}"]
     started = info.facts.get("started")
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
     missing = sum(count for statuses in info.judges.values() for status, count in statuses.items() if status != "scored")
     calls = sum(usage.calls for usage in info.usage.values())
-    return [str(info.folder), when, str(info.rows), str(missing), str(calls), _money(info), info.state]
+    return [verbatim(info.folder), when, str(info.rows), str(missing), str(calls), _money(info), info.state]
 
 
 def _money(info: RunInfo, model: str | None = None) -> str:
     prices = PriceTable.load()
     costs = {name: prices.cost(name, usage) for name, usage in info.usage.items() if model in (None, name)}
     total = sum(cost or 0.0 for cost in costs.values())
-    unknown = ", ".join(name for name, cost in costs.items() if cost is None)
+    unknown = ", ".join(verbatim(name) for name, cost in costs.items() if cost is None)
     known = f"${total:.4f}" if total or not unknown else ""
     return " and ".join(part for part in (known, f"price of {unknown} not known" if unknown else "") if part)

@@ -17,7 +17,7 @@ from adjudge.cli.json_text import print_results
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Vote
-from adjudge.reports.russian import in_russian, localised
+from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary
 from adjudge.reports.table import record
@@ -121,8 +121,8 @@ def clean(text: str, *, may_command: bool = False) -> str:
 
 
 def told(text: str) -> str:
-    """The same in the language that the command speaks."""
-    return clean(in_russian(text, terminal=True) if spoken() == "ru" else text)
+    """The same in the language that the command speaks; what the user wrote is put in with ``verbatim``."""
+    return clean(translate_line(text, spoken()))
 
 
 def _one(result: AspectResult, language: str) -> Table:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from adjudge.cli.show import clean, told
 from adjudge.reports.benchmark import beside, table_of, title_of
+from adjudge.reports.russian import verbatim
 from adjudge.reports.words import counted
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 
@@ -64,16 +65,17 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
 
 
 def _show_failures(console: Console, judge: BenchedJudge) -> None:
+    name = verbatim(judge.judge)
     for reason, count in judge.reasons.items():
-        console.print(Text(told(f"{judge.judge}: no verdict on {counted(count, 'row')}: {_short(reason)}"), style="yellow"))
+        line = f"{name}: no verdict on {counted(count, 'row')}: {_short(reason)}"
+        console.print(Text(told(line), style="yellow"))
 
 
 def _show_disagreements(console: Console, judge: BenchedJudge, most: int) -> None:
-    console.print(Text(told(f"{judge.judge}: {len(judge.disagreements)} disagreements"), style="bold"))
+    console.print(Text(told(f"{verbatim(judge.judge)}: {len(judge.disagreements)} disagreements"), style="bold"))
     for one in judge.disagreements[:most]:
-        console.print(
-            Text(f"  {clean(str(one.id or one.row))}: {told(f'judge {one.said}, people {one.truth}')}: {clean(_short(one.text))}")
-        )
+        both = told(f"judge {verbatim(one.said)}, people {verbatim(one.truth)}")
+        console.print(Text(f"  {clean(str(one.id or one.row))}: {both}: {clean(_short(one.text))}"))
         if one.explanation:
             console.print(Text(clean(f"    {_short(one.explanation)}"), style="dim"))
     if len(judge.disagreements) > most:

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
-from adjudge.reports.calibrated import calibration_lines, limits_text, people_lines, value_text
+from adjudge.reports.calibrated import calibration_lines, limits_text, option_name, people_lines, value_text
+from adjudge.reports.russian import verbatim
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted
 from adjudge.trust.agreement import AgreementReport
@@ -58,7 +59,7 @@ def _estimates(one: Calibration) -> Table:
             table.add_row(told(name), told(value_text(found)), limits, told(rows if found is one.naive else f"labels of {rows}"))
     for option, found in one.shares.items():
         rows = told(f"labels of {counted(found.count, 'row')}")
-        table.add_row(Text(told(f"share of {option}")), told(value_text(found)), told(limits_text(found)), rows)
+        table.add_row(Text(told(f"share of {option_name(option)}")), told(value_text(found)), told(limits_text(found)), rows)
     return table
 
 
@@ -74,7 +75,8 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
         table.add_row(Text(told(name)), told(value_text(one)), Text(told(limits)), str(one.count))
     for option, scores in found.classes.items():
         for name, one in scores.items():
-            table.add_row(Text(told(f"{name} of {option}")), told(value_text(one)), Text(told(limits_text(one))), str(one.count))
+            figure = Text(told(f"{name} of {option_name(option)}"))
+            table.add_row(figure, told(value_text(one)), Text(told(limits_text(one))), str(one.count))
     console.print(table)
     for line in people_lines(found):
         console.print(Text(told(line)))
@@ -83,7 +85,7 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
 def _show_panel(console: Console, found: PanelReport) -> None:
     console.print(Text(told(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}"), style="bold"))
     for name, share in found.members.items():
-        console.print(Text(told(f"{name}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
+        console.print(Text(told(f"{verbatim(name)}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
     worth = "" if found.alike.effective is None else f"; worth {found.alike.effective:.1f} independent members"
     weighted = f"with these weights {found.weighted:.1%} on the same labels"
     console.print(Text(told(f"the panel: {found.panel:.1%} right{worth}; {weighted}")))
@@ -98,6 +100,6 @@ def _show_panel(console: Console, found: PanelReport) -> None:
 def _consensus_line(found: ConsensusReport) -> str:
     if found.reason:
         return f"Dawid–Skene, which knows no labels: refused: {found.reason}"
-    shares = ", ".join(f"{option} {share:.1%}" for option, share in found.shares.items())
+    shares = ", ".join(f"{option_name(option)} {share:.1%}" for option, share in found.shares.items())
     right = "" if found.accuracy is None else f"; {found.accuracy:.1%} right of the labelled ones"
     return f"Dawid–Skene, which knows no labels, on {counted(found.rows, 'row')}: {shares}{right}"

@@ -12,6 +12,7 @@ from rich.text import Text
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
 from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
+from adjudge.reports.russian import verbatim
 from adjudge.reports.sentences import sentence
 from adjudge.strategy.candidate import Candidate, Selection, Try
 
@@ -58,8 +59,8 @@ def _said(result: SampledResult) -> str:
         apart = "" if result.spread is None else f", spread {result.spread:.2g}"
         outcome = f"{result.score:g} ({result.agg} of {numbers or 'nothing'}{apart}, {votes})"
     fallback = f" [fallback: {result.fallback}]" if result.fallback else ""
-    why = f" – {' '.join(result.explanation.split())}" if result.explanation else ""
-    return told(f"{result.criteria.description}: {outcome}{fallback}{why}")
+    why = f" – {verbatim(' '.join(result.explanation.split()))}" if result.explanation else ""
+    return told(f"{verbatim(result.criteria.description)}: {outcome}{fallback}{why}")
 
 
 def _outcome(selection: Selection) -> Text:

@@ -11,8 +11,10 @@ import click
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
-from adjudge.cli.show import told
+from adjudge.cli.show import clean, told
+from adjudge.domain.verdict import TIE
 from adjudge.reports.compared import comparison_lines
+from adjudge.reports.russian import verbatim
 from adjudge.reports.sentences import sentence
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
@@ -42,13 +44,14 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     with run_diff(one, two, flags.cluster) as found:
         alone = (found.alone(0), found.alone(1))
         for line in found.settings:
-            click.echo(told(line))
+            click.echo(clean(line))
         _show(map(_change, found.changes()), found.changed, most)
-        _show((f"only in {one}: {_row(row)}: {_came(row.came)}" for row in found.only_in(0)), alone[0], most)
-        _show((f"only in {two}: {_row(row)}: {_came(row.came)}" for row in found.only_in(1)), alone[1], most)
+        first, second = verbatim(one), verbatim(two)
+        _show((f"only in {first}: {_row(row)}: {_came(row.came)}" for row in found.only_in(0)), alone[0], most)
+        _show((f"only in {second}: {_row(row)}: {_came(row.came)}" for row in found.only_in(1)), alone[1], most)
         settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
-        click.echo(told(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
+        click.echo(told(f"{both}; {alone[0]} only in {first}, {alone[1]} only in {second}"))
         _show_comparisons(compare_runs(one, two, found, flags.settings), two)
 
 
@@ -58,7 +61,7 @@ def show_comparison(one: Path, two: Path) -> None:
         comparisons = compare_runs(one, two, found)
         _show_comparisons(comparisons, two)
     if not comparisons:
-        click.echo(told(f"no criteria of {one} was judged again, so there is nothing to compare"))
+        click.echo(told(f"no criteria of {verbatim(one)} was judged again, so there is nothing to compare"))
 
 
 def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
@@ -93,17 +96,23 @@ def _change(change: Change) -> str:
 
 
 def _row(row: JudgedRow) -> str:
-    name = f" ({row.id})" if row.id else ""
-    return f"{row.judge}, {row.criteria}, row {row.row}{name}"
+    name = f" ({verbatim(row.id)})" if row.id else ""
+    return f"{verbatim(row.judge)}, {verbatim(row.criteria)}, row {row.row}{name}"
 
 
 def _came(to: Came) -> str:
     """The score, what was chosen, and the status of what was not scored."""
     if to.score is None and to.status == "scored" and to.chosen is not None:
-        return f"response {to.chosen + 1}" if isinstance(to.chosen, int) else str(to.chosen)
+        return f"response {to.chosen + 1}" if isinstance(to.chosen, int) else _option(to.chosen)
     score = "no score" if to.score is None else f"{to.score:.3f}"
-    more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
+    chosen = None if to.chosen is None else _option(to.chosen)
+    more = [one for one in (chosen, None if to.status == "scored" else to.status) if one is not None]
     return f"{score} ({', '.join(more)})" if more else score
+
+
+def _option(chosen: object) -> str:
+    """An option as its criterion names it; a tie is a word of ours."""
+    return TIE if chosen == TIE else verbatim(chosen)
 
 
 def _counted(count: int, noun: str) -> str:

@@ -27,7 +27,7 @@ from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import translate_line
 from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
@@ -145,7 +145,7 @@ class JudgingSession:
 
     def told(self, text: str) -> str:
         """A sentence of ours in that language; no runner of a job takes what is judged for a command."""
-        return defused(in_russian(text, terminal=True) if self.language == "ru" else text)
+        return defused(translate_line(text, self.language))
 
     # -- what fixtures ask for -----------------------------------------------------------
 

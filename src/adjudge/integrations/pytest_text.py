@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from adjudge.domain.results import Result
 from adjudge.reports.passed import passed
+from adjudge.reports.russian import verbatim
 from adjudge.reports.workflow_commands import defused
 
 _LONGEST = 300
@@ -56,7 +57,7 @@ class JudgedText:
             self._undecided(str(self))
         elif self.result.verdict_name not in options:
             __tracebackhide__ = True
-            wanted = self._told(f"expected {' | '.join(options)}")
+            wanted = self._told(f"expected {verbatim(' | '.join(options))}")
             raise AssertionError(f"{wanted}: {self}")
 
     def _must(self, wanted: bool, agreement: float) -> None:

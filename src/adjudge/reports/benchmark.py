@@ -9,7 +9,7 @@ from pathlib import Path
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file
 from adjudge.reports.json_version import SCHEMA
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import translate_line, verbatim
 from adjudge.reports.template import environment
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
@@ -115,7 +115,7 @@ def beside(ranking: Ranking) -> list[str]:
 def title_of(found: Benchmark, ranking: Ranking) -> str:
     """What a ranking is headed by."""
     rows = max(one.rows for one in ranking.judges)
-    question = f"{ranking.question}: " if ranking.question and len(found.rankings) > 1 else ""
+    question = f"{verbatim(ranking.question)}: " if ranking.question and len(found.rankings) > 1 else ""
     return f"{question}{len(ranking.judges)} {'judge' if len(ranking.judges) == 1 else 'judges'} on {rows} labelled rows"
 
 
@@ -140,7 +140,7 @@ def benchmark_html(found: Benchmark, language: str = "en") -> str:
 
 def _render(template: str, found: Benchmark, language: str, *, html: bool) -> str:
     def told(text: str) -> str:
-        return in_russian(text, terminal=True) if language == "ru" else text
+        return translate_line(text, language)
 
     return (
         environment(html=html)
@@ -148,6 +148,7 @@ def _render(template: str, found: Benchmark, language: str, *, html: bool) -> st
         .render(
             found=found,
             told=told,
+            verbatim=verbatim,
             language=language,
             table_of=table_of,
             beside=beside,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from adjudge.domain.verdict import TIE
+from adjudge.reports.russian import mark, verbatim
 from adjudge.reports.words import counted, word
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
@@ -12,6 +14,7 @@ from adjudge.stats.refusal import Needed
 from adjudge.trust.agreement import CROWD, AgreementReport
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
+from adjudge.trust.confusion import FAILED
 from adjudge.trust.distance import Distance
 
 
@@ -28,19 +31,27 @@ def limits_text(one: Estimate | None) -> str:
 def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
     """What stands behind a corrected number."""
     yield "labelled rows: " + ", ".join(
-        f"{name} {number} {word('of', language)} {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
+        f"{option_name(name)} {number} {word('of', language)} {one.rows_by_verdict.get(name, 0)}"
+        for name, number in _verdicts(one)
     )
     for truth, row in one.confusion.table.items():
-        yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
+        judged = ", ".join(f"{option_name(said)} {number}" for said, number in row.items())
+        yield f"people say {option_name(truth)}: the judge says {judged}"
     for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
         if share is not None:
-            limits = limits_text(share) if share.lower is not None else share.reason
+            reason = mark(share.reason, one.measure.options)
+            limits = limits_text(share) if share.lower is not None else reason
             yield f"{name} {value_text(share)}, {limits} ({counted(share.count, 'label')})"
     if one.distance:
         yield distance_text(one.distance)
     yield needed_text(one.needed, one.measure.range)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes
+
+
+def option_name(name: str) -> str:
+    """An option as its criterion names it; that nothing was said, or that both are as good, are words of ours."""
+    return name if name in (FAILED, TIE) else verbatim(name)
 
 
 def _verdicts(one: Calibration) -> list[tuple[str, int]]:
@@ -65,7 +76,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
         return f"{width}: {needed.reason}"
     if not needed.more:
         return f"{width}: the labels are enough"
-    among = ", ".join(f"{number} among {verdict}" for verdict, number in needed.by_verdict.items())
+    among = ", ".join(f"{number} among {option_name(verdict)}" for verdict, number in needed.by_verdict.items())
     saved = f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
     return f"{width} needs {counted(needed.labels, 'label')}, {needed.more} more{f' ({among})' if among else ''}{saved}"
 
@@ -73,15 +84,15 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
 def people_lines(found: AgreementReport) -> Iterator[str]:
     """How the judge agrees with each annotator, they with each other, and whether it may replace one."""
     for name, pair in found.groups.items():
-        yield f"group {name or '(empty)'}: {_pair(pair)}"
+        yield f"group {verbatim(name) if name else '(empty)'}: {_pair(pair)}"
     for name, orders in found.orders.items():
         yield _both_orders(name, orders)
     for name, pair in islice(found.annotators.items(), CROWD):
-        yield f"judge and {name}: {_pair(pair)}"
+        yield f"judge and {verbatim(name)}: {_pair(pair)}"
     if len(found.annotators) > CROWD:
         yield f"… and {len(found.annotators) - CROWD} more annotators: --json has them"
     for (one, other), pair in found.people.items():
-        yield f"{one} and {other}: {_pair(pair)}"
+        yield f"{verbatim(one)} and {verbatim(other)}: {_pair(pair)}"
     if found.people_alpha.value is not None:
         yield f"people among themselves: Krippendorff's alpha {found.people_alpha.value:.3f}"
     test = found.alt_test
@@ -100,7 +111,7 @@ def people_lines(found: AgreementReport) -> Iterator[str]:
 
 def _both_orders(group: str, found: OrderAgreement) -> str:
     first, other = found.right
-    about = f"both orders{f', group {group}' if group else ''}"
+    about = f"both orders{f', group {verbatim(group)}' if group else ''}"
     right = f"{found.accuracy:.1%} of votes right ({first:.1%} and {other:.1%})"
     return f"{about}: {right}, {found.alike:.1%} of rows say the same in both ({counted(found.count, 'row')})"
 

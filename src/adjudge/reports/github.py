@@ -18,7 +18,7 @@ from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import Report
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import translate_line
 from adjudge.reports.template import environment
 from adjudge.reports.words import Word, number_text, word
 from adjudge.runs.folder import run_info
@@ -115,7 +115,7 @@ class GithubReport:
             yield _command("warning", file, line, f"adjudge: {self._told('no score')}", self._told(f"{count}: {reason}"))
 
     def _told(self, text: str) -> str:
-        return in_russian(text, terminal=True) if self.report.language == "ru" else text
+        return translate_line(text, self.report.language)
 
     def _place(self, names: Sequence[str]) -> tuple[str, int]:
         """The line of the eval file that says one of these; nowhere where there is no such file."""

@@ -14,7 +14,7 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.reports.cascades import learnt_by
 from adjudge.reports.export import report_of_run
 from adjudge.reports.report import Report, Section
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import translate_line
 from adjudge.reports.template import environment
 from adjudge.reports.trusted import trust_sentence
 from adjudge.runs.folder import RunInfo, run_info
@@ -116,7 +116,7 @@ def _line(text: str, language: str) -> str:
         return f"- {_line(text[2:], language)}"
     if text.startswith("| ") and text.endswith(" |"):
         return f"| {' | '.join(_line(cell, language) for cell in text[2:-2].split(' | '))} |"
-    return in_russian(text, terminal=True) if language == "ru" else text
+    return translate_line(text, language)
 
 
 def _figure(one: Estimate) -> str:

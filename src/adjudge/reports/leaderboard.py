@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import translate_line, verbatim
 from adjudge.reports.template import environment
 from adjudge.stats.ranking import Place
 from adjudge.trust.leaderboard import Leaderboard
@@ -29,7 +29,7 @@ def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "
 
 def _render(template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool) -> str:
     made = environment(html=html)
-    made.filters |= {"ours": lambda text: in_russian(str(text), terminal=True) if language == "ru" else text}
+    made.filters |= {"ours": lambda text: translate_line(str(text), language), "verbatim": verbatim}
     values = {"title": title, "boards": found, "shown_rank": shown_rank, "span": _span, "language": language}
     return made.get_template(template).render(values)
 

@@ -1,11 +1,13 @@
 """Our own texts in Russian where they were made before anybody knew the language: errors, reasons of votes, notes.
 
-They are looked up as whole sentences with places for what is the user's; what is not ours stays as it is.
+They are looked up as whole sentences with places for what is the user's; what is not ours stays as it is. A value that may
+read like a sentence of ours (a folder ``order``, a criterion "Quality of the answer") is put in with ``verbatim``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
@@ -35,21 +37,60 @@ class _Known(NamedTuple):
     russian: str
 
 
+_OPEN, _CLOSE = "\ufdd0", "\ufdd1"  # characters that no text may hold: Unicode keeps them for use inside a program
+_MARKED = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.S)
+
+
+def verbatim(value: object) -> str:
+    """A value of the user's, marked so that no language changes it; ``in_russian`` and ``unmarked`` take the marks away."""
+    return f"{_OPEN}{unmarked(str(value))}{_CLOSE}"
+
+
+def mark(text: str, values: Iterable[str]) -> str:
+    """``text``, which was made elsewhere, with those of the ``values`` that stand in it as words of their own marked."""
+    longest_first = sorted(filter(None, values), key=len, reverse=True)
+    if not longest_first:
+        return text
+    words = "|".join(map(re.escape, longest_first))
+    return re.sub(rf"(?<!\w)(?:{words})(?!\w)", lambda found: verbatim(found[0]), text)
+
+
+def unmarked(text: str) -> str:
+    """``text`` without the marks of ``verbatim``."""
+    return text.replace(_OPEN, "").replace(_CLOSE, "")
+
+
 def localised(text: str, language: str) -> str:
     """``text`` in ``language``, where it is one of ours."""
-    return in_russian(text) if language == "ru" else text
+    return in_russian(text) if language == "ru" else unmarked(text)
+
+
+def translate_line(text: str, language: str) -> str:
+    """A line that commands print, in ``language``: all of it is ours, but for what is ``verbatim``."""
+    return in_russian(text, terminal=True) if language == "ru" else unmarked(text)
 
 
 def in_russian(text: str, *, terminal: bool = False) -> str:
-    """``text``, or each of its clauses, in Russian. Figures get their decimal comma.
+    """``text``, or each of its clauses, in Russian. Figures get their decimal comma; what is ``verbatim`` stays as it is.
 
-    ``terminal``: all of it is ours, so that single words and the parts of lists are known as well.
+    ``terminal``: all else is ours, so that single words and the parts of lists are known as well.
     """
+    theirs: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        theirs.append(found[1])
+        return f"{_OPEN}{len(theirs) - 1}{_CLOSE}"
+
+    said = _translate(_MARKED.sub(keep, text), terminal=terminal)
+    return _MARKED.sub(lambda found: theirs[int(found[1])], said)
+
+
+def _translate(text: str, *, terminal: bool) -> str:
     if text.startswith(" "):
-        return " " + in_russian(text[1:], terminal=terminal)
+        return " " + _translate(text[1:], terminal=terminal)
     if (figure := _figure(text)) is not None:
         return figure
-    inner = partial(in_russian, terminal=terminal)
+    inner = partial(_translate, terminal=terminal)
     for known in _known(terminal=terminal):
         if known.hint in text and (found := _pattern(known.english, terminal=terminal).fullmatch(text)):
             return known.russian.format(*map(inner, found.groups()))

@@ -24,7 +24,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import evidence_style, record_html
 from adjudge.reports.pages import measures_html
-from adjudge.reports.russian import in_russian, localised
+from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
@@ -115,7 +115,7 @@ def said(text: str, language: str) -> str:
 
 def our_words(text: str, language: str) -> str:
     """A sentence of a report in the language of whoever reads it."""
-    return in_russian(text, terminal=True) if language == "ru" else text
+    return translate_line(text, language)
 
 
 @dataclass
