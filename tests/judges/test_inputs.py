@@ -12,6 +12,7 @@ from said import always, by, material, says
 
 from adjudge import (
     AspectCritic,
+    Cascade,
     Criteria,
     CriteriaOption,
     DirectJudge,
@@ -206,6 +207,36 @@ def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(row: dic
     for rows in ([row], PandasLike(**{name: [cell] for name, cell in row.items()})):
         with pytest.raises(SetupError, match="'response'"):
             DummyDirectJudge()(rows, POLITE)
+
+
+ONLY_A_QUESTION: list[Callable[[str], Any]] = [
+    lambda name: [{name: "When?"}],
+    lambda name: {name: "When?"},
+    lambda name: [{"id": 7, name: "When?"}],
+    lambda name: [Instance({name: "When?"})],
+    lambda name: PandasLike(**{name: ["When?"]}),
+    lambda name: PolarsLike(**{"id": [7], name: ["When?"]}),
+]
+
+
+@pytest.mark.parametrize("rows", ONLY_A_QUESTION)
+@pytest.mark.parametrize("name", ["question", "user_input", "Context", "expected_output", "вопрос"])
+def test_a_question_without_an_answer_is_not_judged_for_one(rows: Callable[[str], Any], name: str) -> None:
+    critic, model = AspectCritic("Is it polite?", ScriptedModel(["PASS"])), always("A")
+    for judge in (critic.evaluate, Cascade([critic, AspectCritic("Is it polite?", ScriptedModel(name="dear"))]).evaluate):
+        with pytest.raises(SetupError, match=rf"'response'; it has only: {name}\. Give what is to be judged as 'response'"):
+            judge(rows(name))
+    for other in (DirectJudge(model), DummyDirectJudge(), MPrometheusDirectJudge(model)):
+        with pytest.raises(SetupError, match=rf"'response'; it has only: {name}"):
+            other(rows(name), POLITE)
+
+
+def test_questions_are_compared_only_by_criteria_that_say_so() -> None:
+    judge, rows = PairwiseJudge(always("A")), [{"question": ["When?", "When, please?"]}]
+    with pytest.raises(SetupError, match="'response'; it has only: question"):
+        judge(rows, "Which is more polite?")
+    (result,) = judge(rows, Criteria("polite", "Which is more polite?", to_evaluate_field="question"))
+    assert result.selected_option == 0
 
 
 def test_a_field_that_the_caller_chose_from_a_wide_row_is_judged() -> None:

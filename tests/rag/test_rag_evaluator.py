@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,10 +65,36 @@ def test_what_a_dimension_does_not_see_cannot_change_its_prompt() -> None:
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_a_prompt_says_that_there_is_no_conversation_and_no_fragment(nothing: str | None, language: str) -> None:
     model = gives()
-    row = {name: value for name, value in {**ROW, "history": nothing, "contexts": nothing}.items() if value is not None}
+    row: dict[str, Any] = {**ROW, "history": nothing, "contexts": nothing}
     assert RagEvaluator(model, language=language).evaluate(row).status is Status.SCORED
     shown = next(shown_fields(request) for request in model.requests if asked_about(request) == "harmfulness")
     assert (shown["history"], shown["contexts"]) == (absent(language)["history"], absent(language)["contexts"])
+
+
+MISNAMED = {"question": "When?", "answer": "In 1889.", "ctxs": ["It was built in 1889."]}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        MISNAMED,
+        [MISNAMED],
+        [{**MISNAMED, "contexts": ["One."]}, MISNAMED],
+        [Instance({"user_input": "When?", "response": "In 1889.", "ctxs": ["It was built in 1889."]})],
+    ],
+)
+def test_contexts_under_a_name_that_is_not_known_are_missed_and_not_nothing(rows: Any) -> None:
+    model = gives()
+    with pytest.raises(SetupError, match=r"has no 'contexts'.*it has: .*ctxs.*columns=\{'contexts': 'KEY'\}"):
+        RagEvaluator(model).evaluate(rows)
+    assert not model.requests
+
+
+def test_contexts_are_named_left_empty_or_not_needed() -> None:
+    plain = {name: value for name, value in MISNAMED.items() if name != "ctxs"}
+    assert RagEvaluator(gives()).evaluate(MISNAMED, columns={"contexts": "ctxs"}).status is Status.SCORED
+    assert RagEvaluator(gives()).evaluate({**plain, "contexts": []}).status is Status.SCORED
+    assert RagEvaluator(gives(), dimensions=["clarity"]).evaluate(plain).status is Status.SCORED
 
 
 def test_fragments_may_be_a_list() -> None:

@@ -128,6 +128,7 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
     """An instance that was made of a row, with every field the criteria read that the row has, by the names other tools use."""
     row = instance.metadata.get("row")
     if not isinstance(row, Mapping):
+        _refuse_other_field(instance.fields, criteria, instance.id)
         return instance
     read = (*(criteria.context_fields or ()), criteria.to_evaluate_field)
     fields = _from_chat(instance, row) if criteria.to_evaluate_field == "response" else dict(instance.fields)
@@ -157,6 +158,7 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
     """A row whose answer is missing is not judged by its question, only because nothing else is left of it."""
     columns = [column for column in row if not is_id(column)]
     judged = criteria.to_evaluate_field
+    _refuse_other_field(fields, criteria, name, columns)
     if judged in fields or len(fields) > 1 or len(columns) == 1:
         return
     (only,) = fields
@@ -166,6 +168,21 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
             f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; "
             f"the row has: {', '.join(map(str, columns))}"
         )
+
+
+def _refuse_other_field(fields: Mapping[str, object], criteria: Criteria, name: str | None, keys: Iterable[object] = ()) -> None:
+    """A single field of any name is what is judged, but not one that by its name is the question, the sources, a reference."""
+    judged = criteria.to_evaluate_field
+    if judged in fields or len(fields) > 1:
+        return
+    (only,) = fields
+    known = next((field for field, names in ALIASES.items() if folded(only) in map(folded, (field, *names))), judged)
+    if known in (judged, "response"):
+        return
+    raise SetupError(
+        f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; it has only: "
+        f"{', '.join(map(str, keys or fields))}. Give what is to be judged as {judged!r}"
+    )
 
 
 def _text(value: object, column: str, field: str = "") -> str | list[str] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adjudge.data.columns import column_for
 from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instances
 from adjudge.data.ids import ID_ALIASES
 from adjudge.domain.instance import Instance
@@ -43,12 +44,17 @@ def read_rows(
     ``sources``: further fields that a file must have a column for.
     """
     needed = [*needed_fields(dimensions, measures), *sources]
+    read = [*needed_fields(dimensions), *sources]
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
+        _require_keys(source[:limit], columns or {}, read)
         return Rows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
     must, also = must_have(dimensions, measures), may_have(measures)
     found = list(read_instances(source, columns, limit, must, also=also, on_blank_rows=blank.append))
-    return Rows(found, columns_of(found[0], columns or {}, source, needed), *blank)
+    taken = columns_of(found[0], columns or {}, source, needed)
+    if not isinstance(source, str | Path):
+        _require_keys(found, columns or {}, read)
+    return Rows(found, taken, *blank)
 
 
 def needed_fields(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
@@ -87,6 +93,26 @@ def columns_of(first: Instance, wanted: Mapping[str, str], source: Source, neede
         return {name: name for name in first.fields}
     must = needed if isinstance(source, str | Path) else [name for name in needed if name not in MAY_BE_ABSENT]
     return choose_columns(list(row), wanted, source if isinstance(source, str | Path) else "the rows", must)
+
+
+def _require_keys(found: Sequence[Instance], wanted: Mapping[str, str], read: Sequence[str]) -> None:
+    """Say so when a row of the caller's has no key for a field that may be empty: it is there under another name, and a judge
+    would be told that there is nothing. A file has its columns once for all rows."""
+    for name in MAY_BE_ABSENT:
+        if name not in read or name in wanted:
+            continue
+        for number, one in enumerate(found, 1):
+            keys = list(_keys(one))
+            if name not in one.fields and column_for(name, keys) is None:
+                raise SetupError(
+                    f"{one.id or f'row {number}'} has no {name!r}, which the answer is judged by; it has: {', '.join(keys)}. Say "
+                    f"which key it is with columns={{{name!r}: 'KEY'}}, or give {name!r}: [] where there is nothing"
+                )
+
+
+def _keys(one: Instance) -> Iterable[str]:
+    row = one.metadata.get("row")
+    return map(str, row) if isinstance(row, Mapping) else one.fields
 
 
 def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -> None:
