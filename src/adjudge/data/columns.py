@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from adjudge.data.ids import ID_ALIASES
-from adjudge.data.rendered import chat, chat_parts, chat_turns, is_chat, parsed, shown
+from adjudge.data.rendered import chat, chat_call, chat_parts, chat_turns, is_chat, parsed, rendered_calls, shown
 from adjudge.data.sources.row import is_blank
 from adjudge.errors import WrongData
 
@@ -46,6 +46,11 @@ ALIASES = {
     ),
 }
 """How other tools, and people, call our fields; the first that a file has is taken, as it is written or in another case."""
+CALL_ALIASES = {
+    "tool_call": ("tool_call", "tool_calls", "function_call", "вызов инструмента"),
+    "before_call": ("before_call", *ALIASES["user_input"]),
+}
+"""A call of a tool and what led to it: looked for only where a criterion reads them."""
 CHATS = ("messages", "conversations", "conversation", "chat", "сообщения", "диалог")
 """Columns that may hold a whole chat, the answer included, where no column holds the answer by itself."""
 CHAT_FIELDS = ("response", "user_input", "history")
@@ -84,7 +89,7 @@ def column_for(field: str, found: Iterable[str]) -> str | None:
 
 def _names_of(field: str) -> Sequence[str]:
     """What the column of a field may be called; of one that is not known, its own name."""
-    return ALIASES.get(field) or ID_ALIASES.get(field) or (field,)
+    return ALIASES.get(field) or ID_ALIASES.get(field) or CALL_ALIASES.get(field) or (field,)
 
 
 def is_id(name: object) -> bool:
@@ -105,6 +110,8 @@ class Columns:
         self._seen: dict[str, None] = {}
         self._chat: str | None = None
         """The column whose chat holds the answer, too."""
+        self._log: str | None = None
+        """The column whose chat holds the call of a tool."""
         self.chosen: dict[str, str] = dict(wanted)
 
     def see(self, found: Iterable[str]) -> None:
@@ -120,7 +127,11 @@ class Columns:
         self._ids = tuple(dict.fromkeys(name for name in own if name is not None))
 
     def _take_chat(self) -> None:
-        """Where the answer is needed and has no column of its own, it is in a chat."""
+        """Where the answer is needed, or the call of a tool, and has no column of its own, it is in a chat."""
+        log = None if "tool_call" in self.chosen or "tool_call" not in self._needed else column_in(self._seen, *CHATS)
+        if log is not None:
+            self._log = log
+            self.chosen.update({field: log for field in CALL_ALIASES if field not in self._wanted})
         if "response" in self.chosen or "response" not in self._needed:
             return
         self._chat = column_in(self._seen, *CHATS)
@@ -170,6 +181,8 @@ class Columns:
     def _text(self, cell: object, column: str, field: str) -> str | list[str] | None:
         if column == self._chat and field in CHAT_FIELDS and field not in self._wanted:
             return chat_fields(cell, column).get(field)
+        if field in CALL_ALIASES and field not in self._wanted and column == self._log:
+            return call_fields(cell, column).get(field)
         return text_of(cell, column, field)
 
     def name(self, cells: Mapping[str, object]) -> str | None:
@@ -201,6 +214,8 @@ def text_of(value: object, column: str, field: str = "") -> str | list[str] | No
 
     Chat messages are what was said. Contexts and a history may be nested, also as JSON in a text: they become plain text.
     """
+    if field == "tool_call" and (calls := rendered_calls(_nested(value))) is not None:
+        return calls
     nested = (field or column) in _RENDERED
     if isinstance(value, str):
         value = parsed(value) if nested else value
@@ -224,6 +239,19 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
         )
     try:
         return chat_parts(_nested(value))
+    except ValueError as error:
+        raise ValueError(f"column {column!r}: {error}") from None
+
+
+def call_fields(value: object, column: str) -> dict[str, str]:
+    """The last call of a tool in a logged chat, and what led to it. A ValueError says what the cell holds instead."""
+    if not holds_chat(value):
+        raise ValueError(
+            f"column {column!r} holds no chat to find the call of a tool in: name the call's column with "
+            "--column tool_call=COLUMN"
+        )
+    try:
+        return chat_call(_nested(value))
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 

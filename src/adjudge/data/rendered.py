@@ -62,6 +62,27 @@ def chat_parts(value: object) -> dict[str, str]:
     return {**parts, "history": "\n".join(f"{role}: {said}" for role, said in history)} if history else parts
 
 
+def chat_call(value: object) -> dict[str, str]:
+    """The last message of a logged chat that calls tools: its calls, and all that led to them."""
+    messages = list(value) if isinstance(value, list | tuple) else [value]
+    calling = [place for place, one in enumerate(messages) if _calls_of(one)]
+    if not calling:
+        raise ValueError("nobody calls a tool, so that there is no call to judge")
+    last = messages[calling[-1]]
+    said = "\n".join(_part(part) for part in _parts_of(last) if part and not _is_call(part))
+    before = [found for one in messages[: calling[-1]] if (found := _message(one))]
+    before += [("assistant", said)] if said else []
+    led = before[0][1] if len(before) == 1 else "\n".join(f"{role}: {text}" for role, text in before)
+    return {"tool_call": "\n".join(map(_call, _calls_of(last))), "before_call": led}
+
+
+def rendered_calls(value: object) -> str | None:
+    """Calls of tools that stand by themselves, as a log keeps them; None where this is something else."""
+    calls = value if isinstance(value, list | tuple) else [value]
+    named = [call for call in calls if isinstance(call, Mapping) and not _call(call).startswith("{")]
+    return "\n".join(map(_call, calls)) if calls and len(named) == len(calls) else None
+
+
 def chat_turns(value: object) -> list[dict[str, str]]:
     """The parts of every question that was answered: its last answer in words, before somebody else asks the next one."""
     messages = list(value) if isinstance(value, list | tuple) else [value]
@@ -79,13 +100,29 @@ def chat_turns(value: object) -> list[dict[str, str]]:
     return [chat_parts(messages[: end + 1]) for end in ends]
 
 
+def _calls_of(message: object) -> list[object]:
+    """The calls of tools in a message, wherever its format puts them."""
+    if not isinstance(message, Mapping):
+        return []
+    listed, legacy = message.get("tool_calls"), message.get("function_call")
+    calls = [*listed] if isinstance(listed, list) else [legacy] if isinstance(legacy, Mapping) else []
+    return calls or [part for part in _parts_of(message) if _is_call(part)]
+
+
+def _parts_of(message: object) -> list[object]:
+    if not isinstance(message, Mapping):
+        return []
+    content = next((message[name] for _, name in _ROLES if name in message), None)
+    return content if isinstance(content, list) else [content]
+
+
+def _is_call(part: object) -> bool:
+    return isinstance(part, Mapping) and (part.get("type") == "tool_use" or isinstance(part.get("functionCall"), Mapping))
+
+
 def _in_words(message: object) -> bool:
     """Whether a message says something beside calling tools and telling what they returned."""
-    if not isinstance(message, Mapping):
-        return False
-    content = next((message[name] for _, name in _ROLES if name in message), None)
-    parts = content if isinstance(content, list) else [content]
-    return any(isinstance(part, str) and part.strip() for part in map(_text_of, parts))
+    return any(isinstance(part, str) and part.strip() for part in map(_text_of, _parts_of(message)))
 
 
 def _text_of(part: object) -> object:
@@ -136,7 +173,7 @@ def _part(part: object) -> str:
         return str(part)
     if isinstance(part.get("text"), str):
         return str(part["text"])
-    if part.get("type") == "tool_use" or isinstance(part.get("functionCall"), Mapping):
+    if _is_call(part):
         return _call(part)
     if part.get("type") == "tool_result":
         return f"[tool result: {_said(part.get('content'), None)}]"

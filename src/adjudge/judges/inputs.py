@@ -7,7 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from adjudge.data.columns import ALIASES, CHATS, Columns, chat_fields, column_for, column_in, folded, holds_chat, is_id, text_of
+from adjudge.data.columns import (
+    ALIASES,
+    CHATS,
+    Columns,
+    call_fields,
+    chat_fields,
+    column_for,
+    column_in,
+    folded,
+    holds_chat,
+    is_id,
+    text_of,
+)
 from adjudge.data.dataset import check_responses, comparison_of
 from adjudge.data.sources.open import is_data_file, is_table, table_rows
 from adjudge.data.sources.row import Row
@@ -131,7 +143,7 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
         _refuse_other_field(instance.fields, criteria, instance.id)
         return instance
     read = (*(criteria.context_fields or ()), criteria.to_evaluate_field)
-    fields = _from_chat(instance, row) if criteria.to_evaluate_field == "response" else dict(instance.fields)
+    fields = _from_chat(instance, row, criteria.to_evaluate_field)
     for name in read:
         column = column_for(name, row)
         text = None if name in fields or column is None else _text(row[column], column, name)
@@ -141,15 +153,19 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
     return instance if fields == instance.fields else replace(instance, fields=fields)
 
 
-def _from_chat(instance: Instance, row: Cells) -> Fields:
-    """The fields; where the answer has no column of its own, as they stand in the chat that the row holds."""
+_IN_CHATS = {"response": chat_fields, "tool_call": call_fields}
+"""What is judged of a chat: the last answer, or the last call of a tool."""
+
+
+def _from_chat(instance: Instance, row: Cells, judged: str) -> Fields:
+    """The fields; where what is judged has no column of its own, as they stand in the chat that the row holds."""
     fields: Fields = dict(instance.fields)
-    column = None if "response" in fields or column_for("response", row) is not None else column_in(row, *CHATS)
-    if column is None or not holds_chat(row[column]):
+    column = None if judged in fields or column_for(judged, row) is not None else column_in(row, *CHATS)
+    if column is None or judged not in _IN_CHATS or not holds_chat(row[column]):
         return fields
     beside = {name: value for name, value in fields.items() if column not in (name, column_for(name, row))}
     try:
-        return {**beside, **chat_fields(row[column], column)}
+        return {**beside, **_IN_CHATS[judged](row[column], column)}
     except ValueError as error:
         raise SetupError(f"{instance.id or 'the instance'}: {error}") from None
 
