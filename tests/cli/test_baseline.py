@@ -36,7 +36,7 @@ def test_the_change_is_in_the_terminal_in_json_and_in_the_pages(folder: Path) ->
 
 
 def test_systems_and_dimensions_are_compared_by_their_names(folder: Path) -> None:
-    pairs = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new", "--criterion", "Which?")
+    pairs = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new", "--criterion", "Which?", "--order", "one")
     adjudge(*pairs, "-m", "scripted/A", "--run", "pairs", cwd=folder)
     done = adjudge(*pairs, "-m", "scripted/B", "--baseline", "pairs", cwd=folder)
     assert "new: 0.000 → 1.000 (compared with pairs)" in done.stdout

@@ -70,7 +70,7 @@ def test_examples_stand_in_for_golden_cases_and_comparisons_have_them_too(tmp_pa
     done = adjudge("init", "pairwise", cwd=tmp_path)
     done = adjudge("criteria", "test", "criteria/better.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
     assert done.returncode == 4
-    assert "  A: 1 of 1\n  B: 0 of 1\n  golden 2: expected B, got A" in done.stdout
+    assert "  A: 0 of 1\n  B: 0 of 1\n  golden 1: expected A, got tie" in done.stdout
     (tmp_path / "bare.yaml").write_text("name: x\ndescription: Is it?\noptions: [a, b]\n", encoding="utf-8")
     assert "have no golden cases" in adjudge("criteria", "test", tmp_path / "bare.yaml", "-m", "scripted").stderr
 

@@ -128,7 +128,9 @@ def test_the_gate_is_the_exit_code(script: str, code: int) -> None:
 
 
 def test_rows_are_compared(pairs: Path) -> None:
-    done = adjudge("compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A", "--json")
+    done = adjudge(
+        "compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A", "--order", "one", "--json"
+    )
     results = json.loads(done.stdout)["results"]
     assert [(row["id"], row["selected_option"]) for row in results] == [("france", 0), ("sum", 0)]
 
@@ -136,7 +138,7 @@ def test_rows_are_compared(pairs: Path) -> None:
 def test_columns_are_named_where_they_cannot_be_guessed(tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("old,new\nx,y\n")
-    wanted = ("--criterion", "Which?", "-m", "scripted/B", "--json")
+    wanted = ("--criterion", "Which?", "-m", "scripted/B", "--order", "one", "--json")
     named = adjudge("compare", "--file", str(rows), "--column", "old", "--column", "new", *wanted)
     assert json.loads(named.stdout)["results"][0]["selected_option"] == 1
     guessed = adjudge("compare", "--file", str(rows), *wanted)
@@ -146,15 +148,66 @@ def test_columns_are_named_where_they_cannot_be_guessed(tmp_path: Path) -> None:
 
 def test_responses_are_compared_by_a_criteria_file_without_options(tmp_path: Path) -> None:
     (tmp_path / "kinder.yaml").write_text("name: kinder\ndescription: Which is kinder?\n")
-    done = adjudge("compare", "one", "two", "-c", str(tmp_path / "kinder.yaml"), "-m", "scripted/B", "--json")
+    done = adjudge("compare", "one", "two", "-c", str(tmp_path / "kinder.yaml"), "-m", "scripted/B", "--order", "one", "--json")
     assert (done.returncode, json.loads(done.stdout)["results"][0]["selected_option"]) == (0, 1)
 
 
-def test_texts_given_as_arguments_are_compared_in_both_orders() -> None:
-    done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--check-positional-bias", "--json")
+@pytest.mark.parametrize("more", [(), ("--check-positional-bias",), ("--order", "both")])
+def test_texts_given_as_arguments_are_compared_in_both_orders(more: tuple[str, ...]) -> None:
+    done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", *more, "--json")
     (result,) = json.loads(done.stdout)["results"]
     assert result["positional_bias"]["detected"] is True
     assert result["selected_option"] == "tie"
+    assert result["notes"] == []
+
+
+def test_swapping_the_columns_does_not_swap_the_winner(tmp_path: Path) -> None:
+    """A model that always prefers the first place says nothing about either system."""
+    rows = tmp_path / "rows.csv"
+    rows.write_text("old,new\n" + "".join(f"x{row},y{row}\n" for row in range(10)))
+    rates = []
+    for columns in (("old", "new"), ("new", "old")):
+        named = [word for column in columns for word in ("--column", column)]
+        done = adjudge("compare", "-f", str(rows), *named, "--criterion", "Which?", "-m", "scripted/A", "--json")
+        (criteria,) = json.loads(done.stdout)["criteria"]
+        rates.append({one["system"]: one["win_rate"] for one in criteria["systems"]})
+    assert rates == [{"old": 0.5, "new": 0.5}] * 2
+
+
+@pytest.mark.parametrize(("language", "note"), [("en", "asked in one order"), ("ru", "спрошено в одном порядке")])
+def test_one_order_is_asked_for_and_said_everywhere(tmp_path: Path, language: str, note: str) -> None:
+    one = ("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--order", "one", "--language", language)
+    kept = ("--run", str(tmp_path / "kept"))
+    shown = adjudge(*one, *kept)
+    assert note in shown.stdout
+    found = json.loads(adjudge(*one, "--json").stdout)
+    assert note in found["notes"][0]
+    assert note in found["results"][0]["notes"][0]
+    assert found["results"][0]["selected_option"] == 0
+    for ending in ("md", "html"):
+        adjudge("export", str(tmp_path / "kept"), "--to", ending)
+        assert note in (tmp_path / f"kept/results.{ending}").read_text(encoding="utf-8")
+
+
+def test_an_estimate_counts_both_orders_or_the_one_that_is_asked() -> None:
+    asked = ("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--dry-run")
+    assert "calls: 2\n" in adjudge(*asked).stdout
+    assert "calls: 1\n" in adjudge(*asked, "--order", "one").stdout
+
+
+def test_both_orders_and_one_are_not_asked_at_once() -> None:
+    both = ("--check-positional-bias", "--order", "one")
+    done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", *both)
+    assert done.returncode == 2
+    assert "leave one of them out" in done.stderr
+
+
+def test_a_run_in_one_order_is_not_resumed_in_both(tmp_path: Path) -> None:
+    asked = ("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--run", str(tmp_path / "kept"))
+    assert adjudge(*asked, "--order", "one").returncode == 0
+    done = adjudge(*asked)
+    assert done.returncode == 1
+    assert "check_positional_bias: false → true" in done.stderr
 
 
 def test_a_comparison_without_an_outcome_is_no_success() -> None:
@@ -185,5 +238,5 @@ def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str
 
 def test_comparisons_say_how_many_there_were_and_what_they_took(pairs: Path) -> None:
     done = adjudge("compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A")
-    assert "attempted 2, scored 2, failed 0; 2 calls, " in done.stdout
+    assert "attempted 2, scored 2, failed 0; 4 calls, " in done.stdout
     assert "mean" not in done.stdout

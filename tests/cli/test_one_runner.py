@@ -96,7 +96,7 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     judges = [{"kind": "direct", "criteria": "Is it short?"}]
     (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
     bar = "response_a=0.5" if name == "compare" else "0.5"
-    calls = {"rag": "6", "judge": "4"}.get(name, "1")
+    calls = {"rag": "6", "judge": "4", "compare": "2"}.get(name, "1")
     stopped = adjudge(
         tmp_path, *args, "--run", "kept", "--max-calls", calls, "--no-cache", "--json", "--fail-under", bar, "-o", "out.csv"
     )

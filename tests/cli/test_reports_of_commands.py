@@ -136,7 +136,7 @@ def test_why_it_failed_is_counted_once_and_skipped_rows_are_in_every_report(rows
 
 def test_a_comparison_ends_with_who_won(tmp_path: Path) -> None:
     systems = ("--column", "old", "--column", "new", "--criterion", "Which is more helpful?")
-    asked = ("compare", "-f", str(EXAMPLES / "pairs.csv"), *systems, "-m", "scripted/B", "--run", "kept")
+    asked = ("compare", "-f", str(EXAMPLES / "pairs.csv"), *systems, "-m", "scripted/B", "--order", "one", "--run", "kept")
     done = adjudge(tmp_path, *asked, "-o", "out.csv", "--fail-under", "new=0.6", "--fail-under", "old=0.6")
     assert done.returncode == 4
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -171,7 +171,7 @@ def test_a_gate_names_a_system_that_is_compared(tmp_path: Path) -> None:
 
 def test_a_gate_finds_a_system_as_its_column_was_found(tmp_path: Path) -> None:
     asked = ("compare", "-f", str(EXAMPLES / "pairs.csv"), "--column", "OLD", "--column", "new", "--criterion", "Which?")
-    done = adjudge(tmp_path, *asked, "-m", "scripted/A", "--fail-under", "OLD=0.5")
+    done = adjudge(tmp_path, *asked, "-m", "scripted/A", "--order", "one", "--fail-under", "OLD=0.5")
     assert done.returncode == 0
     assert "Gate holds: win rate of old (judge PairwiseJudge) is 1.000" in done.stderr
 

@@ -207,8 +207,6 @@ def test_a_bad_instance_names_its_field(given: Any, message: str) -> None:
 
 
 BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
-    ({"options": []}, "'dates' offers no options"),
-    ({"options": None}, "'dates' offers no options"),
     ({"options": [CriteriaOption("A"), CriteriaOption("A")]}, "'dates' offers the option 'A' twice"),
     ({"options": [CriteriaOption(" ")]}, "'dates' has an option without a name"),
     ({"options": [CriteriaOption(1)]}, "'dates' has an option without a name"),  # type: ignore[arg-type]

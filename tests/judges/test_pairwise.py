@@ -21,6 +21,7 @@ from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
+from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 
 QUESTION = "Which is longer?"
@@ -595,3 +596,24 @@ def test_a_system_called_tie_is_no_tie() -> None:
     assert compared(longest(), named).winner == "tie (response 2)"
     even = PairwiseInstance(responses=["a", "b"], metadata={"systems": ("new", "tie")})
     assert compared(longest(), even).winner == "tie"
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_one_order_in_python_is_said_on_the_result(language: str) -> None:
+    (one,) = PairwiseJudge(always("A"), language=language)([["x", "y"]], "Which?")
+    (both,) = PairwiseJudge(always("A"), language=language, check_positional_bias=True)([["x", "y"]], "Which?")
+    (turned,) = PairwiseJudge(always("A"), language=language, rotations=True)([["x", "y"]], "Which?")
+    said = {"en": "asked in one order", "ru": "спрошено в одном порядке"}[language]
+    assert [said in " ".join(result.notes) for result in (one, both, turned)] == [True, False, False]
+    assert one.selected_option == 0
+
+
+@pytest.mark.parametrize("empty", [(), []])
+def test_criteria_with_an_empty_list_of_options_compare_as_those_that_leave_it_out(empty: Any) -> None:
+    criteria = Criteria("better", "Which is better?", options=empty)
+    assert criteria == Criteria("better", "Which is better?")
+    assert criteria.identity == Criteria("better", "Which is better?").identity
+    (result,) = PairwiseJudge(always("A"))([["x", "y"]], criteria)
+    assert result.selected_option == 0
+    with pytest.raises(SetupError, match="'better' offers no options: only comparisons can do without"):
+        DirectJudge(always("A"))(["x"], criteria)

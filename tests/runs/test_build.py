@@ -93,6 +93,22 @@ def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any])
     assert len(judge.plan(items[0], [])) == 4
 
 
+@pytest.mark.parametrize(
+    ("said", "both"),
+    [("", True), ("order: both", True), ("order: one", False), ("check_positional_bias: true", True)],
+)
+def test_comparisons_are_asked_in_both_orders_unless_one_is_asked_for(make: Callable[..., Any], said: str, both: bool) -> None:
+    (ready,) = judges(make(f"  - kind: pairwise\n    criteria: Which is kinder?\n    {said}"))
+    (case,) = ready.items(Instance({"response": ["x", "y"]}))
+    assert (ready.judge.check_positional_bias, len(ready.judge.plan(case, []))) == (both, 2 if both else 1)
+
+
+def test_both_orders_and_one_at_once_are_refused(make: Callable[..., Any]) -> None:
+    entry = "  - kind: pairwise\n    criteria: Which is kinder?\n    order: one\n    check_positional_bias: true"
+    with pytest.raises(SetupError, match="contradict each other"):
+        judges(make(entry))
+
+
 def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("question,one,two\nq,x,y\n")
     file = parse_eval(

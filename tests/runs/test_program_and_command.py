@@ -20,7 +20,7 @@ TEXTS = [Instance({"response": f"text {number}"}, id=f"r{number}") for number in
 PAIRS = [[f"text {number}", f"other {number}"] for number in range(4)]
 CHECK = ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted")
 JUDGE = ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "-m", "scripted")
-COMPARE = ("compare", "-f", "pairs.jsonl", "--criterion", "Which is shorter?", "-m", "scripted")
+COMPARE = ("compare", "-f", "pairs.jsonl", "--criterion", "Which is shorter?", "-m", "scripted", "--order", "one")
 RAG = ("rag", "-f", "rag.csv", "-m", "scripted/2", "--dimensions", "clarity", "-q")
 Evaluate = Callable[..., Any]
 

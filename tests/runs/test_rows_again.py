@@ -55,7 +55,7 @@ def test_each_row_of_several_judges_comes_once_and_compared_responses_stay_toget
 
 def test_a_pairwise_judge_takes_the_rows_of_an_imported_comparison(tmp_path: Path) -> None:
     adjudge("import", SAMPLES / "pandalm.jsonl", "--run", "old", cwd=tmp_path)
-    entry = {"kind": "pairwise", "criteria": ["Which response follows the instruction better?"]}
+    entry = {"kind": "pairwise", "criteria": ["Which response follows the instruction better?"], "order": "one"}
     (tmp_path / "eval.yaml").write_text(json.dumps({"data": "x.csv", "models": ["scripted/A"], "judges": [entry]}))
     done = adjudge("run", "eval.yaml", "--data", "old", "--run", "new", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -232,6 +232,15 @@ def test_a_question_is_a_question_whatever_it_looks_like(
     assert (criteria.name, criteria.option_names) == (asked, ("Yes", "No"))
 
 
+@pytest.mark.parametrize(("more", "both"), [({}, True), ({"one_order": "1"}, False), ({"both_orders": "1"}, True)])
+def test_comparisons_from_the_page_are_asked_in_both_orders(page: Page, home: Path, more: dict[str, str], both: bool) -> None:
+    given = {**ASKED, "kind": "pairwise", **more}
+    plan = plan_of(page.server.site, given, lambda name: [given[name]] if name in given else [])
+    (home / "eval.yaml").write_text(plan.to_eval())
+    (ready,) = judges(load_eval(home / "eval.yaml"))
+    assert ready.judge.check_positional_bias is both
+
+
 def test_two_tabs_that_start_a_run_of_one_name_get_one_run(page: Page, home: Path) -> None:
     with ThreadPoolExecutor(4) as tabs:
         answers = list(tabs.map(lambda _: page.post("/start", **ASKED, name="one", usd="0.1", limit="1"), range(4)))

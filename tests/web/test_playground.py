@@ -58,8 +58,16 @@ def test_a_panel_votes_together(play: Page) -> None:
 
 def test_responses_are_compared(play: Page) -> None:
     found = judged(play, pairwise([(["one", "better two"], "B"), (["one", "two"], "B")], ("model", MODEL)))
+    assert [row["verdict"] for row in found["rows"]] == ["tie", "tie"], "this model goes by the place, whatever stands there"
+    assert (found["compared"]["agreed"], found["trial"]["planned"]) == (0, 4)
+
+
+def test_responses_are_compared_in_one_order_where_that_is_asked_for(play: Page) -> None:
+    rows = [(["one", "better two"], "B"), (["one", "two"], "B")]
+    found = judged(play, pairwise(rows, ("model", MODEL), ("order", "one")))
     assert [row["verdict"] for row in found["rows"]] == ["B", "A"]
-    assert found["compared"]["agreed"] == 1
+    assert (found["compared"]["agreed"], found["trial"]["planned"]) == (1, 2)
+    assert "asked in one order" in " ".join(found["trial"]["notes"])
 
 
 def test_an_instance_that_cannot_be_judged_does_not_keep_the_others_from_it(play: Page) -> None:

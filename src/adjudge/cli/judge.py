@@ -24,6 +24,7 @@ from adjudge.cli.options import (
     argument,
     as_json,
     bias,
+    both_orders,
     columns,
     command,
     gate,
@@ -45,7 +46,7 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry
+from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
 from adjudge.runs.execute import Judged
 
 
@@ -115,16 +116,21 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
 @click.option("--contests", default="joint", help="joint: one call ranks all; pairs: every two are a contest.")
 @click.option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
 @votes
-@bias
+@click.option(
+    "--order", type=click.Choice(ORDERS), default="both", help="both: ask again with the responses reversed; one: as they stand."
+)
+@both_orders
 @output
 @as_json
 @judging({"fail_under": gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable.")})
 @given_as("asked", Asked, [one.name for one in fields(Asked)])
-def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, flags: Flags) -> int:
+def compare(responses: tuple[str, ...], contests: str, tie: bool, order: Order, asked: Asked, flags: Flags) -> int:
     """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError("compare takes one criteria at a time on the command line")
+    if asked.check_positional_bias and order == "one":
+        raise UsageError("--check-positional-bias asks in both orders, and --order one in one: leave one of them out")
     check_writable(asked.output)
     entry = PairwiseEntry(
         kind="pairwise",
@@ -132,7 +138,7 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
         contests=_contests(contests),
         tie_enabled=tie,
         strictness=asked.self_consistency,
-        check_positional_bias=asked.check_positional_bias,
+        order=order,
         temperature=flags.temperature,
         seed=flags.seed,
     )

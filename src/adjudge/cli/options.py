@@ -200,6 +200,7 @@ language = click.option(
 )
 votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order.")
 bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
+both_orders = click.option("--check-positional-bias", is_flag=True, hidden=True, help="The same as --order both.")
 
 
 output = click.option(

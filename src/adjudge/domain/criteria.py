@@ -81,7 +81,7 @@ class Criteria:
     name: str
     description: str
     options: Sequence[CriteriaOption] = ()
-    """Left out where responses are compared, since their labels are chosen from, and where a number is asked for."""
+    """Left out, or empty, where responses are compared, since their labels are chosen from, and where a number is asked for."""
     to_evaluate_field: str = "response"
     context_fields: Sequence[str] | None = None
     """None: every other field of the instance is context; empty: none is."""
@@ -91,8 +91,8 @@ class Criteria:
     """Whether more of what the criteria is named after is better. Scores do not depend on it: 1.0 is the good end."""
 
     def __post_init__(self) -> None:
-        if self.options != ():  # left out altogether, or all that there is to choose from
-            object.__setattr__(self, "options", tuple(self.options or ()))
+        object.__setattr__(self, "options", tuple(self.options or ()))
+        if self.options:
             _check_options(self.name, [option.name if isinstance(option, CriteriaOption) else None for option in self.options])
         if isinstance(self.context_fields, str):
             raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
@@ -175,8 +175,6 @@ def _check_description(criteria: str, description: str) -> None:
 
 
 def _check_options(criteria: str, names: list[str | None]) -> None:
-    if not names:
-        raise SetupError(f"criteria {criteria!r} offers no options: give it at least two")
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise SetupError(f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')")

@@ -148,6 +148,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "feedback": "the request for feedback",
         "persona": "the synthetic persona",
         "ignored": "judged by log-probability, where nothing is written: {what} had no part in it (mode='generate' uses that)",
+        "one order": "asked in one order: a better response cannot be told from a better place",
         "cold": "{models}: {count} votes at temperature 0 repeat one answer, so agreement says nothing about how sure it is",
         "likely": "{models}: {count} votes by log-probability repeat one reading, so agreement says nothing about how sure it is",
     },
@@ -156,6 +157,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "feedback": "просьба о замечаниях",
         "persona": "придуманная роль",
         "ignored": "оценено по логарифмам вероятностей, текст не пишется; не учтено: {what} (mode='generate' это учитывает)",
+        "one order": "спрошено в одном порядке: лучший ответ не отличить от лучшего места",
         "cold": "{models}: голоса при температуре 0 ({count}) повторяют один ответ, согласие не говорит об уверенности",
         "likely": "{models}: голоса по логарифмам вероятностей ({count}) повторяют одно, согласие не говорит об уверенности",
     },
@@ -180,6 +182,11 @@ def notes_on(
         if chosen:
             found.append(words[name].format(models=", ".join(chosen), count=repeated[chosen[0]]))
     return tuple(found)
+
+
+def one_order_note(language: str) -> str:
+    """What a reader must know of a comparison whose responses were shown in one order."""
+    return _WORDS.get(language, _WORDS["en"])["one order"]
 
 
 def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:

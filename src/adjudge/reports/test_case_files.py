@@ -55,12 +55,12 @@ def _settings(case: TestCase) -> dict[str, object]:
     found: dict[str, object] = {
         "strictness": one.strictness if one.strictness > 1 else None,
         "temperature": one.temperature,
-        "check_positional_bias": one.check_positional_bias or None,
     }
     if case.compares:
-        found["tie_enabled"] = None if one.tie_enabled else False
+        found |= {"tie_enabled": None if one.tie_enabled else False, "order": None if one.order == "both" else one.order}
     else:
         found |= {"feedback": one.feedback or None, "persona": one.persona}
+        found["check_positional_bias"] = one.check_positional_bias or None
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -133,7 +133,7 @@ def _judge_arguments(case: TestCase) -> dict[str, object]:
     one, invented = case.settings, case.settings.persona == INVENTED
     found: dict[str, object] = {"language": one.language}
     found |= {"self_consistency": one.strictness} if one.strictness > 1 else {}
-    found |= {"check_positional_bias": True} if one.check_positional_bias else {}
+    found |= {"check_positional_bias": True} if case.both_orders else {}
     found |= {} if one.temperature is None else {"temperature": one.temperature}
     if case.compares:
         return found | ({} if one.tie_enabled else {"tie_enabled": False})

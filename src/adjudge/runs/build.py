@@ -287,7 +287,8 @@ def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[Read
 
 
 def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, Any]:
-    votes = {"self_consistency": entry.strictness, "check_positional_bias": entry.check_positional_bias}
+    both = entry.both_orders if isinstance(entry, PairwiseEntry) else entry.check_positional_bias
+    votes = {"self_consistency": entry.strictness, "check_positional_bias": both}
     return {**_common(file, entry), **votes}
 
 

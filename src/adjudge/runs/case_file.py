@@ -22,7 +22,7 @@ from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
+from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, JudgeEntry, Order, PairwiseEntry
 from adjudge.runs.project import ModelEntry
 
 FORMAT = 1
@@ -40,7 +40,8 @@ class CaseSettings:
 
     models: tuple[str, ...] = key(Many(Text()), "Who judges; several are a panel.", ())
     strictness: int = key(WholeNumber(least=1, most=MOST_VOTES), "Votes per model; with an order check, per order too.", 1)
-    check_positional_bias: bool = key(Flag(), "Ask again with the options, or the responses, reversed.", False)
+    check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
+    order: Order = key(Word[Order](ORDERS), "Of compared responses: both, or one: as they stand alone.", "both")
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
     persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that.", None)
     temperature: float | None = key(Number(least=0), "By default 0 for one vote and 1 for several.", None)
@@ -126,16 +127,15 @@ class TestCase:
         """Its judge, without models: the file names them."""
         one, said = self.settings, (Said(self.criteria),)
         common = PairwiseEntry if self.compares else DirectEntry
-        made = common(
-            kind=self.entry.kind,
-            criteria=said,
-            strictness=one.strictness,
-            temperature=one.temperature,
-            check_positional_bias=one.check_positional_bias,
-        )
+        made = common(kind=self.entry.kind, criteria=said, strictness=one.strictness, temperature=one.temperature)
         if isinstance(made, PairwiseEntry):
-            return replace(made, tie_enabled=one.tie_enabled)
-        return replace(made, feedback=one.feedback, persona=one.persona)
+            return replace(made, tie_enabled=one.tie_enabled, order=one.order)
+        return replace(made, feedback=one.feedback, persona=one.persona, check_positional_bias=one.check_positional_bias)
+
+    @property
+    def both_orders(self) -> bool:
+        """Whether everything is asked in two orders: of compared responses, or of options."""
+        return self.settings.order == "both" if self.compares else self.settings.check_positional_bias
 
     def to_yaml(self) -> str:
         """The file."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, get_args
 
 from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
@@ -89,6 +89,11 @@ class WeightsType:
         return {"anyOf": [{"const": FROM_LABELS}, _WEIGHTS.schema()]}
 
 
+Order = Literal["both", "one"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+"""In which orders compared responses are shown."""
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class JudgeEntry:
     """What all kinds of judges have."""
@@ -167,11 +172,19 @@ class PairwiseEntry(JudgeEntry):
     """Which of several responses is better."""
 
     criteria: tuple[Said, ...] = key(Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out.")
-    check_positional_bias: bool = key(Flag(), "Ask again with the responses reversed.", False)
+    order: Order = key(Word[Order](ORDERS), "both: ask again with the responses reversed; one: as they stand alone.", "both")
+    check_positional_bias: bool | None = key(Flag(), "The judges' own name of it: true is order both, false is order one.", None)
     contests: Literal["joint", "pairs"] = key(
         Word(("joint", "pairs")), "One call for all responses, or one for every two.", "joint"
     )
     tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True)
+
+    @property
+    def both_orders(self) -> bool:
+        """Whether every comparison is asked in both orders."""
+        if self.check_positional_bias and self.order == "one":
+            raise SetupError("order: one and check_positional_bias: true contradict each other: leave one of them out")
+        return self.order == "both" if self.check_positional_bias is None else self.check_positional_bias
 
 
 @light_dataclass(frozen=True, kw_only=True)

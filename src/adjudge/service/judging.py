@@ -21,7 +21,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.reading.values import Place
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, Order, PairwiseEntry
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.project import ModelEntry
 
@@ -75,9 +75,8 @@ class JudgingService:
         asked = self.criteria(criteria, "pairwise")
         row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
         said = (Said(asked),)
-        return self._ask(
-            PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), check_positional_bias=both_orders), row
-        )
+        order: Order = "both" if both_orders else "one"
+        return self._ask(PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), order=order), row)
 
     def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
         """What is asked. No file is read, whatever it is called."""

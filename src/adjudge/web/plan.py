@@ -43,6 +43,8 @@ class Plan:
     models: tuple[str, ...]
     votes: int
     both_orders: bool
+    """Of options; compared responses stand in both unless ``one_order`` says otherwise."""
+    one_order: bool
     limit: int | None
     columns: tuple[tuple[str, str], ...]
     responses: tuple[str, ...]
@@ -73,8 +75,12 @@ class Plan:
     def _judges(self) -> Iterator[dict[str, object]]:
         for kind in KINDS:
             if wanted := [one for one, of_kind in self._asked() if of_kind == kind]:
-                settings = {"strictness": self.votes, "check_positional_bias": self.both_orders}
-                yield {"kind": kind, "criteria": wanted, **settings}
+                yield {"kind": kind, "criteria": wanted, "strictness": self.votes, **self._orders(kind)}
+
+    def _orders(self, kind: Kind) -> dict[str, object]:
+        if kind == "pairwise":
+            return {"order": "one"} if self.one_order else {}
+        return {"check_positional_bias": self.both_orders}
 
     def _asked(self) -> Iterator[tuple[object, Kind]]:
         """A question is written out: as a text it might be taken for a name, or for a file that lies anywhere."""
@@ -110,6 +116,7 @@ def plan_of(site: Site, asked: QueryParams | Mapping[str, str], several: Callabl
         models=models,
         votes=_whole(asked, "votes", _MOST_VOTES) or 1,
         both_orders=asked.get("both_orders") == "1",
+        one_order=asked.get("one_order") == "1",
         limit=_whole(asked, "limit", 10**9),
         columns=tuple(_columns(asked.get("columns", ""))),
         responses=tuple(filter(None, map(str.strip, asked.get("responses", "").split(",")))),

@@ -27,7 +27,7 @@ FIRST = "conciseness"
 """The ready-made criteria that the playground opens with."""
 _HERE = "the criteria"
 _SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
-_TYPED = ("strictness", "persona", "temperature", "language")
+_TYPED = ("strictness", "persona", "temperature", "language", "order")
 _TEXT = "text:"
 
 

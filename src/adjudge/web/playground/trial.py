@@ -122,7 +122,7 @@ class Trial:
     @property
     def planned(self) -> int:
         """Votes that are asked for."""
-        orders = 2 if self.case.settings.check_positional_bias else 1
+        orders = 2 if self.case.both_orders else 1
         return len(self.case.rows) * len(self.models) * self.case.settings.strictness * orders
 
     @property
