@@ -209,13 +209,17 @@ def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(row: dic
             DummyDirectJudge()(rows, POLITE)
 
 
+def _cells(*values: object) -> list[object]:
+    return list(values)
+
+
 ONLY_A_QUESTION: list[Callable[[str], Any]] = [
     lambda name: [{name: "When?"}],
     lambda name: {name: "When?"},
     lambda name: [{"id": 7, name: "When?"}],
     lambda name: [Instance({name: "When?"})],
-    lambda name: PandasLike(**{name: ["When?"]}),
-    lambda name: PolarsLike(**{"id": [7], name: ["When?"]}),
+    lambda name: PandasLike(**{name: _cells("When?")}),
+    lambda name: PolarsLike(**{"id": _cells(7), name: _cells("When?")}),
 ]
 
 

@@ -100,6 +100,7 @@ def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any])
 def test_comparisons_are_asked_in_both_orders_unless_one_is_asked_for(make: Callable[..., Any], said: str, both: bool) -> None:
     (ready,) = judges(make(f"  - kind: pairwise\n    criteria: Which is kinder?\n    {said}"))
     (case,) = ready.items(Instance({"response": ["x", "y"]}))
+    assert isinstance(ready.judge, PairwiseJudge)
     assert (ready.judge.check_positional_bias, len(ready.judge.plan(case, []))) == (both, 2 if both else 1)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from adjudge import PairwiseJudge
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import load_eval
@@ -238,6 +239,7 @@ def test_comparisons_from_the_page_are_asked_in_both_orders(page: Page, home: Pa
     plan = plan_of(page.server.site, given, lambda name: [given[name]] if name in given else [])
     (home / "eval.yaml").write_text(plan.to_eval())
     (ready,) = judges(load_eval(home / "eval.yaml"))
+    assert isinstance(ready.judge, PairwiseJudge)
     assert ready.judge.check_positional_bias is both
 
 

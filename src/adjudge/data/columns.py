@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from adjudge.data.ids import ID_ALIASES
 from adjudge.data.rendered import chat, chat_call, chat_parts, chat_turns, is_chat, parsed, rendered_calls, shown
@@ -55,6 +56,7 @@ CHATS = ("messages", "conversations", "conversation", "chat", "сообщени�
 """Columns that may hold a whole chat, the answer included, where no column holds the answer by itself."""
 CHAT_FIELDS = ("response", "user_input", "history")
 ID_COLUMNS = ("id", "ID", "row_id")
+T = TypeVar("T")
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
 """Fields that may be nested: of an answer, JSON is what was answered."""
@@ -237,10 +239,7 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
             f"column {column!r} holds no chat to find the answer in, such as "
             '[{"role": "assistant", "content": "…"}]: name the answer\'s column with --column COLUMN'
         )
-    try:
-        return chat_parts(_nested(value))
-    except ValueError as error:
-        raise ValueError(f"column {column!r}: {error}") from None
+    return _read_chat(value, column, chat_parts)
 
 
 def call_fields(value: object, column: str) -> dict[str, str]:
@@ -250,16 +249,17 @@ def call_fields(value: object, column: str) -> dict[str, str]:
             f"column {column!r} holds no chat to find the call of a tool in: name the call's column with "
             "--column tool_call=COLUMN"
         )
-    try:
-        return chat_call(_nested(value))
-    except ValueError as error:
-        raise ValueError(f"column {column!r}: {error}") from None
+    return _read_chat(value, column, chat_call)
 
 
 def chat_turns_in(value: object, column: str) -> list[dict[str, str]]:
     """The same of every question that was answered, in their order. A ValueError where none was."""
+    return _read_chat(value, column, chat_turns)
+
+
+def _read_chat(value: object, column: str, read: Callable[[object], T]) -> T:
     try:
-        return chat_turns(_nested(value))
+        return read(_nested(value))
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
