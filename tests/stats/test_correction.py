@@ -95,6 +95,18 @@ def test_options_with_few_labels_join_a_neighbour_never_one_across() -> None:
     assert parts[0].rows == 30
 
 
+@pytest.mark.parametrize(("labels", "left"), [(4, ["1 + 2", "3"]), (5, ["1", "2", "3"])])
+def test_of_several_options_one_stands_alone_from_five_labels_on(labels: int, left: list[str]) -> None:
+    options = [Stratum("1", 10, (0.0,) * 6), Stratum("2", 10, (0.5,) * labels), Stratum("3", 10, (1.0,) * 7)]
+    parts, _ = merge_neighbours(options)
+    assert [part.verdict for part in parts] == left
+
+
+def test_of_two_options_one_label_each_is_enough() -> None:
+    found = post_stratified(strata(20, "0", 980, "1" * 50 + "0" * 10))
+    assert found.merged == ()
+
+
 def test_failed_judgments_with_labels_are_a_stratum_of_their_own() -> None:
     verdicts = ["PASS"] * 60 + ["FAIL"] * 20 + [None] * 20
     labels = [1.0] * 10 + [None] * 50 + [0.0] * 10 + [None] * 10 + [0.0] * 6 + [None] * 14
