@@ -274,7 +274,7 @@ def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> N
         waiting = [asyncio.create_task(open_budget.send("m", a_request(), server)) for _ in range(5)]
         await asyncio.sleep(0)
         written.set()
-        while not open_budget._entering:  # noqa: SLF001 - the moment between being let in and being sent
+        while not open_budget._entering:  # the moment between being let in and being sent
             await asyncio.sleep(0)
         if end == "stopped":
             open_budget.stop("by somebody")
