@@ -78,3 +78,13 @@ def test_what_llmbar_asked_before_its_verdict_is_no_vote_either(tmp_path: Path) 
     found = imported(tmp_path, [_llmbar(1, ["1. Is it done?", "stop"], ["Done.", "stop"], _stage("1", None))])
     assert found.outcomes == {"ok": 1, "unreadable": 1}
     assert both_orders(found.folder, "wrong").right == (1.0, 0.0)
+
+
+def test_a_judge_below_chance_has_no_agreement_beyond_it(tmp_path: Path) -> None:
+    """Two responses and no tie, neither offered nor given: AC1 of 6 right in 13 is below 0."""
+    names = ("A>B", "B>A")
+    rows = [_judgebench(place, names[place % 2], names[(place + (place < 7)) % 2]) for place in range(13)]
+    found = calibrated(imported(tmp_path, rows, lines=True).folder)
+    assert found.agreement is not None
+    value = found.agreement.figures["AC1"].value
+    assert value is not None and value < 0

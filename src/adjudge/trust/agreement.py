@@ -170,7 +170,7 @@ def _further(
     ratings: list[Ratings] = [*pairs]
     own = None if clusters is None else [clusters[place] for place in judged]
     metric: Metric = "ordinal" if measure.ordered and len(measure.options) > 2 else "nominal"
-    options = len(measure.options)
+    options = len([one for one in measure.options if one != TIE or _tied(rows)])
     found = bootstrap(
         ratings,
         {
@@ -184,6 +184,12 @@ def _further(
     if metric == "ordinal":
         found |= _correlations([(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level)
     return found | _probabilities(rows, measure, settings.draws, level)
+
+
+def _tied(rows: Sequence[LabelledRow]) -> bool:
+    """Whether anybody called responses equally good: else nobody was free to, and a tie is no option that chance could hit."""
+    said = (answer for one in rows for answer in (one.verdict, *one.answers.values(), *(vote.get("option") for vote in one.votes)))
+    return any(answer == TIE for answer in said)
 
 
 def _correlations(
