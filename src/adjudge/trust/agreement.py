@@ -188,7 +188,9 @@ def _further(
 
 def _tied(rows: Sequence[LabelledRow]) -> bool:
     """Whether anybody called responses equally good: else nobody was free to, and a tie is no option that chance could hit."""
-    said = (answer for one in rows for answer in (one.verdict, *one.answers.values(), *(vote.get("option") for vote in one.votes)))
+    said = (
+        answer for one in rows for answer in (one.verdict, *one.answers.values(), *(vote.get("option") for vote in one.votes))
+    )
     return any(answer == TIE for answer in said)
 
 

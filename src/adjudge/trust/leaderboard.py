@@ -86,7 +86,9 @@ class Leaderboard(Judged):
                 "ratings of those who always won or always lost are only as large as that lets them be"
             )
         if unbounded := [one.name for one in self.ranking.places if one.lower is None]:
-            found.append(f"no limits for {', '.join(unbounded)}: contests that all go one way do not say how far apart systems are")
+            found.append(
+                f"no limits for {', '.join(unbounded)}: contests that all go one way do not say how far apart systems are"
+            )
         if self.failed:
             found.append(f"{self.failed} contests have no outcome and are left out")
         if self.always_first:
@@ -126,7 +128,12 @@ class _Collected:
         """Who is listed first in all of their contests, none of which was asked in both orders."""
         first = {one.first for one in self.contests}
         later = {one.second for one in self.contests}
-        both = {name for one, alone in zip(self.contests, self.one_order, strict=True) if not alone for name in (one.first, one.second)}
+        both = {
+            name
+            for one, alone in zip(self.contests, self.one_order, strict=True)
+            if not alone
+            for name in (one.first, one.second)
+        }
         return tuple(sorted(first - later - both))
 
 
