@@ -88,3 +88,12 @@ def test_a_judge_below_chance_has_no_agreement_beyond_it(tmp_path: Path) -> None
     assert found.agreement is not None
     value = found.agreement.figures["AC1"].value
     assert value is not None and value < 0
+
+
+def test_pairs_that_people_labelled_and_nobody_judged_can_be_looked_at(tmp_path: Path) -> None:
+    """Calibrating them ended in an error of the program."""
+    rows = [{"input": f"Do {place}.", "output_1": "done", "output_2": "no", "label": 1 + place % 2} for place in range(10)]
+    found = imported(tmp_path, rows)
+    assert found.rows[0]["reason"] == "no verdict is recorded for this row"
+    one = calibrated(found.folder)
+    assert one.refusal is not None and one.labels_only.value == 0.5
