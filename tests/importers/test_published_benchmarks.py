@@ -1,6 +1,7 @@
 """Benchmarks as they are cloned give the figures that they publish: import, then one command.
 
-``ADJUDGE_BENCHMARKS`` names the folder of the clones: JudgeBench, LLMBar, alpaca_eval, auto-j, PandaLM, ReIFE, exaggerated-safety.
+``ADJUDGE_BENCHMARKS`` names the folder of the clones: JudgeBench, LLMBar, alpaca_eval, auto-j, PandaLM, ReIFE and
+exaggerated-safety.
 """
 
 from __future__ import annotations

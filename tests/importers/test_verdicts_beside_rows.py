@@ -78,7 +78,7 @@ def said(*outputs: int) -> list[dict[str, int]]:
 
 
 def test_auto_js_outputs_are_joined_by_place_and_those_of_the_exchanged_order_turned_back(tmp_path: Path) -> None:
-    files = {
+    files: Files = {
         "testdata_pairwise.jsonl": AUTO_J,
         "pairwise_example_output.jsonl": said(0, 1, 2, 1),
         "pairwise_exchange_example_output.jsonl": said(1, 1, 2, 0),
@@ -90,7 +90,7 @@ def test_auto_js_outputs_are_joined_by_place_and_those_of_the_exchanged_order_tu
 
 
 def test_outputs_that_are_not_as_many_as_the_rows_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"out\.jsonl holds 3 verdicts and the rows are 4: they are joined by their place"):
+    with pytest.raises(RunError, match=r"out\.jsonl holds 3 verdicts for 4 rows: joined by their place, they must be as many"):
         imported_together(tmp_path, {"rows.jsonl": AUTO_J, "out.jsonl": said(0, 1, 2)})
     assert not (tmp_path / "run").exists()
 

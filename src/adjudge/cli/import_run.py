@@ -26,6 +26,7 @@ _MOST_SHOWN = 12
     "A file of another tool or a folder of such files; several where verdicts lie beside their rows.",
     type=PATH,
     nargs=-1,
+    required=True,
 )
 @click.option("--run", "folder", type=PATH, required=True, help="The run folder to make.")
 @click.option("--as", "kind", type=click.Choice(sorted(FORMATS)), help="The format; by default it is found out.")
@@ -36,7 +37,7 @@ _MOST_SHOWN = 12
     "--unreadable",
     type=click.Choice(list(UNREADABLE_POLICIES)),
     default="drop",
-    help="What a comparison without a readable verdict counts as: left out, a tie, or wrong.",
+    help="What a comparison without a readable verdict counts as: left out, a tie, wrong, or what the file counts.",
 )
 @as_json
 def import_run(

@@ -52,5 +52,4 @@ class Verdicts:
     def _check(self, rows: int) -> None:
         for file, count in self.by_place.items():
             if count != rows:
-                told = f"{file} holds {count} verdicts and the rows are {rows}"
-                raise RunError(f"{told}: they are joined by their place, so there must be as many")
+                raise RunError(f"{file} holds {count} verdicts for {rows} rows: joined by their place, they must be as many")

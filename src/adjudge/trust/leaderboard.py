@@ -69,6 +69,7 @@ class Leaderboard(Judged):
                 "upper": self.first.upper,
                 "n": self.first.count,
             },
+            "always_listed_first": list(self.always_first),
             "effects": self.controlled.effects if self.controlled else None,
             "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
             "level": found.level,
