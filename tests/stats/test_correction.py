@@ -398,3 +398,12 @@ def test_conversations_that_reach_over_both_verdicts_widen_the_interval() -> Non
     apart = [f"{cluster} {verdict}" for cluster, verdict in zip(clusters, verdicts, strict=True)]
     separate = corrected_mean(verdicts, labels, OPTIONS, clusters=apart).estimate.width
     assert together is not None and separate is not None and together > 1.25 * separate
+
+
+def test_no_limit_of_a_rate_lies_above_1() -> None:
+    """PPI++ of a judge that nearly always passes said 1.002."""
+    found = ppi_plus_plus([1.0] * 39 + [0.0], [1.0] * 40, [1.0, 1.0, 1.0, 0.0] * 40)
+    assert found.upper is not None and found.upper > 1
+    assert from_unit(found, (0, 1)).upper == 1
+    assert from_unit(found, (1, 5)).upper == 5
+    assert (from_unit(found, (0, 1)).lower, from_unit(found, (0, 1)).value) == (found.lower, found.value)

@@ -21,7 +21,13 @@ _MOST_SHOWN = 12
 
 
 @command("import")
-@argument("file", "A file of another tool, or a folder of such files.", type=PATH)
+@argument(
+    "files",
+    "A file of another tool or a folder of such files; several where verdicts lie beside their rows.",
+    type=PATH,
+    nargs=-1,
+    required=True,
+)
 @click.option("--run", "folder", type=PATH, required=True, help="The run folder to make.")
 @click.option("--as", "kind", type=click.Choice(sorted(FORMATS)), help="The format; by default it is found out.")
 @click.option("--encoding", help="For files that are not UTF-8, such as cp1252.")
@@ -31,11 +37,11 @@ _MOST_SHOWN = 12
     "--unreadable",
     type=click.Choice(list(UNREADABLE_POLICIES)),
     default="drop",
-    help="What a comparison without a readable verdict counts as: left out, a tie, or wrong.",
+    help="What a comparison without a readable verdict counts as: left out, a tie, wrong, or what the file counts.",
 )
 @as_json
 def import_run(
-    file: Path,
+    files: tuple[Path, ...],
     folder: Path,
     kind: str | None,
     encoding: str | None,
@@ -49,7 +55,7 @@ def import_run(
     A failure there is a failed vote here, never a verdict; what people marked becomes labels. The format is found out by
     the file's structure. The run folder appears when all of it is written.
     """
-    report = import_file(file, folder, ImportOptions(kind, encoding, skip_bad_rows, design, unreadable))
+    report = import_file(files, folder, ImportOptions(kind, encoding, skip_bad_rows, design, unreadable))
     if as_json:
         print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
     else:

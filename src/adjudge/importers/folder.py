@@ -113,9 +113,19 @@ class ImportedRun:
         """Unreadable comparisons as the policy counts them; what was said of them stays beside it."""
         if self._unreadable == "drop" or recorded.asked.kind != "comparison":
             return recorded
+        if self._unreadable == "recorded":
+            return replace(recorded, votes=tuple(map(self._as_recorded, recorded.votes)))
         truth = next((mark.answer for mark in recorded.marks), None)
         votes = tuple(self._counted(vote, truth) if vote.outcome is Outcome.UNREADABLE else vote for vote in recorded.votes)
         return replace(recorded, votes=votes)
+
+    def _as_recorded(self, vote: RecordedVote) -> RecordedVote:
+        """The vote as the file counts it."""
+        if vote.stand_in is None:
+            return vote
+        self.tally.recounted += 1
+        more = {**vote.more, "unreadable": vote.reason or vote.answer, "counted_as": self._unreadable}
+        return replace(vote, outcome=Outcome.REPAIRED, answer=vote.stand_in, reason=None, more=more)
 
     def _counted(self, vote: RecordedVote, truth: object) -> RecordedVote:
         right: Selection | None = truth if isinstance(truth, int) else "tie" if truth == TIE else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
@@ -49,6 +50,16 @@ class UnjudgedRow(DirectInstanceResult):
         return _NOT_JUDGED
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnjudgedPair(PairwiseInstanceResult):
+    """The same of compared responses."""
+
+    @property
+    def reason(self) -> str:
+        """Why nobody won."""
+        return _NOT_JUDGED
+
+
 def instance_of(recorded: Recorded) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
     known = {"systems": recorded.systems} if recorded.systems else {}
@@ -71,15 +82,33 @@ def result_of(recorded: Recorded, instance: Instance) -> Result:
     answers = tuple(str(vote.answer) for vote in recorded.votes if vote.answer is not None)
     criteria = criteria_of(recorded.asked, answers)
     votes = tuple(_vote(vote, recorded.asked, criteria, instance) for vote in recorded.votes)
+    if not votes and recorded.asked.kind == "comparison":
+        systems = _COMPARISONS[False, True].pool(Case(instance, criteria), ()).per_system_results
+        return UnjudgedPair(instance=instance, criteria=criteria, status=status_of((), False), per_system_results=systems)
     if not votes:
         return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
     if recorded.asked.kind == "rating":
         return _rated(recorded.asked, criteria, instance, votes)
     case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
     if recorded.asked.kind == "comparison":
-        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
-        return compared
+        return _as_stated(_COMPARISONS[both, recorded.asked.ties].pool(case, votes))
     return _TEXTS[both].pool(case, votes)
+
+
+def _as_stated(result: PairwiseInstanceResult) -> PairwiseInstanceResult:
+    """With the win rates of two responses as the votes state them, where they do: a preference of .6 is no whole win."""
+    valid = [vote for vote in result.votes if vote.verdict is not None]
+    if len(result.per_system_results) != 2 or not any(vote.distribution for vote in valid):
+        return result
+    first = fmean(_stated(vote) for vote in valid)
+    systems = zip(result.per_system_results, (first, 1 - first), strict=True)
+    return replace(result, per_system_results=tuple(replace(system, winrate=rate) for system, rate in systems))
+
+
+def _stated(vote: Vote) -> float:
+    """How likely the first response is the better one, by a vote: a tie is half of it."""
+    said = vote.distribution or {vote.verdict.option if vote.verdict else TIE: 1.0}
+    return said.get("0", 0.0) + said.get(TIE, 0.0) / 2
 
 
 def keys_of(judge: str, number: int, votes: int) -> list[bytes]:

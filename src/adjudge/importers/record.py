@@ -62,6 +62,8 @@ class RecordedVote:
     usage: Usage = Usage()
     latency: float = 0.0
     distribution: Mapping[str, float] | None = None
+    stand_in: Winner | None = None
+    """What the file counts this as although it is no such verdict, such as a winner that was drawn at random."""
     more: Mapping[str, object] = NOTHING
     """Whatever else the file says of it."""
 

@@ -19,6 +19,8 @@ from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
+_MOST_NAMED = 3
+"""Files that an error names."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +72,24 @@ class ImportReport:
 _DEFAULTS = ImportOptions()
 
 
-def import_file(source: str | Path, target: str | Path, options: ImportOptions = _DEFAULTS) -> ImportReport:
-    """Make the run folder ``target`` of a foreign file, or of a folder of such files of one format."""
-    path, folder = Path(source), Path(target)
+def import_file(
+    source: str | Path | Sequence[str | Path], target: str | Path, options: ImportOptions = _DEFAULTS
+) -> ImportReport:
+    """Make the run folder ``target`` of a foreign file, of several of one format, or of a folder of such files."""
+    paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
-    files, chosen, ignored = _files(path, options)
-    left = Left()
+    files, chosen, ignored = _files(paths, options)
+    left, named = Left(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
-        for file in files:
-            _read(file, chosen, run, left)
+        for together in [files] if chosen.join else [[file] for file in files]:
+            _read(together, chosen, run, left)
         if not run.tally.judgments:
             reasons = "; ".join(left.counts) or "it is empty"
-            raise RunError(f"{path} was read as {chosen.title} and holds no judgment: {reasons}")
+            raise RunError(f"{named} was read as {chosen.title} and holds no judgment: {reasons}")
         if run.tally.votes["unreadable"] or run.tally.recounted:
             left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
-        report = _report(path, folder, chosen, files, run.tally, left, ignored)
-        run.finish({IMPORTED: report.to_dict(), "report": {"data": str(path), "notes": report.notes}})
+        report = _report(named, folder, chosen, files, run.tally, left, ignored)
+        run.finish({IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}})
     return report
 
 
@@ -105,59 +109,76 @@ class RecordedFile:
 
 def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
     """What a foreign file, or a folder of such files of one format, recorded."""
-    path = Path(source)
-    files, chosen, _ = _files(path, options)
+    files, chosen, _ = _files(_paths(source), options)
     if chosen is OWN:
-        raise RunError(f"{path} is an export of a run of ours: import it, and give the run folder instead")
+        raise RunError(f"{source} is an export of a run of ours: import it, and give the run folder instead")
     left = Left()
-    return RecordedFile(chosen, (one for file in files for one in chosen.read(file, left)), left, files)
+    return RecordedFile(chosen, chosen.read_all(files, left), left, files)
 
 
-def _read(file: ForeignFile, chosen: Format, run: ImportedRun, left: Left) -> None:
+def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(source)] if isinstance(source, str | Path) else [Path(one) for one in source]
+
+
+def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, left: Left) -> None:
+    name = ", ".join(file.name for file in files[:_MOST_NAMED])
     try:
         if chosen is OWN:
-            read_own(file, run)
+            read_own(files[0], run)
             return
-        for recorded in chosen.read(file, left):
-            _add(recorded, file, chosen, run)
+        for recorded in chosen.read_all(files, left):
+            _add(recorded, name, chosen, run)
     except RecursionError as error:
-        raise RunError(f"{file.name} is nested too deep: nothing was imported") from error
+        raise RunError(f"{name} is nested too deep: nothing was imported") from error
 
 
-def _add(recorded: Recorded, file: ForeignFile, chosen: Format, run: ImportedRun) -> None:
+def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> None:
     try:
         run.add(recorded)
     except SetupError as error:
-        where = f"{file.name}, {recorded.id or 'a record'}"
+        where = f"{name}, {recorded.id or 'a record'}"
         raise RunError(f"{where} was read as {chosen.title} and cannot be a row: {error}") from error
 
 
-def _files(path: Path, options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
+def _files(given: Sequence[Path], options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
     """The files to read, their format, and files of a folder that are none of ours."""
-    if not path.exists():
-        raise RunError(f"there is no file {path}")
     wanted = _format(options.kind) if options.kind else None
-    paths = list(_inside(path)) if path.is_dir() else [path]
-    files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
-    found = [(file, _detected(file, wanted, alone=path.is_file())) for file in files]
-    if wanted and path.is_file():
-        return files, wanted, []
+    found = [one for path in given for one in _found_in(path, wanted, options)]
+    named = ", ".join(map(str, given))
     kinds = {format_.name: format_ for _, format_ in found if format_}
-    chosen = wanted or _one_format(path, list(kinds.values()))
+    chosen = wanted or _one_format(named, list(kinds.values()))
     own = [file for file, format_ in found if format_ is chosen]
     if not own:
-        raise RunError(f"{path} holds no file of {chosen.title}")
+        raise RunError(f"{named} holds no file of {chosen.title}")
     return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
 
 
-def _one_format(path: Path, found: Sequence[Format]) -> Format:
+def _found_in(path: Path, wanted: Format | None, options: ImportOptions) -> list[tuple[ForeignFile, Format | None]]:
+    """The files of a path, each with its format: a file that was named is of the wanted one, whatever it looks like."""
+    if not path.exists():
+        raise RunError(f"there is no file {path}")
+    alone = path.is_file()
+    files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in ([path] if alone else _inside(path))]
+    found = [(file, _detected(file, wanted, alone=alone)) for file in files]
+    if wanted and alone:
+        return [(file, wanted) for file, _ in found]
+    if alone and found[0][1] is None:
+        raise _unknown(str(path))
+    return found
+
+
+def _unknown(named: str) -> RunError:
+    return RunError(f"{named} is in no format that is known: say which with --as {'|'.join(sorted(FORMATS))}")
+
+
+def _one_format(named: str, found: Sequence[Format]) -> Format:
     judged = [one for one in found if one.judged] or list(found)
     if len(judged) == 1:
         return judged[0]
     if not judged:
-        raise RunError(f"{path} is in no format that is known: say which with --as {'|'.join(sorted(FORMATS))}")
+        raise _unknown(named)
     names = ", ".join(one.name for one in judged)
-    raise RunError(f"{path} holds files of several formats ({names}): import them one by one, or say which with --as")
+    raise RunError(f"{named} holds files of several formats ({names}): import them one by one, or say which with --as")
 
 
 def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Format | None:
@@ -190,7 +211,7 @@ def _format(name: str) -> Format:
 
 
 def _report(
-    path: Path, folder: Path, chosen: Format, files: list[ForeignFile], tally: Tally, left: Left, ignored: list[str]
+    named: str, folder: Path, chosen: Format, files: list[ForeignFile], tally: Tally, left: Left, ignored: list[str]
 ) -> ImportReport:
     notes = list(left.notes)
     if tally.undescribed:
@@ -198,7 +219,7 @@ def _report(
     bad = [one for file in files for one in file.bad]
     counts = {**left.counts, **({"rows that cannot be read": len(bad)} if bad else {})}
     return ImportReport(
-        source=str(path),
+        source=named,
         folder=str(folder),
         kind=chosen.name,
         title=chosen.title,
