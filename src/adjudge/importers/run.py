@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
+from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
@@ -19,6 +22,8 @@ from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
+_LOOKED_AT = 100
+"""Records in which a trace must show."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,16 @@ def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Forma
         if found is not None and wanted in (None, found):
             file.chosen = head
             return found
+    if alone and (trace := _trace_in(file)):
+        raise RunError(refusal_of(file.name, trace))
+    return None
+
+
+def _trace_in(file: ForeignFile) -> str | None:
+    """What trace a file of no known format begins with; None where it is none."""
+    with suppress(RunError):
+        first = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
+        return next((trace for record in first if (trace := trace_of(record))), None)
     return None
 
 
