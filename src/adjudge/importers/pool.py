@@ -60,10 +60,10 @@ def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:
     """The question as criteria, with options for what was answered."""
     description = asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
     if asked.kind != "choice":
-        return Criteria(asked.name, description)
+        return Criteria(asked.name, description, higher_is_better=asked.higher_is_better)
     names = [option.name for option in asked.options]
     new = [CriteriaOption(answer) for answer in dict.fromkeys(answers) if answer not in names]
-    return Criteria(asked.name, description, (*asked.options, *new))
+    return Criteria(asked.name, description, (*asked.options, *new), higher_is_better=asked.higher_is_better)
 
 
 def result_of(recorded: Recorded, instance: Instance) -> Result:

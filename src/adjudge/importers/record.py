@@ -39,6 +39,8 @@ class Asked:
     bounds: tuple[float, float] = (0.0, 1.0)
     """Of a rating. A number outside widens them."""
     ties: bool = True
+    higher_is_better: bool = True
+    """Whether more of what the question is named after is better. Scores are turned round by the reader: 1.0 is the good end."""
 
 
 @dataclass(frozen=True, kw_only=True)

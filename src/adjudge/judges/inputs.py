@@ -187,7 +187,7 @@ def _refuse_traces(items: Sequence[object]) -> None:
     for item in items:
         cells = item.cells if isinstance(item, Row) else item
         if isinstance(cells, Mapping) and (trace := trace_of(cells)):
-            raise SetupError(refusal_of("what was given", trace))
+            raise SetupError(refusal_of("the data", trace))
 
 
 def _refuse_files(items: Sequence[object], reader: str) -> None:
