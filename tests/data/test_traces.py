@@ -52,10 +52,8 @@ def test_an_import_refuses_the_same_traces_by_name(tmp_path: Path, name: str, wh
 
 def test_an_eval_file_does_not_run_on_a_trace(tmp_path: Path) -> None:
     path = tmp_path / "eval.yaml"
-    path.write_text(
-        f"data: {{path: {SAMPLES / 'crewai-output.json'}}}\nmodels: [scripted]\njudges: [{{kind: direct, criteria: ['Is it good?']}}]\n",
-        encoding="utf-8",
-    )
+    judges = "models: [scripted]\njudges: [{kind: direct, criteria: ['Is it good?']}]\n"
+    path.write_text(f"data: {{path: {SAMPLES / 'crewai-output.json'}}}\n{judges}", encoding="utf-8")
     done = adjudge("run", path, "--run", "one", cwd=tmp_path)
     assert (done.returncode, "outputs of CrewAI" in done.stderr) == (1, True), done.stderr
 

@@ -19,7 +19,9 @@ def deepeval(*metrics: dict[str, Any]) -> dict[str, Any]:
     return {"testCases": cases, "metricsScores": []}
 
 
-def metric(score: float | None, success: bool | None, name: str = "Hallucination", threshold: float | None = 0.5) -> dict[str, Any]:
+def metric(
+    score: float | None, success: bool | None, name: str = "Hallucination", threshold: float | None = 0.5
+) -> dict[str, Any]:
     found = {"name": name, "score": score, "success": success, "threshold": threshold}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -42,7 +44,9 @@ def test_a_score_of_which_less_is_better_is_turned_round_and_kept_as_it_was(tmp_
 
 
 def test_the_verdicts_of_a_metric_tell_its_direction_whatever_its_name(tmp_path: Path) -> None:
-    found = imported(tmp_path, deepeval(metric(0.2, True, "Rudeness"), metric(0.9, False, "Rudeness"), metric(0.5, True, "Rudeness")))
+    found = imported(
+        tmp_path, deepeval(metric(0.2, True, "Rudeness"), metric(0.9, False, "Rudeness"), metric(0.5, True, "Rudeness"))
+    )
     assert [row["score"] for row in found.rows] == pytest.approx([0.8, 0.1, 0.5])
     found = imported(tmp_path / "more", deepeval(metric(0.9, True, "Bias"), metric(0.2, False, "Bias")))
     assert [row["score"] for row in found.rows] == [0.9, 0.2]
@@ -57,4 +61,8 @@ def test_a_metric_without_a_threshold_has_a_number_and_no_verdict(tmp_path: Path
 
 def test_a_threshold_without_a_verdict_is_read_by_the_direction_of_the_metric(tmp_path: Path) -> None:
     found = imported(tmp_path, deepeval(metric(0.2, None, "Toxicity"), metric(0.7, None, "Toxicity"), metric(0.7, None, "Tone")))
-    assert [(row["criteria"], row["option"]) for row in found.rows] == [("Toxicity", "PASS"), ("Tone", "PASS"), ("Toxicity", "FAIL")]
+    assert [(row["criteria"], row["option"]) for row in found.rows] == [
+        ("Tone", "PASS"),
+        ("Toxicity", "PASS"),
+        ("Toxicity", "FAIL"),
+    ]
