@@ -17,7 +17,7 @@ from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
-from adjudge.importers.record import Asked, Mark, Recorded, RecordedVote
+from adjudge.importers.record import NOT_SAID, Asked, Mark, Recorded, RecordedVote
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.runs.folder import UNFINISHED
@@ -54,6 +54,8 @@ class ImportedRun:
 
     def __init__(self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy) -> None:
         self.tally = Tally()
+        self.origin = ""
+        """What tells judges without a name from those of another file."""
         self._ledger = ledger
         self._labels = LabelStore(folder)
         self._waiting: list[Label] = []
@@ -171,11 +173,15 @@ class ImportedRun:
             self._labels.add(*self._waiting)
             self._waiting = []
 
+    def _identity(self, model: str) -> str:
+        """Nobody knows whether judges without a name are the same one: labels on one must not correct another."""
+        return f"{NOT_SAID} ({self.origin})" if model in ("", NOT_SAID) else model
+
     def _configuration(self, judge: str) -> dict[str, object]:
         """As judges of ours describe themselves, so that labels, reports and comparisons find what they need."""
         own = self._questions[judge]
         asked = [merged(one, self._marked.get(name, one), (), None) for name, one in own.items()]
-        models = {name: {"identity": name} for name in self._models[judge]}
+        models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
         rating = next((one for one in asked if one.kind == "rating"), None)
         if rating is not None:  # a judge that asks for a number has one question, and is named after it
             low, high = rating.bounds

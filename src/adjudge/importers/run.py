@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -82,6 +83,7 @@ def import_file(source: str | Path, target: str | Path, options: ImportOptions =
     files, chosen, ignored = _files(path, options)
     left = Left()
     with imported_run(folder, options.design, options.unreadable) as run:
+        run.origin = _digest(files)
         for file in files:
             _read(file, chosen, run, left)
         if not run.tally.judgments:
@@ -116,6 +118,15 @@ def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> Recor
         raise RunError(f"{path} is an export of a run of ours: import it, and give the run folder instead")
     left = Left()
     return RecordedFile(chosen, (one for file in files for one in chosen.read(file, left)), left, files)
+
+
+def _digest(files: Sequence[ForeignFile]) -> str:
+    """What tells a source from another one: its content, wherever it lies."""
+    found = hashlib.sha256()
+    for file in files:
+        with file.path.open("rb") as content:
+            found.update(hashlib.file_digest(content, "sha256").digest())
+    return found.hexdigest()[:12]
 
 
 def _read(file: ForeignFile, chosen: Format, run: ImportedRun, left: Left) -> None:
