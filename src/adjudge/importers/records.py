@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Design
-from adjudge.domain.vote import Outcome
-from adjudge.errors import RunError
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import (
-    FAIL,
     NOT_SAID,
-    PASS,
     PASS_OR_FAIL,
     UNJUDGED,
     Asked,
@@ -24,6 +19,7 @@ from adjudge.importers.record import (
     RecordedVote,
     pass_or_fail,
 )
+from adjudge.importers.scales import Codes, LabelSet, codes_of, response_of, said_on, scale_of, truth_on
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
@@ -42,9 +38,6 @@ _CONTEXT = (
     "rubric",
     "trajectory",
 )
-_GOOD = ("correct", "yes", "pass", "passed", "true", "good", "right", "1", "1.0")
-_BAD = ("incorrect", "no", "fail", "failed", "false", "bad", "wrong", "0", "0.0")
-"""Words for the ends of a scale."""
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
 """Where a judge says whether it passes, whatever the labels are."""
 _SAID = ("verdict", "label", "option", "decision")
@@ -71,17 +64,17 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         return
     if file.head.has(*_CASCADE):
         left.use({"preferences": "labels", "probs": "votes"})
-        codes = _codes(file, (value for one in file.records() for value in mapping(one["preferences"]).values()))
+        codes = codes_of(file.name, (value for one in file.records() for value in mapping(one["preferences"]).values()))
         yield from (_cascade(one, place, codes) for place, one in enumerate(file.records()))
         return
     left.use({"label": "labels", "judges": "votes"})
     said = {text(first(one, *_LABELS)) for one in file.records()}
-    labels = _Labels(frozenset(said - {""}), "" not in said)
+    labels = LabelSet(frozenset(said - {""}), "" not in said)
     pairs = [one for one in said if file.head.has(*_PAIR)]
-    codes = _codes(file, pairs, _pair_verdicts(file) if pairs else ())
+    codes = codes_of(file.name, pairs, _pair_verdicts(file) if pairs else ())
     for place, record in enumerate(file.records()):
         label = first(record, *_LABELS)
-        scale = BETTER if all(name in record for name in _PAIR) else _scale(labels.words)
+        scale = BETTER if all(name in record for name in _PAIR) else scale_of(labels.words)
         judges = list(_judged(record, scale, codes, left))
         for number_, (judge, asked, votes) in enumerate(judges):
             again = Left() if number_ else left  # one label, whoever judged its row
@@ -90,53 +83,11 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             yield _row(record, UNJUDGED, scale, (), _marks(label, scale, labels, codes, left), place)
 
 
-@dataclass(frozen=True)
-class _Labels:
-    """What the labels of a whole file tell of each of them."""
-
-    words: frozenset[str]
-    every: bool
-    """Whether all records have one, so that the rows are no selection; else somebody may have picked them."""
-
-    def passes(self, label: object) -> str | None:
-        """PASS or FAIL, where the labels are such; of words that name the good one, every other is a FAIL."""
-        word, words = text(label).casefold(), {one.casefold() for one in self.words}
-        graded = all(number(one) is not None for one in words)
-        if graded and not words <= {*_GOOD, *_BAD}:
-            return None
-        if word in _GOOD:
-            return PASS
-        return FAIL if word in _BAD or (not graded and words & {*_GOOD}) else None
-
-
-Codes = Mapping[str, str]
-"""Numbers that stand for compared responses → the usual words for them."""
-
-
-def _codes(file: ForeignFile, labels: Iterable[object], verdicts: Iterable[object] = ()) -> Codes:
-    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not, what judges say."""
-    given = {f"{code:g}" for one in labels if (code := number(one)) is not None}
-    if {"0", "1", "2"} <= given:
-        raise RunError(
-            f"{file.name}: pairs are labelled 0, 1 and 2, and nobody says which of them is a tie: write 'tie' for it, and 1 "
-            "and 2 for the responses"
-        )
-    known = given if given & {"0", "2"} else given | {f"{code:g}" for one in verdicts if (code := number(one)) is not None}
-    from_nought = "0" in known and "2" not in known
-    return {"0": "model_1", "1": "model_2", "2": ""} if from_nought else {}
-
-
 def _pair_verdicts(file: ForeignFile) -> Iterator[object]:
     for record in file.records():
         for said in mapping(record.get("judges")).values():
             parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
             yield from (first(part, *_SAID) for part in parts)
-
-
-def _response(value: object, codes: Codes) -> object:
-    """What names a response, in the usual words."""
-    code = number(value)
-    return value if code is None else codes.get(f"{code:g}", value)
 
 
 def _arena(record: Mapping[str, object]) -> Recorded:
@@ -164,7 +115,7 @@ def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded
         vote = vote.said("tie" if first_ == second else int(second > first_))
         vote = replace(vote, distribution={"0": first_, "1": second})
     said = mapping(record["preferences"]).items()
-    marks = [mark for name, one in said for mark in gold(_response(one, codes), name)]
+    marks = [mark for name, one in said for mark in gold(response_of(one, codes), name)]
     return Recorded(
         judge="judge" if probabilities else UNJUDGED,
         asked=BETTER,
@@ -176,27 +127,12 @@ def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded
     )
 
 
-def _scale(words: frozenset[str]) -> Asked:
-    """What the labels are: numbers, or words, the better of two first, where one of them is known to be good or bad."""
-    if all(number(word) is not None for word in words):
-        return Asked("verdict", "Which number does it deserve?", "rating")
-    ordered = sorted(words, key=lambda word: (word.casefold() not in _GOOD, word.casefold() in _BAD, word))
-    ends = [(word.casefold() in _GOOD, word.casefold() in _BAD) for word in ordered]
-    told = len(ordered) == 2 and ends[0] != ends[1]
-    scores = (1.0, 0.0) if told else (None,) * len(ordered)
-    return Asked("verdict", "What is to be said of it?", options=tuple(map(_option, ordered, scores)))
-
-
-def _option(name: str, score: float | None) -> CriteriaOption:
-    return CriteriaOption(name, score=score)
-
-
-def _marks(label: object, asked: Asked, labels: _Labels, codes: Codes, left: Left) -> tuple[Mark, ...]:
+def _marks(label: object, asked: Asked, labels: LabelSet, codes: Codes, left: Left) -> tuple[Mark, ...]:
     if text(label) == "":
         return ()
     design: Design = "random" if labels.every else "chosen"
     if asked.kind == "comparison":
-        return tuple(replace(mark, design=design) for mark in gold(_response(label, codes)))
+        return tuple(replace(mark, design=design) for mark in gold(response_of(label, codes)))
     answer: str | float | None = number(label) if asked.kind == "rating" else text(label)
     if asked.options == PASS_OR_FAIL:
         answer = labels.passes(label)
@@ -234,31 +170,13 @@ def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked, cod
     if part.get("error") or (truth is None and any(name in part for name in _TRUTHS)):
         return vote.failed(part.get("error") or "no verdict is recorded")
     if asked.kind == "comparison":
-        given = _response(value, codes)
+        given = response_of(value, codes)
         return pair_vote(given, model=judge, why=text(part.get("reason"))) if "verdict" in part else None
     if truth is not None:
-        return _truth(vote, text(truth), asked)
+        return truth_on(vote, text(truth), asked)
     if text(value) == "":  # a verdict that is empty is a failure; what holds none at all is no judge of this
         return vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
-    return _said(vote, text(value), asked)
-
-
-def _truth(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
-    if truth.casefold() not in (*_GOOD, *_BAD):
-        return vote.failed(f"{truth!r} is neither true nor false", Outcome.UNREADABLE)
-    return vote.said(asked.options[0 if truth.casefold() in _GOOD else 1].name)
-
-
-def _said(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
-    """A verdict on the scale of the labels; one that is not on it is no further option of it."""
-    if asked.kind == "rating":
-        points = number(value)
-        return vote.failed(f"{value!r} is no number", Outcome.UNREADABLE) if points is None else vote.said(points)
-    names = [one.name for one in asked.options]
-    named = next((name for name in names if name.casefold() == value.strip().casefold()), None)
-    if named is None:
-        return vote.failed(f"{value!r} is none of the labels ({', '.join(names)})", Outcome.UNREADABLE)
-    return vote.said(named)
+    return said_on(vote, text(value), asked)
 
 
 def _row(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from adjudge.data.sources.open import ROW_FILES
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
@@ -19,6 +20,7 @@ from adjudge.importers.formats import FORMATS, detect
 from adjudge.importers.own import OWN, read_own
 from adjudge.importers.record import Left, Recorded
 from adjudge.importers.source import ForeignFile
+from adjudge.importers.table import TABLE, TableColumns, table_format
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 _MOST_FILES = 10_000
@@ -39,6 +41,8 @@ class ImportOptions:
     """How the labelled rows were chosen; None: as the format implies."""
     unreadable: UnreadablePolicy = "drop"
     """What a comparison without a readable verdict counts as."""
+    table: TableColumns | None = None
+    """Of ``kind`` "table": which columns are what."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,10 @@ def _files(path: Path, options: ImportOptions) -> tuple[list[ForeignFile], Forma
     """The files to read, their format, and files of a folder that are none of ours."""
     if not path.exists():
         raise RunError(f"there is no file {path}")
+    if options.kind == TABLE:
+        return _table_files(path, options), table_format(options.table or TableColumns()), []
+    if options.table is not None:
+        raise SetupError("--text, --label, --judge and --id say what a table holds: add --as table")
     wanted = _format(options.kind) if options.kind else None
     paths = list(_inside(path)) if path.is_dir() else [path]
     files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
@@ -166,12 +174,20 @@ def _files(path: Path, options: ImportOptions) -> tuple[list[ForeignFile], Forma
     return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
 
 
+def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
+    """A file by its name, or those of a folder that hold rows."""
+    paths = [one for one in _inside(path) if one.name.lower().endswith(ROW_FILES)] if path.is_dir() else [path]
+    if not paths:
+        raise RunError(f"{path} holds no table: the names of such files end in {', '.join(ROW_FILES)}")
+    return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
+
+
 def _one_format(path: Path, found: Sequence[Format]) -> Format:
     judged = [one for one in found if one.judged] or list(found)
     if len(judged) == 1:
         return judged[0]
     if not judged:
-        raise RunError(f"{path} is in no format that is known: say which with --as {'|'.join(sorted(FORMATS))}")
+        raise RunError(f"{path} is in no format that is known: say which with --as {'|'.join(sorted((*FORMATS, TABLE)))}")
     names = ", ".join(one.name for one in judged)
     raise RunError(f"{path} holds files of several formats ({names}): import them one by one, or say which with --as")
 
@@ -211,7 +227,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def _format(name: str) -> Format:
     if name not in FORMATS:
-        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted(FORMATS))}")
+        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted((*FORMATS, TABLE)))}")
     return FORMATS[name]
 
 
