@@ -187,7 +187,9 @@ class ImportedRun:
             low, high = rating.bounds
             settings = {"expression": criteria_of(rating).definition, "min": low, "max": high, "imported": judge}
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
-        settings = {"imported": judge, **({"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {})}
+        recorded = plain(asked[0].settings) if asked else {}
+        ties = {"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {}
+        settings = {**recorded, "imported": judge, **ties}
         return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": [plain(criteria_of(one)) for one in asked]}
 
 

@@ -21,7 +21,6 @@ from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import aggregate, numbers_of, shares, spread
 
 TEMPLATE = "imported"
-_JUDGED = "response"
 _NOT_JUDGED = "no verdict is recorded for this row"
 
 
@@ -49,6 +48,16 @@ class UnjudgedRow(DirectInstanceResult):
         return _NOT_JUDGED
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnjudgedComparison(PairwiseInstanceResult):
+    """The same of responses that nobody compared."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no winner."""
+        return _NOT_JUDGED
+
+
 def instance_of(recorded: Recorded) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
     known = {"systems": recorded.systems} if recorded.systems else {}
@@ -59,11 +68,17 @@ def instance_of(recorded: Recorded) -> Instance:
 def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:
     """The question as criteria, with options for what was answered."""
     description = asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
-    if asked.kind != "choice":
-        return Criteria(asked.name, description, higher_is_better=asked.higher_is_better)
     names = [option.name for option in asked.options]
     new = [CriteriaOption(answer) for answer in dict.fromkeys(answers) if answer not in names]
-    return Criteria(asked.name, description, (*asked.options, *new), higher_is_better=asked.higher_is_better)
+    return Criteria(
+        asked.name,
+        description,
+        (*asked.options, *new) if asked.kind == "choice" else (),
+        to_evaluate_field=asked.to_evaluate_field,
+        context_fields=asked.context_fields,
+        examples=asked.examples,
+        higher_is_better=asked.higher_is_better,
+    )
 
 
 def result_of(recorded: Recorded, instance: Instance) -> Result:
@@ -71,15 +86,21 @@ def result_of(recorded: Recorded, instance: Instance) -> Result:
     answers = tuple(str(vote.answer) for vote in recorded.votes if vote.answer is not None)
     criteria = criteria_of(recorded.asked, answers)
     votes = tuple(_vote(vote, recorded.asked, criteria, instance) for vote in recorded.votes)
+    case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
+    if recorded.asked.kind == "comparison":
+        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
+        return compared if votes else _uncompared(compared)
     if not votes:
         return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
     if recorded.asked.kind == "rating":
         return _rated(recorded.asked, criteria, instance, votes)
-    case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
-    if recorded.asked.kind == "comparison":
-        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
-        return compared
     return _TEXTS[both].pool(case, votes)
+
+
+def _uncompared(empty: PairwiseInstanceResult) -> UnjudgedComparison:
+    return UnjudgedComparison(
+        instance=empty.instance, criteria=empty.criteria, status=empty.status, per_system_results=empty.per_system_results
+    )
 
 
 def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
@@ -109,7 +130,7 @@ def _question(said: RecordedVote, asked: Asked, criteria: Criteria, instance: In
     if asked.kind == "rating":
         return Rating(asked.bounds)
     if asked.kind == "comparison":
-        order = tuple(range(len(instance.fields[_JUDGED])))
+        order = tuple(range(len(instance.fields[asked.to_evaluate_field])))
         return Comparison(order[::-1] if said.swapped else order, asked.ties)
     listed = Choice(criteria.option_names, criteria.points)
     return listed.reversed() if said.swapped else listed
@@ -120,7 +141,7 @@ def _verdict(said: RecordedVote, asked: Asked) -> Verdict:
         return Rated(float(said.answer or 0.0), said.explanation)
     if asked.kind == "comparison":
         return Compared(None if said.answer == TIE else int(said.answer or 0), said.explanation)
-    return Chosen(str(said.answer), said.explanation, None, said.score)
+    return Chosen(str(said.answer), said.explanation, said.feedback, said.score)
 
 
 def _rated(asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]) -> QuantitativeResult:

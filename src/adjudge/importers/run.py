@@ -23,6 +23,8 @@ from adjudge.importers.source import ForeignFile
 from adjudge.importers.table import TABLE, TableColumns, table_format
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
+WHOLE = "whole"
+"""Where a run says what its file said of all its rows."""
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
 _LOOKED_AT = 100
@@ -96,7 +98,8 @@ def import_file(source: str | Path, target: str | Path, options: ImportOptions =
         if run.tally.votes["unreadable"] or run.tally.recounted:
             left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
         report = _report(path, folder, chosen, files, run.tally, left, ignored)
-        run.finish({IMPORTED: report.to_dict(), "report": {"data": str(path), "notes": report.notes}})
+        whole = {WHOLE: left.whole} if left.whole and len(files) == 1 else {}
+        run.finish({IMPORTED: report.to_dict(), "report": {"data": str(path), "notes": report.notes}, **whole})
     return report
 
 
