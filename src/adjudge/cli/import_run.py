@@ -33,6 +33,9 @@ _MOST_SHOWN = 12
 @click.option("--label", "labels", multiple=True, help="With --as table: a column with people's labels, or the right answers.")
 @click.option("--judge", "judges", multiple=True, help="With --as table: a column with a judge's verdicts; repeat for several.")
 @click.option("--id", "id", help="With --as table: the column with the rows' names.")
+@click.option(
+    "--less-is-better", multiple=True, metavar="NAME", help="A question whose scores are turned round: 1 minus what was recorded."
+)
 @click.option("--encoding", help="For files that are not UTF-8, such as cp1252.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, say so and exit with 3.")
 @click.option("--design", type=click.Choice(DESIGNS), help="How the labelled rows were chosen, where you know it.")
@@ -51,6 +54,7 @@ def import_run(
     labels: tuple[str, ...],
     judges: tuple[str, ...],
     id: str | None,
+    less_is_better: tuple[str, ...],
     encoding: str | None,
     skip_bad_rows: bool,
     design: Design | None,
@@ -64,7 +68,8 @@ def import_run(
     """
     named = TableColumns(texts=texts, labels=labels, judges=judges, id=id)
     table = named if named != TableColumns() else None
-    report = import_file(file, folder, ImportOptions(kind, encoding, skip_bad_rows, design, unreadable, table))
+    options = ImportOptions(kind, encoding, skip_bad_rows, design, unreadable, table, less_is_better)
+    report = import_file(file, folder, options)
     if as_json:
         print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
     else:

@@ -16,8 +16,9 @@ from adjudge.domain.label import Design, Label
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
+from adjudge.importers.directions import turned
 from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
-from adjudge.importers.record import NOT_SAID, Asked, Mark, Recorded, RecordedVote
+from adjudge.importers.record import NAMELESS, NOT_SAID, Asked, Mark, Recorded, RecordedVote
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.runs.folder import UNFINISHED
@@ -56,6 +57,8 @@ class ImportedRun:
         self.tally = Tally()
         self.origin = ""
         """What tells judges without a name from those of another file."""
+        self.less_is_better: frozenset[str] = frozenset()
+        """Questions whose scores are turned round."""
         self._ledger = ledger
         self._labels = LabelStore(folder)
         self._waiting: list[Label] = []
@@ -71,7 +74,7 @@ class ImportedRun:
     def add(self, recorded: Recorded) -> None:
         """Keep a judgment, and what people said of its row."""
         instance = instance_of(recorded)
-        recorded = self._recounted(recorded)
+        recorded = self._recounted(turned(recorded) if recorded.asked.name in self.less_is_better else recorded)
         self._describe(recorded)
         for mark in recorded.marks:
             self._mark(recorded, instance.identity, mark)
@@ -175,7 +178,11 @@ class ImportedRun:
 
     def _identity(self, model: str) -> str:
         """Nobody knows whether judges without a name are the same one: labels on one must not correct another."""
-        return f"{NOT_SAID} ({self.origin})" if model in ("", NOT_SAID) else model
+        return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
+
+    def questions(self) -> dict[str, Asked]:
+        """Those that are described, by their names."""
+        return {name: asked for own in self._questions.values() for name, asked in own.items()}
 
     def _configuration(self, judge: str) -> dict[str, object]:
         """As judges of ours describe themselves, so that labels, reports and comparisons find what they need."""

@@ -110,19 +110,20 @@ def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
 
 
 def _vote(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instance) -> Vote:
-    question = _question(said, asked, criteria, instance)
+    question, own = _question(said, asked, criteria, instance), _own_score(said, criteria)
+    beside = {"recorded_score": said.score} if own != said.score else {}
     ballot = Ballot(criteria, instance, question, TEMPLATE, said.model, sample=said.sample)
     return Vote(
         ballot=ballot,
         outcome=said.outcome,
-        verdict=None if said.answer is None else _verdict(said, asked),
+        verdict=None if said.answer is None else _verdict(said, asked, own),
         reason=said.reason,
         text=said.text,
         usage=said.usage,
         latency=said.latency,
         distribution=FrozenDict(said.distribution) if said.distribution else None,
         prompt_hash=hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest() if said.prompt else None,
-        metadata=FrozenDict({**({"prompt": said.prompt} if said.prompt else {}), **said.more}),
+        metadata=FrozenDict({**({"prompt": said.prompt} if said.prompt else {}), **beside, **said.more}),
     )
 
 
@@ -136,12 +137,19 @@ def _question(said: RecordedVote, asked: Asked, criteria: Criteria, instance: In
     return listed.reversed() if said.swapped else listed
 
 
-def _verdict(said: RecordedVote, asked: Asked) -> Verdict:
+def _own_score(said: RecordedVote, criteria: Criteria) -> float | None:
+    """The judge's number beside its option, where it is on the scale of the options: 6 of 7 is no score between FAIL and PASS."""
+    known = [points for points in criteria.points if points is not None]
+    off = said.score is not None and len(set(known)) > 1 and not min(known) <= said.score <= max(known)
+    return None if off else said.score
+
+
+def _verdict(said: RecordedVote, asked: Asked, own: float | None) -> Verdict:
     if asked.kind == "rating":
         return Rated(float(said.answer or 0.0), said.explanation)
     if asked.kind == "comparison":
         return Compared(None if said.answer == TIE else int(said.answer or 0), said.explanation)
-    return Chosen(str(said.answer), said.explanation, said.feedback, said.score)
+    return Chosen(str(said.answer), said.explanation, said.feedback, own)
 
 
 def _rated(asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]) -> QuantitativeResult:

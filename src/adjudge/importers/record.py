@@ -20,6 +20,8 @@ PASS, FAIL = "PASS", "FAIL"
 PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 NOT_SAID = "unknown"
 """The model of a judge that the file does not name."""
+NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
+"""Models that are none: nobody knows whether two files mean the same one."""
 UNJUDGED = "rows"
 """What rows are filed under that nobody judged."""
 _LONGEST_NAME = 80

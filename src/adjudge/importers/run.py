@@ -14,6 +14,7 @@ from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
+from adjudge.importers.directions import direction_notes
 from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run, refuse_existing
 from adjudge.importers.format import Format
 from adjudge.importers.formats import FORMATS, detect
@@ -45,6 +46,8 @@ class ImportOptions:
     """What a comparison without a readable verdict counts as."""
     table: TableColumns | None = None
     """Of ``kind`` "table": which columns are what."""
+    less_is_better: tuple[str, ...] = ()
+    """Questions whose scores are turned round, since less of what they are named after is better."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,14 @@ def import_file(source: str | Path, target: str | Path, options: ImportOptions =
     files, chosen, ignored = _files(path, options)
     left = Left()
     with imported_run(folder, options.design, options.unreadable) as run:
-        run.origin = _digest(files)
+        run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
         for file in files:
             _read(file, chosen, run, left)
         if not run.tally.judgments:
             reasons = "; ".join(left.counts) or "it is empty"
             raise RunError(f"{path} was read as {chosen.title} and holds no judgment: {reasons}")
+        for note in direction_notes(run.questions(), options.less_is_better):
+            left.note(note)
         if run.tally.votes["unreadable"] or run.tally.recounted:
             left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
         report = _report(path, folder, chosen, files, run.tally, left, ignored)
