@@ -194,7 +194,7 @@ class ImportedRun:
             low, high = rating.bounds
             settings = {"expression": criteria_of(rating).definition, "min": low, "max": high, "imported": judge}
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
-        recorded = plain(asked[0].settings) if asked else {}
+        recorded = {name: plain(one) for name, one in asked[0].settings.items()} if asked else {}
         ties = {"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {}
         settings = {**recorded, "imported": judge, **ties}
         return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": [plain(criteria_of(one)) for one in asked]}

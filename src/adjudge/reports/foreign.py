@@ -60,8 +60,8 @@ def to_evalassist(run: Path, target: Path) -> int:
 def _from_evalassist(info: RunInfo) -> Mapping[str, object]:
     """What the test case that a run was imported from says of all its rows; nothing of any other run."""
     imported, whole = info.facts.get("imported"), info.facts.get("whole")
-    known = isinstance(imported, Mapping) and imported.get("format") == "evalassist" and isinstance(whole, Mapping)
-    return whole if known else {}
+    known = isinstance(imported, Mapping) and imported.get("format") == "evalassist"
+    return whole if known and isinstance(whole, Mapping) else {}
 
 
 def _only_scale(run: Path) -> JudgedScale:
