@@ -111,3 +111,21 @@ def test_messages_of_langchain_are_a_chat(name: str) -> None:
     ]
     (turn,) = turns_of(row)
     assert turn.fields["response"] == row.fields["response"]
+
+
+def test_a_tools_result_in_the_users_name_is_not_the_question() -> None:
+    """Anthropic's messages return what a tool said as the user's."""
+    (row,) = read_instances([{"messages": sample("anthropic-messages.json")["messages"]}])  # type: ignore[index]
+    assert row.fields["user_input"] == "What is the weather in Paris?"
+    assert row.fields["response"] == "It is 18 degrees and sunny in Paris."
+    assert "[tool result: " in str(row.fields["history"])
+
+
+def test_samples_of_an_inspect_log_are_imported_and_not_judged_as_json(tmp_path: Path) -> None:
+    log = json.loads((SAMPLES.parent / "imports" / "inspect_0.3.285.json").read_text(encoding="utf-8"))
+    path = tmp_path / "log.json"
+    path.write_text(
+        json.dumps({key: value for key, value in log.items() if key in ("version", "eval", "samples")}), encoding="utf-8"
+    )
+    with pytest.raises(RunError, match=r"samples of an Inspect log.*adjudge import"):
+        list(read_instances(path))

@@ -52,13 +52,15 @@ def chat_parts(value: object) -> dict[str, str]:
 
     What a tool said between the two is part of the history, which then holds the question as well.
     """
-    messages = [found for one in (value if isinstance(value, list | tuple) else [value]) if (found := _message(one))]
+    given = [one for one in (value if isinstance(value, list | tuple) else [value]) if _message(one)]
+    messages = [_message(one) or ("", "") for one in given]
     answers = [place for place, (role, _) in enumerate(messages) if role.casefold() in _ASSISTANT]
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
         raise ValueError(f"nobody answers: the roles are {', '.join(dict.fromkeys(role for role, _ in messages))}")
     before = messages[: spoken[-1]]
-    questions = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
+    asked = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
+    questions = [place for place in asked if not _is_result(given[place])]
     history = before[:-1] if questions and questions[-1] == len(before) - 1 else before
     parts = {"response": messages[spoken[-1]][1]}
     if questions:
@@ -81,6 +83,13 @@ def chat_turns(value: object) -> list[dict[str, str]]:
     if not ends:
         raise ValueError("nobody answers in words")
     return [chat_parts(messages[: end + 1]) for end in ends]
+
+
+def _is_result(message: object) -> bool:
+    """Whether a message is nothing but what tools returned, which some send in the user's name."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    parts = content if isinstance(content, list) else []
+    return bool(parts) and all(isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts)
 
 
 def _in_words(message: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_INSPECT = "samples of an Inspect log"
 _SIGNS = (
     (frozenset({"traceId", "parentObservationId"}), "observations of Langfuse"),
     (frozenset({"trace_id", "parent_observation_id"}), "observations of Langfuse"),
@@ -12,6 +13,7 @@ _SIGNS = (
     (frozenset({"timestamp", "task_name", "task", "agent", "status"}), "a log of CrewAI"),
     (frozenset({"toolCalls", "toolResults", "finishReason"}), "steps of the Vercel AI SDK"),
     (frozenset({"action", "observation", "thought", "state"}), "steps of SWE-agent"),
+    (frozenset({"epoch", "target", "output", "messages", "model_usage"}), _INSPECT),
 )
 """Keys that together stand in no row that somebody wrote."""
 _LANGFUSE_TYPES = (
@@ -35,6 +37,8 @@ def trace_of(cells: Mapping[str, object]) -> str | None:
 
 def refusal_of(name: str, trace: str) -> str:
     """What is said of a source that holds pieces of a trace."""
+    if trace == _INSPECT:
+        return f"{name} holds {trace}: bring the whole log in with adjudge import, and judge its rows with adjudge run --data RUN"
     return (
         f"{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not read yet: give each run as one "
         'row, such as {"user_input": "…", "response": "…"} or {"messages": […]}'
