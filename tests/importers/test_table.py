@@ -134,3 +134,21 @@ def test_the_command_imports_and_measures_a_table(tmp_path: Path) -> None:
     wrong = adjudge("import", "t.csv", "--run", "two", "--as", "table", "--text", "Body2", "--judge", "mine", cwd=tmp_path)
     assert wrong.returncode == 1
     assert "t.csv has no column 'Body2' (--text); it has: body, human, mine" in wrong.stderr
+
+
+def test_a_label_in_another_case_is_the_same_label(tmp_path: Path) -> None:
+    content = "text,human,judge\na,Yes,yes\nb,yes,YES\nc,No ,no\nd,no,No\n"
+    found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
+    assert found.verdicts == ["Yes", "Yes", "No", "No"]
+    assert sorted(found.answers) == ["No", "No", "Yes", "Yes"]
+    rows = [
+        {"response": f"r{n}", "label": one, "judges": {"j": {"verdict": one}}} for n, one in enumerate(("Good", "good", "bad "))
+    ]
+    records = imported(tmp_path / "records", rows)
+    assert (records.verdicts, sorted(records.answers)) == (["Good", "Good", "bad"], ["Good", "Good", "bad"])
+
+
+def test_codes_of_pairs_that_a_spreadsheet_made_decimal_are_read(tmp_path: Path) -> None:
+    content = "a,b,best,judge\nx,y,1.0,2.0\nz,w,2.0,\n"
+    found = table(tmp_path, content, texts=("a", "b"), labels=("best",), judges=("judge",))
+    assert (found.verdicts, sorted(found.answers)) == ([1, None], [0, 1])

@@ -19,7 +19,7 @@ from adjudge.importers.record import (
     RecordedVote,
     pass_or_fail,
 )
-from adjudge.importers.scales import Codes, LabelSet, codes_of, response_of, said_on, scale_of, truth_on
+from adjudge.importers.scales import Codes, LabelSet, codes_of, option_on, response_of, said_on, scale_of, truth_on
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
@@ -133,7 +133,7 @@ def _marks(label: object, asked: Asked, labels: LabelSet, codes: Codes, left: Le
     design: Design = "random" if labels.every else "chosen"
     if asked.kind == "comparison":
         return tuple(replace(mark, design=design) for mark in gold(response_of(label, codes)))
-    answer: str | float | None = number(label) if asked.kind == "rating" else text(label)
+    answer: str | float | None = number(label) if asked.kind == "rating" else option_on(asked, text(label))
     if asked.options == PASS_OR_FAIL:
         answer = labels.passes(label)
         if answer is None:

@@ -28,7 +28,7 @@ class LabelSet:
 
     def passes(self, label: object) -> str | None:
         """PASS or FAIL, where the labels are such; of words that name the good one, every other is a FAIL."""
-        word, words = text(label).casefold(), {one.casefold() for one in self.words}
+        word, words = text(label).strip().casefold(), {one.strip().casefold() for one in self.words}
         graded = all(number(one) is not None for one in words)
         if graded and not words <= {*GOOD, *BAD}:
             return None
@@ -44,7 +44,8 @@ def scale_of(words: Collection[str]) -> Asked:
         low, high = (min(points), max(points)) if points else (0.0, 1.0)
         bounds = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
         return Asked("verdict", "Which number does it deserve?", "rating", bounds=bounds)
-    ordered = sorted(words, key=lambda word: (word.casefold() not in GOOD, word.casefold() in BAD, word))
+    apart = {word.strip().casefold(): word.strip() for word in sorted(words, reverse=True)}.values()
+    ordered = sorted(apart, key=lambda word: (word.casefold() not in GOOD, word.casefold() in BAD, word))
     ends = [(word.casefold() in GOOD, word.casefold() in BAD) for word in ordered]
     told = len(ordered) == 2 and ends[0] != ends[1]
     scores = (1.0, 0.0) if told else (None,) * len(ordered)
@@ -57,11 +58,16 @@ def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
     if asked.kind == "rating":
         points = number(value)
         return vote.failed(f"{value!r} is no number", Outcome.UNREADABLE) if points is None else vote.said(points)
-    names = [one.name for one in asked.options]
-    named = next((name for name in names if name.casefold() == value.strip().casefold()), None)
+    named = option_on(asked, value)
     if named is None:
-        return vote.failed(f"{value!r} is none of the labels ({', '.join(names)})", Outcome.UNREADABLE)
+        known = ", ".join(one.name for one in asked.options)
+        return vote.failed(f"{value!r} is none of the labels ({known})", Outcome.UNREADABLE)
     return vote.said(named)
+
+
+def option_on(asked: Asked, word: str) -> str | None:
+    """The option that a word names, in any case; None where it names none."""
+    return next((one.name for one in asked.options if one.name.casefold() == word.strip().casefold()), None)
 
 
 def truth_on(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
@@ -87,4 +93,4 @@ def codes_of(source: str, labels: Iterable[object], verdicts: Iterable[object] =
 def response_of(value: object, codes: Codes) -> object:
     """What names a response, in the usual words."""
     code = number(value)
-    return value if code is None else codes.get(f"{code:g}", value)
+    return value if code is None else codes.get(f"{code:g}", f"{code:g}")

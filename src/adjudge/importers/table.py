@@ -15,7 +15,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
 from adjudge.importers.record import NOT_SAID, UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
-from adjudge.importers.scales import BAD, GOOD, Codes, LabelSet, codes_of, response_of, said_on, scale_of, truth_on
+from adjudge.importers.scales import BAD, GOOD, Codes, LabelSet, codes_of, option_on, response_of, said_on, scale_of, truth_on
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import number, text, without
 
@@ -183,7 +183,7 @@ class _Table:
         design: Design = "random" if self._labels.every else "chosen"
         if not value:
             return
-        answer: str | float | None = value
+        answer: str | float | None = option_on(self._scale, value)
         if self._scale.kind == "comparison":
             answer = winner(self._response(value))
         elif self._scale.kind == "rating":
