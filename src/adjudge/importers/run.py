@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
+from adjudge.data.sources.open import ROW_FILES
+from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
+from adjudge.importers.directions import direction_notes
 from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run, refuse_existing
 from adjudge.importers.format import Format
 from adjudge.importers.formats import FORMATS, detect
 from adjudge.importers.own import OWN, read_own
 from adjudge.importers.record import Left, Recorded
 from adjudge.importers.source import ForeignFile
+from adjudge.importers.table import TABLE, TableColumns, table_format
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
+WHOLE = "whole"
+"""Where a run says what its file said of all its rows."""
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
 _MOST_NAMED = 3
 """Files that an error names."""
+_LOOKED_AT = 100
+"""Records in which a trace must show."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,10 @@ class ImportOptions:
     """How the labelled rows were chosen; None: as the format implies."""
     unreadable: UnreadablePolicy = "drop"
     """What a comparison without a readable verdict counts as."""
+    table: TableColumns | None = None
+    """Of ``kind`` "table": which columns are what."""
+    less_is_better: tuple[str, ...] = ()
+    """Questions whose scores are turned round, since less of what they are named after is better."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +96,19 @@ def import_file(
     files, chosen, ignored = _files(paths, options)
     left, named = Left(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
+        run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
         for together in [files] if chosen.join else [[file] for file in files]:
             _read(together, chosen, run, left)
         if not run.tally.judgments:
             reasons = "; ".join(left.counts) or "it is empty"
             raise RunError(f"{named} was read as {chosen.title} and holds no judgment: {reasons}")
+        for note in direction_notes(run.questions(), options.less_is_better):
+            left.note(note)
         if run.tally.votes["unreadable"] or run.tally.recounted:
             left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
         report = _report(named, folder, chosen, files, run.tally, left, ignored)
-        run.finish({IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}})
+        whole = {WHOLE: left.whole} if left.whole and len(files) == 1 else {}
+        run.finish({IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole})
     return report
 
 
@@ -120,6 +139,15 @@ def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
     return [Path(source)] if isinstance(source, str | Path) else [Path(one) for one in source]
 
 
+def _digest(files: Sequence[ForeignFile]) -> str:
+    """What tells a source from another one: its content, wherever it lies."""
+    found = hashlib.sha256()
+    for file in files:
+        with file.path.open("rb") as content:
+            found.update(hashlib.file_digest(content, "sha256").digest())
+    return found.hexdigest()[:12]
+
+
 def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, left: Left) -> None:
     name = ", ".join(file.name for file in files[:_MOST_NAMED])
     try:
@@ -142,6 +170,11 @@ def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> Non
 
 def _files(given: Sequence[Path], options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
     """The files to read, their format, and files of a folder that are none of ours."""
+    if options.kind == TABLE:
+        tables = [file for path in given for file in _table_files(path, options)]
+        return tables, table_format(options.table or TableColumns()), []
+    if options.table is not None:
+        raise SetupError("--text, --label, --judge and --id say what a table holds: add --as table")
     wanted = _format(options.kind) if options.kind else None
     found = [one for path in given for one in _found_in(path, wanted, options)]
     named = ", ".join(map(str, given))
@@ -153,10 +186,23 @@ def _files(given: Sequence[Path], options: ImportOptions) -> tuple[list[ForeignF
     return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
 
 
-def _found_in(path: Path, wanted: Format | None, options: ImportOptions) -> list[tuple[ForeignFile, Format | None]]:
-    """The files of a path, each with its format: a file that was named is of the wanted one, whatever it looks like."""
+def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
+    """A file by its name, or those of a folder that hold rows."""
+    _refuse_missing(path)
+    paths = [one for one in _inside(path) if one.name.lower().endswith(ROW_FILES)] if path.is_dir() else [path]
+    if not paths:
+        raise RunError(f"{path} holds no table: the names of such files end in {', '.join(ROW_FILES)}")
+    return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
+
+
+def _refuse_missing(path: Path) -> None:
     if not path.exists():
         raise RunError(f"there is no file {path}")
+
+
+def _found_in(path: Path, wanted: Format | None, options: ImportOptions) -> list[tuple[ForeignFile, Format | None]]:
+    """The files of a path, each with its format: a file that was named is of the wanted one, whatever it looks like."""
+    _refuse_missing(path)
     alone = path.is_file()
     files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in ([path] if alone else _inside(path))]
     found = [(file, _detected(file, wanted, alone=alone)) for file in files]
@@ -168,7 +214,8 @@ def _found_in(path: Path, wanted: Format | None, options: ImportOptions) -> list
 
 
 def _unknown(named: str) -> RunError:
-    return RunError(f"{named} is in no format that is known: say which with --as {'|'.join(sorted(FORMATS))}")
+    formats = "|".join(sorted((*FORMATS, TABLE)))
+    return RunError(f"{named} is in no format that is known: say which with --as {formats}")
 
 
 def _one_format(named: str, found: Sequence[Format]) -> Format:
@@ -194,6 +241,16 @@ def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Forma
         if found is not None and wanted in (None, found):
             file.chosen = head
             return found
+    if alone and (trace := _trace_in(file)):
+        raise RunError(refusal_of(file.name, trace))
+    return None
+
+
+def _trace_in(file: ForeignFile) -> str | None:
+    """What trace a file of no known format begins with; None where it is none."""
+    with suppress(RunError):
+        first = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
+        return next((trace for record in first if (trace := trace_of(record))), None)
     return None
 
 
@@ -206,7 +263,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def _format(name: str) -> Format:
     if name not in FORMATS:
-        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted(FORMATS))}")
+        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted((*FORMATS, TABLE)))}")
     return FORMATS[name]
 
 
