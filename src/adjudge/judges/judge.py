@@ -25,6 +25,7 @@ from adjudge.engine.run import Ask, Asker, LiveVotes, OpenRun, Run, RunLike, ans
 from adjudge.engine.schedule import PutOff, judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.retry import asking
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
 from adjudge.judges.settings import (
@@ -279,7 +280,7 @@ class Judge(ABC, Generic[I, R]):
                 await answers.keep_judgment(number, result, ballots)
                 wanted.on_result(number, result)
 
-            with event_loop.holding(_ASKING, (self, answers)):
+            with event_loop.holding(_ASKING, (self, answers)), event_loop.holding(asking, id(self)):
                 await answers.finish(await judge_each(self, items, answers, pooled, wanted.put_off))
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
