@@ -488,7 +488,8 @@ class BatchProvider(FakeProvider):
             if outcome == "missing":
                 continue
             for _ in range(self.repeats):
-                yield line, outcome, self._answer(protocol_of(batch.api), body_of(line), outcome)
+                answer = self._answer(protocol_of(batch.api), body_of(line), outcome)
+                yield line, outcome, answer | self.renamed(record)
 
     def _answer(self, protocol: Protocol, body: Json, outcome: Outcome) -> Json:
         assert not (problem := next(protocol.problems({}, body), None)), problem

@@ -17,6 +17,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.errors import NOT_ASKED
+from adjudge.reports.answering import answering_notes
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
@@ -247,6 +248,7 @@ class ReportTally:
         self._first: list[str] = []
         self._blank: BlankRows | None = None
         self._total = 0
+        self._named: Counter[tuple[str, str]] = Counter()
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
         self._used: dict[str, Usage] = {}
@@ -262,6 +264,7 @@ class ReportTally:
         self._sections[key].add(one)
         self._total += 1
         self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
+        self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
         self._notes.update(dict.fromkeys(one.notes()))
@@ -295,7 +298,7 @@ class ReportTally:
             sections=sections,
             gates=tuple(_gates(self.setup, sections)),
             skipped=skipped,
-            notes=(*self._notes, *blank, *self._paused()),
+            notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
             entries=tuple(self._shown()),
             total=self._total,
             used=dict(self._used),
