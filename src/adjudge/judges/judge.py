@@ -270,7 +270,9 @@ class Judge(ABC, Generic[I, R]):
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
-        await event_loop.visit(self._stream(items, StreamWanted(on_result, asker, run, budget, put_off)))
+        who = hash((name, repr(self.recorded_settings()), *(one.name for one in criteria)))
+        with event_loop.holding(asking, who):
+            await event_loop.visit(self._stream(items, StreamWanted(on_result, asker, run, budget, put_off)))
 
     async def _stream(self, items: Iterable[I], wanted: StreamWanted[R]) -> None:
         async with answering(wanted.asker, wanted.run, wanted.budget) as answers:
@@ -280,7 +282,7 @@ class Judge(ABC, Generic[I, R]):
                 await answers.keep_judgment(number, result, ballots)
                 wanted.on_result(number, result)
 
-            with event_loop.holding(_ASKING, (self, answers)), event_loop.holding(asking, id(self)):
+            with event_loop.holding(_ASKING, (self, answers)):
                 await answers.finish(await judge_each(self, items, answers, pooled, wanted.put_off))
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:

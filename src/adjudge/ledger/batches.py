@@ -65,9 +65,9 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``wording``, ``said``; ``asked``, ``organisation``; ``candidates`` among which it may be, ``unread``:
-    how often each of them could not be read, ``others``: those that turned out not to be it; ``twice``: those that may be it where
-    it was sent again, and ``again``: how many requests of it were."""
+    """``requests``, ``reserved``, ``wording``, ``said``, ``asked``, ``organisation``; ``candidates`` among which
+    it may be, ``unread``: how often each of them could not be read, ``others``: those that turned out not to be
+    it; ``twice``: those that may be it where it was sent again, and ``again``: how many requests of it were."""
 
     @property
     def requests(self) -> int:

@@ -14,7 +14,8 @@ def payment_notes(batches: Iterable[Batch]) -> tuple[str, ...]:
     for batch in batches:
         twice[batch.provider] += batch.paid_twice
     return tuple(
-        f"requests to {provider} that may have been paid twice: {requests}; what was sent first could not be found, or not be read"
+        f"requests to {provider} that may have been paid twice: {requests}; "
+        "what was sent first could not be found, or not be read"
         for provider, requests in twice.items()
         if requests
     )

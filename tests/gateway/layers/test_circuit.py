@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import Outcome, SetupError, Status, open_model
+from adjudge import AspectCritic, Outcome, SetupError, Status, open_model
 from adjudge.aio import event_loop
 from adjudge.errors import ModelError, ModelPaused, ModelUnusable, Unavailable, Unreachable
 from adjudge.gateway.layers import retry
@@ -209,9 +209,10 @@ def test_the_next_judge_is_asked_although_the_last_rows_of_the_one_before_failed
     provider.faults = lambda record, attempt: Code(503) if 20 <= record < 100 else None
     model = open_at(provider, max_concurrency=4)
     first = critic(model).evaluate(marked(40), run=tmp_path / "first")
+    other = AspectCritic("The mark must end in the letter Y.", model)
     assert sum(result.status is Status.FAILED for result in first) == 20
     assert "not asked" in (first[-1].votes[0].reason or "")
-    results = critic(model).evaluate(marked(700)[100:], run=tmp_path / "second")
+    results = other.evaluate(marked(700)[100:], run=tmp_path / "second")
     assert all(result.status is Status.SCORED for result in results)
 
 
@@ -236,12 +237,12 @@ def test_a_server_that_is_gone_is_gone_for_every_judge(provider: FakeProvider, m
     state = Circuit()
     for _ in range(10):
         state.failure("m", Unreachable("no connection"))
-    with event_loop.holding(retry.asking, "another"):
+    with event_loop.holding(retry.asking, 1):
         assert state.open
     other = Circuit()
     for _ in range(10):
         other.failure("m", Unavailable("503"))
-    with event_loop.holding(retry.asking, "another"):
+    with event_loop.holding(retry.asking, 1):
         assert not other.open
 
 
@@ -253,7 +254,8 @@ def test_rows_that_were_not_asked_are_said_in_the_report(
     critic(open_at(provider, max_concurrency=2)).evaluate(marked(300), run=tmp_path / "run")
     (note,) = report_of_run(tmp_path / "run").notes
     assert re.fullmatch(
-        r"not asked, since a model was paused after many failures in a row: \d+ of 300 judgments; resume the run to ask them", note
+        r"not asked, since a model was paused after many failures in a row: \d+ of 300 judgments; resume the run to ask them",
+        note,
     )
     provider.faults = at_first()
     critic(open_at(provider)).evaluate(marked(300), run=tmp_path / "run")

@@ -32,7 +32,9 @@ _WAITED_FOR = 3
 """Tries of a paused model that requests wait for; while it fails further ones, they are not asked."""
 _GLANCE = 0.1
 """Seconds between looks at what came of a try."""
-asking: ContextVar[object | None] = ContextVar("asking", default=None)
+_MOST_ASKERS = 1000
+"""Whose failures are remembered; a server of judgments may have any number."""
+asking: ContextVar[int | None] = ContextVar("asking", default=None)
 """Who asks: what one judge's requests fail of need not keep another's from being answered."""
 
 
@@ -90,7 +92,7 @@ class Circuit:
         self._unreached = 0
         self._server = _Breaker()
         """Of connections that are not made, whoever asks."""
-        self._of_askers: dict[object, _Breaker] = {}
+        self._of_askers: dict[int | None, _Breaker] = {}
         """Of everything else, by who asks."""
 
     @property
@@ -134,11 +136,16 @@ class Circuit:
         if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
             self.success()
             return
-        cause = self._server if isinstance(error, Unreachable) else self._of_askers.setdefault(asking.get(), _Breaker())
+        cause = self._server if isinstance(error, Unreachable) else self._of_asker()
         most = _IN_A_ROW if self.answered else _AT_FIRST
         for one in self._breakers():
             if (one is cause or one.trying) and one.fail(most, error.message) and not event_loop.leaving():
                 _LOG.warning("%s is paused after %d failures in a row: %s", model, one.failed, error)
+
+    def _of_asker(self) -> _Breaker:
+        while len(self._of_askers) >= _MOST_ASKERS and asking.get() not in self._of_askers:
+            del self._of_askers[next(iter(self._of_askers))]
+        return self._of_askers.setdefault(asking.get(), _Breaker())
 
     def given_up(self) -> None:
         """The request that was let through ended without an answer of either kind."""

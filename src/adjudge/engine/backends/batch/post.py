@@ -99,17 +99,17 @@ class Post:
             if not error.retryable:
                 return False
             raise RunError(
-                f"whether the batch {batch.id} can be read with the key that asks now cannot be told, since {batch.provider} does "
-                f"not answer ({error}): resume the run later"
+                f"whether the batch {batch.id} can be read with the key that asks now cannot be told, since "
+                f"{batch.provider} does not answer ({error}): resume the run later"
             ) from None
         return named or (batch.state is State.INTENDED and api.organisation == batch.organisation != "")
 
     def _of_another_key(self, batch: Batch) -> RunError:
         return RunError(
-            f"the batch {batch.remote_id or batch.id} was sent to {batch.provider} with another key or command, and the one that "
-            "asks now cannot read it: resume with the one that began the run, or with another key of the same account; if this is "
-            "one, 'adjudge resume RUN --batch adopt' takes your word for it; 'adjudge resume RUN --batch resubmit' asks again what "
-            "was sent, and pays twice"
+            f"the batch {batch.remote_id or batch.id} was sent to {batch.provider} with another key or command, "
+            "and the one that asks now cannot read it: resume with the one that began the run, or with another key "
+            "of the same account; if this is one, 'adjudge resume RUN --batch adopt' takes your word for it; "
+            "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
         )
 
     # -- sending -------------------------------------------------------------------
