@@ -37,7 +37,7 @@ class Judgment:
     """The models of a panel that did not count."""
     used: Mapping[str, Usage] = field(default_factory=FrozenDict)
     """Model → what it took; empty of one that was read from a run folder without its votes."""
-    named: Mapping[tuple[str, str], int] = field(default_factory=FrozenDict)
+    named: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The model that was asked, and the one that the reply names → how many votes; empty as ``used`` is."""
 
     @classmethod

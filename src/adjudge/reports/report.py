@@ -308,8 +308,8 @@ class ReportTally:
     def _paused(self) -> Iterator[str]:
         if self._not_asked:
             yield (
-                f"not asked, since a model was paused after many failures in a row: {self._not_asked} of {self._total} judgments; "
-                "resume the run to ask them"
+                "not asked, since a model was paused after many failures in a row: "
+                f"{self._not_asked} of {self._total} judgments; resume the run to ask them"
             )
 
     def _in_order(self) -> list[Section]:

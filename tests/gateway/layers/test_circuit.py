@@ -222,8 +222,8 @@ def test_rows_wait_for_a_server_that_comes_back(provider: FakeProvider, monkeypa
     failed = [0]
 
     def fault(record: int, attempt: int) -> Fault | None:
-        failed[0] += 5 <= record
-        return Code(503) if 5 <= record and failed[0] <= 12 else None
+        failed[0] += record >= 5
+        return Code(503) if record >= 5 and failed[0] <= 12 else None
 
     provider.faults = fault
     results = critic(open_at(provider, max_concurrency=1)).evaluate(marked(200))

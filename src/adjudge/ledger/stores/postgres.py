@@ -68,8 +68,8 @@ _CONNECTED = """EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND obj
     AND objid::bigint = (hashtext({holder})::bigint & 4294967295))"""
 """Whether the lock of a worker is held, which its connection takes with it when it goes."""
 _GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(run="%s", holder="%s")
-_GONE = """SELECT DISTINCT holder FROM adjudge_ranges AS held WHERE run = %s AND NOT done AND holder IS NOT NULL
-    AND holder <> %s AND NOT """ + _CONNECTED.format(run="held.run", holder="held.holder")
+_GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held WHERE run = %s AND NOT done AND holder IS NOT NULL
+    AND holder <> %s AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
 _BURY = "UPDATE adjudge_workers SET until = now() - interval '1 second' WHERE run = %s AND holder = %s AND until IS NOT NULL"
 _BEGIN = "INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
 _APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
