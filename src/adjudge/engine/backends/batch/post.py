@@ -205,8 +205,7 @@ class Post:
                 return batch
             left = min(self.settings.search, batch.asked + self.settings.search - time.time())
             if left <= 0 or self.settings.orphans == "resubmit":
-                late = f"{batch.provider} may have taken it before, and has not listed it for {self.settings.search:g} s"
-                return await self._twice(batch, late)
+                return await self._twice(batch, f"{batch.provider} may have taken it before, and does not list it")
             if pause == _FIRST_SEARCH:
                 self.tell(BatchNews("searching", batch.provider, requests=batch.requests, seconds=left))
             await self.budget.pause(min(pause, left))
