@@ -21,7 +21,7 @@ help:
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
 	@echo "make test-oracles    figures (on ten thousand random tables each) and sentences against public implementations"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
-	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
+	@echo "make test-reliability  kills, damaged ledgers, failing servers, late lists of batches, rotated keys, budgets, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
 	@echo "make test-properties  what must hold for any input, on a thousand inputs each (some minutes)"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"

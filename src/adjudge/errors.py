@@ -89,6 +89,10 @@ class ModelUnusable(ModelError):
     """The model's first requests show that it cannot work; the run ends before the rest is sent."""
 
 
+NOT_ASKED = "not asked"
+"""How the reason of a vote begins whose model was paused."""
+
+
 class ModelPaused(ModelError):
     """The model failed on many requests in a row and is not asked for a while. Nothing was sent."""
 

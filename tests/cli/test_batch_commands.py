@@ -14,7 +14,7 @@ import pytest
 from adjudge.cli.main import main
 from adjudge.runs.folder import run_info
 from support.asking import marked
-from support.fake_batches import BatchProvider
+from support.fake_batches import BatchProvider, CutsAfterCreating
 from support.fake_provider import KEY
 
 Adjudge = Callable[..., tuple[int, str, str]]
@@ -186,3 +186,30 @@ def test_resume_says_what_goes_wrong_in_the_language_it_is_asked_in(
     code, _, said = adjudge("resume", "out", "--language", "ru")
     assert code == 1
     assert "отправлен в openai с другим ключом" in said
+
+
+def test_what_may_have_been_paid_twice_is_said_everywhere(adjudge: Adjudge, batches: BatchProvider, tmp_path: Path) -> None:
+    """Seen: 600 paid for 300, exit code 0, and nothing said."""
+    batches.list_lag, batches.create_faults = 3600, [CutsAfterCreating()]
+    code, shown, said = adjudge("run", "eval.yaml", *QUICK, "--batch-search", "1.5")
+    assert code == 0
+    assert len(batches.batches) == 2
+    assert "openai may have taken a batch (4 requests) before its answer was lost, and its list may be late" in said
+    assert "sent to openai again, and may have been paid twice: 4 requests; openai may have taken it before" in said
+    note = "requests to openai that may have been paid twice: 4"
+    assert note in " ".join(shown.split())
+    assert any(one.startswith(note) for one in json.loads(adjudge("run", "eval.yaml", *QUICK, "--json")[1])["notes"])
+    assert "4 requests; it may have been paid twice" in " ".join(adjudge("runs", "show", "out")[1].split())
+    adjudge("export", "out", "-o", tmp_path / "report.html")
+    assert note in (tmp_path / "report.html").read_text()
+
+
+def test_a_rotated_key_collects_what_the_old_one_sent(
+    adjudge: Adjudge, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches.accounts, batches.looks_until_end = {KEY: "ours", "sk-rotated": "ours"}, 3
+    assert adjudge("run", "eval.yaml", *QUICK, "--detach")[0] == 3
+    batches.keys = {"sk-rotated"}
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-rotated")
+    assert adjudge("resume", "out", "--wait")[0] == 0
+    assert len(batches.batches) == 1 and not batches.requests

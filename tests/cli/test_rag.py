@@ -91,10 +91,30 @@ def test_the_seeds_flags_reach_the_provider(tmp_path: Path, provider: FakeProvid
 
 
 def test_a_key_meant_for_another_model_is_not_sent(tmp_path: Path, provider: FakeProvider) -> None:
-    """``API_KEY`` may be anybody's: it counts with --model-provider only, as the seed has it."""
+    """``API_KEY`` may be anybody's: it counts with --model-provider mistral only, as the seed has it."""
     base = {"MISTRAL_BASE_URL": provider.base_url("mistral"), "API_KEY": "sk-of-another", "MISTRAL_API_KEY": KEY}
     provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
     done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", "-m", "mistral/mistral-small-latest", **base)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["openai", "ollama"])
+def test_mistrals_key_is_not_sent_to_whatever_provider_is_named(tmp_path: Path, provider: FakeProvider, name: str) -> None:
+    """Seen: ``API_KEY`` went to any provider, Ollama hosts included, before the provider's own key."""
+    provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
+    hosts = {"OPENAI_BASE_URL": provider.base_url("openai"), "OLLAMA_HOST": provider.base_url("ollama")}
+    keys = {"API_KEY": "sk-of-mistral", "OPENAI_API_KEY": KEY}
+    model = ("--model-provider", name, "--model-name", "gpt-4o-mini" if name == "openai" else "llama3.2:3b")
+    done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", *model, **hosts, **keys)
+    assert done.returncode == 0, done.stderr
+    assert provider.requests and not any("sk-of-mistral" in str(request.headers) for request in provider.requests)
+
+
+def test_mistrals_own_variable_comes_before_the_seeds(tmp_path: Path, provider: FakeProvider) -> None:
+    provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
+    keys = {"API_KEY": "sk-of-another", "MISTRAL_API_KEY": KEY, "MISTRAL_BASE_URL": provider.base_url("mistral")}
+    model = ("--model-provider", "mistral", "--model-name", "mistral-medium-latest")
+    done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", *model, **keys)
     assert done.returncode == 0, done.stderr
 
 

@@ -53,7 +53,7 @@ def test_the_leaderboard_is_davidsons_model_with_rank_intervals(run: tuple[Path,
 def test_the_terminal_shows_a_line_per_system_best_first(run: tuple[Path, list[Contest]]) -> None:
     lines = commands.adjudge("rank", run[0], "--draws", "100").stdout.splitlines()
     assert lines[0] == "Which is better?: 150 contests on 150 rows"
-    assert [line.split()[-6] for line in lines[2:]] == ["new", "mid", "old"]
+    assert [line.split()[-7] for line in lines[2:]] == ["new", "mid", "old"]
 
 
 @pytest.mark.parametrize("ending", [".md", ".html", ".json"])

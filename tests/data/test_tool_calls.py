@@ -49,14 +49,28 @@ def judged(rows: Any) -> list[Instance]:
     return [result.instance for result in results]
 
 
-@pytest.mark.parametrize("log", [OPENAI, ANTHROPIC, json.dumps(OPENAI)])
+LANGCHAIN = [
+    {"type": "human", "content": ASKED["content"]},
+    {"type": "ai", "content": "", "tool_calls": [{"name": "find_city", "args": {"name": "Oslo"}}]},
+    {"type": "tool", "content": '{"id": 3143244}'},
+    {
+        "type": "ai",
+        "content": "Now the weather.",
+        "tool_calls": [{"name": "get_weather", "args": {"id": 3143244, "day": "tomorrow"}}],
+    },
+    {"type": "tool", "content": "rain"},
+    {"type": "ai", "content": "Yes, it will rain."},
+]
+
+
+@pytest.mark.parametrize("log", [OPENAI, ANTHROPIC, json.dumps(OPENAI), LANGCHAIN])
 def test_the_last_call_of_a_log_is_judged_with_what_led_to_it(log: object) -> None:
     (found,) = judged([{"messages": log, "tools": TOOLS}])
     assert found.fields["tool_call"] == CALL
     led = str(found.fields["before_call"])
-    assert led.startswith("user: Will it rain in Oslo tomorrow?\n")
+    assert "Will it rain in Oslo tomorrow?\n" in led
     assert "3143244" in led
-    assert led.endswith("assistant: Now the weather.")
+    assert led.endswith("Now the weather.")
     assert "it will rain" not in " ".join(map(str, found.fields.values()))
 
 

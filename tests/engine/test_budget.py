@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from adjudge import AspectCritic, DirectJudge, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
-from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, most_tokens
+from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, most_tokens
 from adjudge.gateway.layers.budget import Budget, OpenBudget
 from adjudge.gateway.open import open_model
 from adjudge.gateway.prices import PriceTable
@@ -140,6 +140,17 @@ def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: Fake
     assert (sum(usage.calls for usage in info.usage.values()), info.failed_calls) == (4, 2)
 
 
+def test_a_reply_that_is_in_the_ledger_is_not_written_into_it_at_every_resume(provider: FakeProvider, tmp_path: Path) -> None:
+    """Seen in a run that its budget stopped again and again: the same unreadable reply, once more for every resume."""
+    provider.faults = always(PROSE)
+    for _ in range(3):
+        with pytest.raises(BudgetSpent):
+            critic(open_at(provider)).evaluate(marked(1), run=tmp_path, budget=Budget(max_calls=1))
+    with closing(sqlite3.connect(tmp_path / FILE)) as ledger:
+        (kept,) = ledger.execute("SELECT count(*) FROM votes").fetchone()
+    assert (kept, len(provider.requests)) == (1, 1)
+
+
 def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: FakeProvider, tmp_path: Path) -> None:
     provider.faults = always(PROSE)
     with pytest.raises(BudgetSpent):
@@ -242,6 +253,62 @@ def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path
     ended = Account.of(json.loads(json.dumps(open_budget.closed())))
     ended.write_off()
     assert (ended.settled, ended.lost) == (10, Spent())
+
+
+@pytest.mark.parametrize("end", ["stopped", "cancelled"])
+def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> None:
+    """A run that stops while many wait for the disk: none of them was sent, so none counts after a resume."""
+    written = asyncio.Event()
+    sent = 0
+
+    async def keep(account: Any) -> None:
+        await written.wait()
+
+    async def server() -> Reply:
+        nonlocal sent
+        sent += 1
+        return Reply("PASS", usage=Usage(1, 10, 10))
+
+    async def stop_before_anything_is_sent() -> Account:
+        open_budget = OpenBudget(None, PriceTable({}), Account(), keep)
+        waiting = [asyncio.create_task(open_budget.send("m", a_request(), server)) for _ in range(5)]
+        await asyncio.sleep(0)
+        written.set()
+        while not open_budget._entering:  # the moment between being let in and being sent
+            await asyncio.sleep(0)
+        if end == "stopped":
+            open_budget.stop("by somebody")
+        else:
+            for task in waiting:
+                task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return Account.of(json.loads(json.dumps(open_budget.closed())))
+
+    ended = asyncio.run(stop_before_anything_is_sent())
+    ended.write_off()
+    assert (sent, ended.settled, ended.lost.calls) == (0, 0, 0)
+
+
+def test_the_largest_request_of_a_model_is_what_the_next_is_expected_to_take() -> None:
+    """A small answer behind a large one does not make the model a small one."""
+    open_budget = OpenBudget(Budget(max_tokens=1_000_000), PriceTable({}))
+    open_budget.learn("m", a_request(), Usage(1, 10_000, 3_000))
+    large = open_budget.set_aside("m", a_request())
+    open_budget.learn("m", a_request(), Usage(1, 10, 1))
+    after_a_small_one = open_budget.set_aside("m", a_request())
+    assert large is not None
+    assert after_a_small_one == large
+    assert large.tokens >= 12_900
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "most"),
+    [("a" * 1000, 251, 550), ("д" * 1000, 501, 1050), ("", 1, 50)],
+    ids=["latin", "cyrillic", "empty"],
+)
+def test_a_prompt_is_expected_at_four_bytes_a_token_and_set_aside_at_two(text: str, expected: int, most: int) -> None:
+    request = a_request(text, system=None)
+    assert (expected_tokens(request)[0], most_tokens(request)[0]) == (expected, most)
 
 
 def test_what_was_under_way_at_a_kill_counts_with_what_it_was_expected_to_take() -> None:

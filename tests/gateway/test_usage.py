@@ -15,7 +15,7 @@ from adjudge import Outcome, Status
 from adjudge.domain.message import Reply, Usage
 from adjudge.engine.schedule import _ask
 from adjudge.errors import BudgetSpent
-from adjudge.gateway.layers.account import measured, token_count
+from adjudge.gateway.layers.account import NO_COUNT, measured, token_count
 from adjudge.gateway.layers.budget import Budget
 from adjudge.reports.summary import summarise
 from adjudge.runs.folder import run_info
@@ -35,6 +35,14 @@ NONSENSE: dict[str, Any] = {
     "booleans": {"prompt_tokens": True, "completion_tokens": True},
     "a hundred digits": {"prompt_tokens": 10**100, "completion_tokens": 10**100},
     "details that are none": {"prompt_tokens": -1, "completion_tokens": 3, "prompt_tokens_details": [4]},
+    "fractions": {"prompt_tokens": 1.5, "completion_tokens": 1.5},
+    "one token for a long prompt": {"prompt_tokens": 1, "completion_tokens": 1},
+    "more cached than the prompt has": {
+        "prompt_tokens": 300,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 10**8},
+    },
+    "fewer cached than none": {"prompt_tokens": 300, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": -300}},
     "more cached than there is": {"prompt_tokens": None, "prompt_tokens_details": {"cached_tokens": 10**9}},
 }
 
@@ -78,6 +86,33 @@ def test_money_is_limited_although_the_server_sends_no_usage(provider: FakeProvi
     assert len(provider.requests) < 60
 
 
+LONG = [f"{text} {'and so on ' * 1200}" for text in marked(300)]
+"""About $0.18 at the list price of the model below."""
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 1.5, "completion_tokens": 0.5},
+        {"prompt_tokens": 3800, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 10**8}},
+        {"prompt_tokens": 3800, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": -(10**8)}},
+        {"prompt_tokens": 2, "completion_tokens": 1},
+    ],
+    ids=["fractions", "more cached than asked", "fewer cached than none", "hardly any"],
+)
+def test_two_cents_are_two_cents_whatever_the_server_says_of_usage(provider: FakeProvider, tmp_path: Path, usage: object) -> None:
+    """Seen: 300 requests went through --max-usd 0.02."""
+    provider.faults = always(Bills(usage))
+    with pytest.raises(BudgetSpent, match="max_usd"):
+        critic(open_at(provider)).evaluate(LONG, run=tmp_path, budget=Budget(max_usd=0.02))
+    assert 20 < len(provider.requests) < 45
+
+
+def test_whole_numbers_that_are_written_as_fractions_are_taken_as_they_are(provider: FakeProvider) -> None:
+    provider.faults = always(Bills({"prompt_tokens": 123.0, "completion_tokens": 45.0}))
+    assert ask(open_at(provider)).usage == Usage(1, 123, 45, 0)
+
+
 def test_a_usage_that_was_sent_is_taken_as_it_is(provider: FakeProvider) -> None:
     sent = {"prompt_tokens": 123, "completion_tokens": 45, "prompt_tokens_details": {"cached_tokens": 100}}
     provider.faults = always(Bills(sent))
@@ -104,7 +139,7 @@ ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.te
 @given(ANYTHING)
 def test_a_count_is_a_whole_number_that_a_ledger_can_hold(value: Any) -> None:
     assert type(token_count(value)) is int
-    assert 0 <= token_count(value) < 2**31
+    assert NO_COUNT <= token_count(value) < 2**31
 
 
 @given(ANYTHING, ANYTHING, ANYTHING, ANYTHING)

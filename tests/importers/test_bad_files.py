@@ -106,6 +106,18 @@ def test_an_archive_that_was_cut_short(tmp_path: Path) -> None:
     refused(tmp_path, tmp_path / "log.eval", "no whole ZIP archive")
 
 
+def test_an_entry_whose_bytes_are_not_those_that_were_packed(tmp_path: Path) -> None:
+    """A flipped digit in a score reads as well as the right one: only the archive's checksum tells."""
+    sample = json.dumps({"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}}).encode()
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_STORED) as made:
+        made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
+        made.writestr("samples/1_epoch_1.json", sample)
+    content = (tmp_path / "log.eval").read_bytes()
+    assert content.count(b'"value": 1') == 1
+    (tmp_path / "log.eval").write_bytes(content.replace(b'"value": 1', b'"value": 0'))
+    refused(tmp_path, tmp_path / "log.eval", "is damaged: its checksum is another")
+
+
 def test_two_formats_in_one_folder(tmp_path: Path) -> None:
     folder = tmp_path / "both"
     folder.mkdir()

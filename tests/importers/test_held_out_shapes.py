@@ -85,8 +85,8 @@ def test_an_alpaca_eval_preference_that_names_no_output_is_no_verdict(tmp_path: 
 
 
 def test_a_test_case_of_a_later_evalassist_is_refused(tmp_path: Path) -> None:
-    case = {"instances": [{"id": "1", "response": "r"}], "criteria": {"name": "c"}, "contentFormatVersion": 2}
-    with pytest.raises(RunError, match="content version 2, and versions up to 1 are read"):
+    case = {"instances": [{"id": "1", "response": "r"}], "criteria": {"name": "c"}, "contentFormatVersion": 3}
+    with pytest.raises(RunError, match="content version 3, and versions up to 2 are read"):
         imported(tmp_path, case)
 
 

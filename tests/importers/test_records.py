@@ -197,6 +197,9 @@ def test_records_without_a_label_are_kept_and_leave_the_labels_chosen_ones(tmp_p
 
 def test_an_empty_verdict_is_a_failed_vote_of_its_judge(tmp_path: Path) -> None:
     verdicts: list[Any] = ["PASS", None, {"verdict": None}]
-    rows = [{"id": str(n), "response": f"r{n}", "label": "PF"[n % 2], "judges": {"j": said}} for n, said in enumerate(verdicts)]
+    rows = [
+        {"id": str(n), "response": f"r{n}", "label": ("PASS", "FAIL")[n % 2], "judges": {"j": said}}
+        for n, said in enumerate(verdicts)
+    ]
     found = imported(tmp_path, rows, lines=True)
     assert (found.verdicts, found.outcomes) == (["PASS", None, None], {"ok": 1, "model_error": 2})

@@ -29,9 +29,10 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.changes import differences
+from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, MIGRATIONS, connect
 from adjudge.ledger.ledger import Ledger
-from adjudge.ledger.rows import FIRST_TABLES
+from adjudge.ledger.rows import CHECKSUM_SQL, FIRST_TABLES
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 
@@ -361,6 +362,40 @@ def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
             return run_info(tmp_path).votes
 
     assert asyncio.run(go()) == 1
+
+
+def test_a_schema_from_anybody_calls_none_of_our_functions(tmp_path: Path) -> None:
+    """A view in a file that somebody sent runs with what SQLite itself vouches for, and nothing that we added."""
+    path = tmp_path / "theirs.sqlite"
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.execute(f"CREATE VIEW trap AS SELECT {CHECKSUM_SQL}('anything') AS called")
+    for writable in (False, True):
+        with connect(path, writable=writable) as opened_by_us:
+            assert opened_by_us.execute(f"SELECT {CHECKSUM_SQL}('anything')").fetchone() is not None
+            with pytest.raises(sqlite3.OperationalError, match="unsafe use"):
+                opened_by_us.execute("SELECT called FROM trap").fetchone()
+
+
+def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_path: Path) -> None:
+    """A program that ends its loop in the middle: nobody is left to be told, and the rest is written all the same."""
+    path = tmp_path / "rows.sqlite"
+    add = "INSERT INTO rows VALUES (?)"
+    with connect(path) as written, connect(path) as other:
+        written.execute("CREATE TABLE rows (number INTEGER)")
+
+        async def hand_over() -> Writer:
+            writer = Writer(written, str)
+            other.execute("BEGIN IMMEDIATE")  # so that the commit is still to come when the loop ends
+            waiting = asyncio.create_task(writer.write(add, (1,)))
+            await asyncio.sleep(0.01)
+            waiting.cancel()
+            writer.put(add, (2,))
+            return writer
+
+        writer = asyncio.run(hand_over())
+        other.execute("ROLLBACK")
+        writer.close()
+        assert other.execute("SELECT number FROM rows ORDER BY number").fetchall() == [(1,), (2,)]
 
 
 def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

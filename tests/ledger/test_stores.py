@@ -7,15 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from adjudge import Instance, ScriptedModel
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.errors import OtherConfiguration
+from adjudge.errors import OtherConfiguration, RunError, SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.ledger import Ledger, vote_row
 from adjudge.ledger.stores.merge import merge
@@ -248,3 +250,48 @@ def test_a_buffer_is_written_when_it_is_full_or_old(tmp_path: Path) -> None:
                 await asyncio.sleep(0.001)
 
     asyncio.run(run())
+
+
+def test_a_store_in_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    """Seen: an OSError of the library, with a traceback."""
+    pytest.importorskip("obstore", reason="needs obstore: make test-scale")
+    with pytest.raises(SetupError, match=rf"cannot be used: there is no folder {tmp_path}/absent, make it first"):
+        SegmentStore(f"file://{tmp_path}/absent")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (403, "AccessDenied", "access is denied: check the credentials in the environment"),
+        (404, "NoSuchBucket", "there is no such bucket"),
+        (301, "PermanentRedirect", "the bucket is in another region: set AWS_REGION"),
+    ],
+)
+def test_a_bucket_that_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch, status: int, code: str, words: str) -> None:
+    pytest.importorskip("obstore", reason="needs obstore: make test-scale")
+
+    class Refuses(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message></Error>'.encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_PUT = do_GET
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        keys = {"AWS_ALLOW_HTTP": "true", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+        for name, value in keys.items():
+            monkeypatch.setenv(name, value)
+        store = SegmentStore("s3://bucket/run")
+        for look in (lambda: store.begin({}), store.begun_with, lambda: list(store.records())):
+            with pytest.raises(RunError, match=f"the store s3://bucket/run cannot be used: {words}"):
+                look()
+        server.shutdown()

@@ -15,19 +15,25 @@ from pathlib import Path
 import pytest
 
 from adjudge.ledger.batches import State
+from adjudge.reports.export import report_of_run
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth, wait_until
 from support.batching import QUICK, eval_run, exported, judged, news, results
-from support.fake_batches import BatchProvider
+from support.fake_batches import BatchProvider, CutsAfterCreating
+from support.fake_provider import KEY
 from support.killed_batches import INTERRUPTED, POINTS, Forks, forks
 
 KILLS = int(os.environ.get("ADJUDGE_BATCH_KILLS", "1"))
 ROWS, SIZE = 12, 5
+ROTATED = "sk-MARKED-of-the-same-account"
 INLINE = ("anthropic", "google", "openrouter") if KILLS > 1 else ("anthropic",)
 SENDING = ("the batch is in the ledger", "the batch is created", "its id is in the ledger")
+ASKED = "the provider is asked"
+"""After that nobody can tell what the provider has heard: what becomes of it has a test of its own."""
+NOT_THERE = ("the file is uploaded", ASKED)
 PAIRS = [
-    *((point, "openai") for point in POINTS),
-    *((point, api) for api in INLINE for point in (SENDING if KILLS == 1 else POINTS) if point != "the file is uploaded"),
+    *((point, "openai") for point in POINTS if point != ASKED),
+    *((point, api) for api in INLINE for point in (SENDING if KILLS == 1 else POINTS) if point not in NOT_THERE),
 ]
 """After what to kill a run, and who answers it; those that take no files have none to upload."""
 
@@ -69,6 +75,56 @@ def test_nothing_is_lost_or_paid_twice_by_a_kill_after(
         spent = results(seen)[-1].spent
         assert spent is not None and spent.calls == ROWS
         assert {batch.state for batch in run_info(folder / "run").batches} == {State.COLLECTED}
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_list_that_is_late_after_a_kill_has_nothing_paid_twice(
+    tmp_path: Path, batches: BatchProvider, children: Forks, api: str
+) -> None:
+    """Seen: 600 paid for 300."""
+    batches.list_lag = 3.0
+    children.start(**order(tmp_path, batches, api), point="the batch is created", nth=2)
+    assert children.wait() == -signal.SIGKILL
+    seen = judged(eval_run(tmp_path, batches, api, rows=ROWS), replace(QUICK, most_requests=SIZE, search=120))
+    assert "searching" in news(seen) and "twice" not in news(seen)
+    assert sum(len(batch.lines) for batch in batches.batches) == ROWS
+    assert [row["verdict"] for row in exported(tmp_path / "run")[1]] == [truth(text) for text in marked(ROWS)]
+
+
+def test_answers_that_are_lost_again_and_again_have_nothing_paid_twice(tmp_path: Path, batches: BatchProvider) -> None:
+    """Seen: 1,800 paid for 900."""
+    batches.list_lag, batches.create_faults = 1.0, [CutsAfterCreating()] * 3
+    seen = judged(eval_run(tmp_path, batches, rows=ROWS), replace(QUICK, most_requests=SIZE, search=120))
+    assert news(seen).count("searching") == 3 and "twice" not in news(seen)
+    assert sum(len(batch.lines) for batch in batches.batches) == ROWS
+
+
+def test_where_a_kill_leaves_no_trace_at_the_provider_that_is_said(
+    tmp_path: Path, batches: BatchProvider, children: Forks
+) -> None:
+    """The process was about to ask for the batch, and nobody can know whether that was heard."""
+    children.start(**order(tmp_path, batches, "openai"), point="the provider is asked", nth=1)
+    assert children.wait() == -signal.SIGKILL
+    assert not batches.batches
+    seen = judged(eval_run(tmp_path, batches, rows=ROWS), replace(QUICK, most_requests=SIZE))
+    assert news(seen).count("twice") == 1
+    (note,) = report_of_run(tmp_path / "run").notes
+    assert note.startswith(f"requests to openai that may have been paid twice: {SIZE};")
+
+
+@pytest.mark.parametrize("point", ["the batch is in the ledger", "the batch is created", "its id is in the ledger"])
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_key_that_was_rotated_after_a_kill_strands_nothing(
+    tmp_path: Path, batches: BatchProvider, children: Forks, api: str, point: str
+) -> None:
+    batches.accounts, batches.tells_accounts = {KEY: "ours", ROTATED: "ours"}, True
+    children.start(**order(tmp_path, batches, api), point=point, nth=2)
+    assert children.wait() == -signal.SIGKILL
+    batches.keys = {ROTATED}
+    seen = judged(eval_run(tmp_path, batches, api, rows=ROWS, key=ROTATED), replace(QUICK, most_requests=SIZE))
+    assert "twice" not in news(seen)
+    assert sum(len(batch.lines) for batch in batches.batches) == ROWS
+    assert [row["verdict"] for row in exported(tmp_path / "run")[1]] == [truth(text) for text in marked(ROWS)]
 
 
 def test_an_interrupt_leaves_the_batches_to_go_on(tmp_path: Path, batches: BatchProvider, children: Forks) -> None:

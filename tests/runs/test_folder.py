@@ -128,6 +128,29 @@ def test_a_run_is_deleted_only_when_nobody_is_at_it(tmp_path: Path) -> None:
     assert not run.exists()
 
 
+def test_among_other_files_a_run_goes_alone_and_exports_stay(tmp_path: Path) -> None:
+    """Somebody's notes keep the folder, and a results.csv beside them may be somebody's too."""
+    run = made(tmp_path / "run", ["a"])
+    (run / "notes.txt").write_text("mine")
+    (run / "results.csv").write_text("mine too")
+    delete_run(run)
+    assert {path.name for path in run.iterdir()} == {"notes.txt", "results.csv"}
+
+
+def test_a_run_alone_in_its_folder_goes_with_its_exports(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", ["a"])
+    (run / "results.csv").write_text("ours")
+    delete_run(run)
+    assert not run.exists()
+
+
+def test_how_many_votes_counted_is_kept_with_the_judgment(tmp_path: Path) -> None:
+    said = ["PASS", "what?", "FAIL", "PASS", "PASS", "PASS"]
+    made(tmp_path, ["a", "b"], lambda request: said.pop(0), strictness=3, max_repairs=0)
+    assert sorted(row["votes_valid"] for row in judgments(tmp_path)) == [2, 3]
+    assert {row["votes_requested"] for row in judgments(tmp_path)} == {3}
+
+
 def test_a_run_behind_a_link_is_not_deleted(tmp_path: Path) -> None:
     run = made(tmp_path / "run", ["a"])
     (tmp_path / "link").symlink_to(run)
@@ -217,6 +240,31 @@ def test_what_recover_saved_is_there_when_the_first_page_is_gone(tmp_path: Path)
     assert recover(run) == (3, 3)
     assert (run / "ledger.damaged").read_bytes() == content
     assert {path.name for path in run.iterdir()} == {FILE, "ledger.damaged", "ledger.lock"}
+
+
+def test_a_recovered_run_is_not_called_complete_before_what_was_lost_is_there_again(tmp_path: Path) -> None:
+    texts = [f"text {number}." for number in range(100)]
+    run = made(tmp_path, texts)
+    assert run_info(run).state == "complete"
+    content = bytearray((run / FILE).read_bytes())
+    place = content.index(b'"text 50."') // 4096 * 4096
+    content[place : place + 4096] = bytes(4096)
+    (run / FILE).write_bytes(content)
+    recover(run)
+    assert run_info(run).state == "not finished"
+    made(run, texts)
+    assert run_info(run).state == "complete"
+
+
+def test_nothing_of_the_damaged_ledger_stays_beside_the_recovered_one(tmp_path: Path) -> None:
+    """A process that was killed leaves the log of the ledger and the index of that log; both belong to the damaged file."""
+    run = made(tmp_path, ["a", "b"])
+    for ending in ("-wal", "-shm"):
+        (run / f"{FILE}{ending}").write_bytes(b"of another ledger" * 100)
+    recover(run)
+    assert not (run / f"{FILE}-shm").exists()
+    assert not (run / f"{FILE}-wal").exists()
+    assert [row["fields"]["response"] for row in judgments(run)] == ["a", "b"]
 
 
 def test_a_run_that_is_under_way_is_not_recovered_under_its_feet(tmp_path: Path) -> None:

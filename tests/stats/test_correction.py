@@ -95,6 +95,18 @@ def test_options_with_few_labels_join_a_neighbour_never_one_across() -> None:
     assert parts[0].rows == 30
 
 
+@pytest.mark.parametrize(("labels", "left"), [(4, ["1 + 2", "3"]), (5, ["1", "2", "3"])])
+def test_of_several_options_one_stands_alone_from_five_labels_on(labels: int, left: list[str]) -> None:
+    options = [Stratum("1", 10, (0.0,) * 6), Stratum("2", 10, (0.5,) * labels), Stratum("3", 10, (1.0,) * 7)]
+    parts, _ = merge_neighbours(options)
+    assert [part.verdict for part in parts] == left
+
+
+def test_of_two_options_one_label_each_is_enough() -> None:
+    found = post_stratified(strata(20, "0", 980, "1" * 50 + "0" * 10))
+    assert found.merged == ()
+
+
 def test_failed_judgments_with_labels_are_a_stratum_of_their_own() -> None:
     verdicts = ["PASS"] * 60 + ["FAIL"] * 20 + [None] * 20
     labels = [1.0] * 10 + [None] * 50 + [0.0] * 10 + [None] * 10 + [0.0] * 6 + [None] * 14
@@ -386,3 +398,12 @@ def test_conversations_that_reach_over_both_verdicts_widen_the_interval() -> Non
     apart = [f"{cluster} {verdict}" for cluster, verdict in zip(clusters, verdicts, strict=True)]
     separate = corrected_mean(verdicts, labels, OPTIONS, clusters=apart).estimate.width
     assert together is not None and separate is not None and together > 1.25 * separate
+
+
+def test_no_limit_of_a_rate_lies_above_1() -> None:
+    """PPI++ of a judge that nearly always passes said 1.002."""
+    found = ppi_plus_plus([1.0] * 39 + [0.0], [1.0] * 40, [1.0, 1.0, 1.0, 0.0] * 40)
+    assert found.upper is not None and found.upper > 1
+    assert from_unit(found, (0, 1)).upper == 1
+    assert from_unit(found, (1, 5)).upper == 5
+    assert (from_unit(found, (0, 1)).lower, from_unit(found, (0, 1)).value) == (found.lower, found.value)

@@ -15,7 +15,7 @@ from adjudge.runs.execute import EvalRun, Event, Judged
 from support.asking import marked
 from support.fake_provider import KEY
 
-QUICK = BatchSettings(poll=0.005, poll_most=0.01, grace=0.05)
+QUICK = BatchSettings(poll=0.005, poll_most=0.01, grace=0.05, search=0.2)
 MODELS = {
     "openai": "openai/gpt-4o-mini",
     "azure": "openai/my-deployment",

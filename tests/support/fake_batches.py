@@ -39,7 +39,9 @@ class FakeBatch:
     lines: list[Json]
     mark: str = ""
     input_file: str = ""
+    account: str = ""
     created: float = field(default_factory=time.time)
+    arrived: float = field(default_factory=time.monotonic)
     looks: int = 0
     cancelled: bool = False
     attempts: dict[str, int] = field(default_factory=dict)
@@ -84,6 +86,14 @@ class BatchProvider(FakeProvider):
         """After how many bytes the next downloads break off."""
         self.other_results: list[bytes] = []
         """What the next downloads bring instead of results."""
+        self.list_lag = 0.0
+        """Seconds before a new batch is listed; asked for by its id it is there at once."""
+        self.accounts: dict[str, str] = {}
+        """Key → its account; a key that is not there has one of its own. A batch can be seen by its account alone."""
+        self.tells_accounts = False
+        """Whether each answer names the account of the key in a header, as OpenAI's and Anthropic's do."""
+        self.usage_of_answers: Json | None = None
+        """What each answer says that it took, in the place of what it did."""
         self.list_faults: list[int] = []
         self.look_faults: list[int] = []
         """Statuses with which the next lists, and looks at one batch, are refused."""
@@ -112,6 +122,17 @@ class BatchProvider(FakeProvider):
         self._gemini_routes(app, self._base("google"))
         for api in ("azure", "groq", "together", "openrouter"):
             app.router.add_post(self._base(api) + "/chat/completions", self._completions(protocol_of(api)))
+        app.on_response_prepare.append(self._tell_account)
+
+    async def _tell_account(self, request: web.Request, response: web.StreamResponse) -> None:
+        api = request.path.split("/")[1]
+        header = {"openai": "openai-organization", "anthropic": "anthropic-organization-id"}.get(api)
+        if self.tells_accounts and header:
+            response.headers[header] = self._account(request, api)
+
+    def _account(self, request: web.Request, api: str) -> str:
+        key = protocol_of(api).key(request.headers)
+        return self.accounts.get(key, key)
 
     def _base(self, api: str) -> str:
         return f"/{api}{protocol_of(api).prefix}"
@@ -338,7 +359,7 @@ class BatchProvider(FakeProvider):
     def _find(self, request: web.Request) -> FakeBatch:
         wanted = request.match_info["id"]
         for batch in self.batches:
-            if batch.id.rpartition("/")[2] == wanted:
+            if batch.id.rpartition("/")[2] == wanted and batch.account == self._account(request, batch.api):
                 return batch
         raise web.HTTPNotFound(text=json.dumps({"error": {"message": f"No batch {wanted}"}}))
 
@@ -375,6 +396,7 @@ class BatchProvider(FakeProvider):
             batch.attempts[line_id(line)] = self._sent[mark]
             self._sent[mark] += 1
         batch.created += self.clock_ahead
+        batch.account = self._account(request, api)
         self.batches.append(batch)
         self._tell("created")
         if isinstance(fault, CutsAfterCreating):
@@ -386,7 +408,12 @@ class BatchProvider(FakeProvider):
         async def handle(request: web.Request) -> web.StreamResponse:
             if self.list_faults:
                 return web.json_response({"error": {"message": "no lists"}}, status=self.list_faults.pop(0))
-            found = [batch for batch in reversed(self.batches) if batch.api == api]
+            if refusal := self._refused(request, api):
+                return refusal
+            account, listed_by = self._account(request, api), time.monotonic() - self.list_lag
+            found = [
+                one for one in reversed(self.batches) if (one.api, one.account) == (api, account) and one.arrived <= listed_by
+            ]
             date = formatdate(time.time() + self.clock_ahead, usegmt=True)
             listed = {key: [shown(batch) for batch in found], "has_more": False}
             return web.json_response(listed, headers={"Date": date})
@@ -461,7 +488,8 @@ class BatchProvider(FakeProvider):
             if outcome == "missing":
                 continue
             for _ in range(self.repeats):
-                yield line, outcome, self._answer(protocol_of(batch.api), body_of(line), outcome)
+                answer = self._answer(protocol_of(batch.api), body_of(line), outcome)
+                yield line, outcome, answer | self.renamed(record)
 
     def _answer(self, protocol: Protocol, body: Json, outcome: Outcome) -> Json:
         assert not (problem := next(protocol.problems({}, body), None)), problem
@@ -469,4 +497,6 @@ class BatchProvider(FakeProvider):
         answer = protocol.answer(body, [Said(right)])
         if self.tokens_of_answers:
             answer["usage"]["completion_tokens"] = self.tokens_of_answers
+        if self.usage_of_answers is not None:
+            answer["usage"] = self.usage_of_answers
         return answer

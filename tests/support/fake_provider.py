@@ -168,6 +168,8 @@ class FakeProvider:
         self.faults: Faults = never
         self.answer: Callable[[Json], str | None] = lambda body: None
         """What is answered to a request; None: what the mark in its text says."""
+        self.named: Callable[[int], str | None] = lambda record: None
+        """The model that the reply to a record names; None: the one that was asked, with its version."""
         self.token_faults: Callable[[int], Fault | None] = lambda attempt: None
         self.models: tuple[str, ...] = ()
         """What it lists, where the protocol itself does not say; none: an empty list."""
@@ -305,12 +307,16 @@ class FakeProvider:
             return _problem(protocol, problem.status, problem.message)
         right = self.answer(recorded.body) or _right_answer(protocol, recorded.body)
         said = _said(fault, right, protocol.key(request.headers)) if isinstance(fault, Says) else Said(right)
-        answer = protocol.answer(recorded.body, [said] * protocol.samples(recorded.body))
+        answer = protocol.answer(recorded.body, [said] * protocol.samples(recorded.body)) | self.renamed(recorded.record)
         if isinstance(fault, CutsInBody | StallsInBody):
             return await self._half(fault, request, json.dumps(answer).encode())
         if isinstance(fault, Bills):
             answer = {name: value if "usage" not in name else fault.usage for name, value in answer.items()}
         return web.json_response(answer)
+
+    def renamed(self, record: int) -> Json:
+        """What stands in the answer where it names another model."""
+        return {"model": named} if (named := self.named(record)) else {}
 
     async def _misbehave(self, fault: Fault, protocol: Protocol, request: web.Request, recorded: Recorded) -> web.StreamResponse:
         match fault:

@@ -27,6 +27,7 @@ POINTS: dict[str, tuple[Any, ...]] = {
     "the requests are written down": (request_file.RequestFile, "close"),
     "the batch is in the ledger": (BatchTable, "intend"),
     "the file is uploaded": (openai, "upload"),
+    "the provider is asked": (BatchTable, "asked"),
     "the batch is created": (
         (openai.OpenAIBatches, "create"),
         *((api, "create") for api in (inline.AnthropicBatches, inline.GeminiBatches, inline.OpenRouterBatches)),

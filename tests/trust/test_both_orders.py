@@ -36,7 +36,11 @@ def test_votes_count_in_each_order_and_rows_where_both_say_the_same(tmp_path: Pa
     assert (orders[""].count, orders[""].right, orders[""].alike) == (4, (0.75, 0.5), 0.75)
     assert orders["Natural"].accuracy == pytest.approx(0.5)
     done = adjudge("calibrate", "run", cwd=tmp_path)
-    assert "both orders: 62.5% of votes right (75.0% and 50.0%), 75.0% of rows say the same in both (4 rows)" in done.stdout
+    (line,) = [one for one in done.stdout.splitlines() if one.startswith("both orders")]
+    assert line == (
+        "both orders: 62.50% of votes right (75.00% and 50.00%); 50.00% of rows right in both, "
+        "50.00% with more right votes than wrong; 75.00% of rows say the same in both (4 rows)"
+    )
 
 
 def test_a_row_without_a_verdict_in_one_order_is_in_no_such_figure(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class BatchFlags(BatchSettings):
 batch_options = given_as(
     "batch",
     BatchFlags,
-    ("batch", "detach", "batch_only", "orphans", "api", "command", "most_requests", "poll"),
+    ("batch", "detach", "batch_only", "orphans", "api", "command", "search", "most_requests", "poll"),
     together(
         click.option("--batch", is_flag=True, help="Ask through the providers' batch APIs: about half the price, within a day."),
         click.option("--detach", is_flag=True, help="With --batch: send, and end with 3; 'adjudge resume RUN' collects."),
@@ -50,6 +50,14 @@ batch_options = given_as(
             "orphans",
             type=ORPHANS,
             help="Where a crash left open whether a batch was sent: wait for those that may be it, or send it again.",
+        ),
+        click.option(
+            "--batch-search",
+            "search",
+            type=click.FloatRange(min=0),
+            default=120.0,
+            help="Seconds for which a batch that may have been created is looked for in the provider's list, which may be late, "
+            "before it is sent again.",
         ),
         click.option("--batch-api", "api", type=_APIS, help="The batch API of a server that was named by its address."),
         click.option(
@@ -83,6 +91,7 @@ def say_news(news: BatchNews, language: str, *, quiet: bool) -> None:
         return
     names: dict[str, Sentence] = {
         "sent": "batch sent",
+        "searching": "batch searching",
         "waiting": "batch waiting",
         "collected": "batch collected",
         "stopping": "batch stopping",

@@ -13,6 +13,7 @@ from adjudge.cli.show import told
 from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
+from adjudge.importers.table import TABLE, TableColumns
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.russian import verbatim
 from adjudge.reports.words import counted
@@ -22,9 +23,26 @@ _MOST_SHOWN = 12
 
 
 @command("import")
-@argument("file", "A file of another tool, or a folder of such files.", type=PATH)
+@argument(
+    "files",
+    "A file of another tool or a folder of such files; several where verdicts lie beside their rows.",
+    type=PATH,
+    nargs=-1,
+    required=True,
+)
 @click.option("--run", "folder", type=PATH, required=True, help="The run folder to make.")
-@click.option("--as", "kind", type=click.Choice(sorted(FORMATS)), help="The format; by default it is found out.")
+@click.option(
+    "--as", "kind", type=click.Choice(sorted((*FORMATS, TABLE))), help="The format; by default it is found out, but for table."
+)
+@click.option(
+    "--text", "texts", multiple=True, help="With --as table: the column that was judged; twice for two that were compared."
+)
+@click.option("--label", "labels", multiple=True, help="With --as table: a column with people's labels, or the right answers.")
+@click.option("--judge", "judges", multiple=True, help="With --as table: a column with a judge's verdicts; repeat for several.")
+@click.option("--id", "id", help="With --as table: the column with the rows' names.")
+@click.option(
+    "--less-is-better", multiple=True, metavar="NAME", help="A question whose scores are turned round: 1 minus what was recorded."
+)
 @click.option("--encoding", help="For files that are not UTF-8, such as cp1252.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, say so and exit with 3.")
 @click.option("--design", type=click.Choice(DESIGNS), help="How the labelled rows were chosen, where you know it.")
@@ -32,13 +50,18 @@ _MOST_SHOWN = 12
     "--unreadable",
     type=click.Choice(list(UNREADABLE_POLICIES)),
     default="drop",
-    help="What a comparison without a readable verdict counts as: left out, a tie, or wrong.",
+    help="What a comparison without a readable verdict counts as: left out, a tie, wrong, or what the file counts.",
 )
 @as_json
 def import_run(
-    file: Path,
+    files: tuple[Path, ...],
     folder: Path,
     kind: str | None,
+    texts: tuple[str, ...],
+    labels: tuple[str, ...],
+    judges: tuple[str, ...],
+    id: str | None,
+    less_is_better: tuple[str, ...],
     encoding: str | None,
     skip_bad_rows: bool,
     design: Design | None,
@@ -50,7 +73,10 @@ def import_run(
     A failure there is a failed vote here, never a verdict; what people marked becomes labels. The format is found out by
     the file's structure. The run folder appears when all of it is written.
     """
-    report = import_file(file, folder, ImportOptions(kind, encoding, skip_bad_rows, design, unreadable))
+    named = TableColumns(texts=texts, labels=labels, judges=judges, id=id)
+    table = named if named != TableColumns() else None
+    options = ImportOptions(kind, encoding, skip_bad_rows, design, unreadable, table, less_is_better)
+    report = import_file(files, folder, options)
     if as_json:
         print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
     else:

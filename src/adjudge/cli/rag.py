@@ -19,6 +19,7 @@ from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
+from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
@@ -39,7 +40,7 @@ _OTHER = {
 @click.option("--csv", "--data", "-f", "--file", "csv", type=PATH, required=True, help="The rows to judge: .csv, .tsv or .jsonl.")
 @click.option("--model-provider", help="Such as mistral or ollama; with --model-name.")
 @click.option("--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider.")
-@click.option("--api-key", help="The model's key. Default: $API_KEY with --model-provider, else the provider's own variable.")
+@click.option("--api-key", help="The model's key. Default: the provider's own variable; Mistral's may also be $API_KEY.")
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension.")
 @click.option("--dimensions", help="Only these, separated by commas; none: only what --measures says.")
 @click.option(
@@ -162,12 +163,18 @@ def _models(provider: str | None, name: str | None, api_key: str | None, ids: Se
     if provider and ids:
         raise UsageError("name the model once: with --model-provider and --model-name, or with -m")
     if provider:
-        return [f"{provider}/{name}"], api_key or os.environ.get("API_KEY") or None
+        return [f"{provider}/{name}"], api_key or _seeds_key(provider)
     if api_key and len(ids) > 1:
         raise UsageError(
             "--api-key is for one model: with several, set each provider's own variable ('adjudge models' lists them)"
         )
     return ids, api_key
+
+
+def _seeds_key(provider: str) -> str | None:
+    """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own variable comes first."""
+    spec = PROVIDERS["mistral"]
+    return None if provider.lower() != spec.name or key_for(spec) else os.environ.get("API_KEY")
 
 
 def _check_folder(folder: Path) -> None:

@@ -70,12 +70,12 @@ def _show(found: Leaderboard) -> None:
     name = verbatim(found.criteria or found.judge)
     console.print(Text(told(f"{name}: {found.contests} contests on {found.rows} rows"), style="bold"))
     table = Table(box=None, padding=(0, 2, 0, 0))
-    headings = ["rank", "system", "rating", "interval", "wins", "ties", "losses"]
+    headings = ["rank", "system", "rating", "interval", "win rate", "wins", "ties", "losses"]
     for heading in [*headings, *(["controlled"] if found.controlled else [])]:
-        table.add_column(told(heading))
+        table.add_column(told(heading), overflow="fold")
     for one in found.ranking.places:
         limits = "–" if one.lower is None or one.upper is None else f"{one.lower:.0f}–{one.upper:.0f}"
-        cells = [f"{one.rating:.0f}", limits, *map(str, (one.wins, one.ties, one.losses))]
+        cells = [f"{one.rating:.0f}", limits, f"{one.win_rate:.2%}", *map(str, (one.wins, one.ties, one.losses))]
         extra = [f"{found.controlled.ratings[one.name]:.0f}"] if found.controlled else []
         table.add_row(shown_rank(one), Text(clean(one.name)), *cells, *extra)
     console.print(table)

@@ -9,6 +9,10 @@ from contextlib import suppress
 
 _ROLES = (("role", "content"), ("from", "value"))
 """How chats say who speaks, and what is said."""
+_CALLS = ("tool_calls", "function_call")
+"""What a message may hold instead of words."""
+_LANGCHAIN = frozenset({"human", "ai", "tool", "system", "function", "chat"})
+"""How messages of LangChain say who speaks, in ``type``."""
 _ASSISTANT = frozenset({"assistant", "ai", "bot", "chatbot", "gpt", "model"})
 _USER = frozenset({"human", "user"})
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "chunk", "snippet", "body")
@@ -48,13 +52,15 @@ def chat_parts(value: object) -> dict[str, str]:
 
     What a tool said between the two is part of the history, which then holds the question as well.
     """
-    messages = [found for one in (value if isinstance(value, list | tuple) else [value]) if (found := _message(one))]
+    given = [one for one in (value if isinstance(value, list | tuple) else [value]) if _message(one)]
+    messages = [_message(one) or ("", "") for one in given]
     answers = [place for place, (role, _) in enumerate(messages) if role.casefold() in _ASSISTANT]
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
         raise ValueError(f"nobody answers: the roles are {', '.join(dict.fromkeys(role for role, _ in messages))}")
     before = messages[: spoken[-1]]
-    questions = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
+    asked = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
+    questions = [place for place in asked if not _is_result(given[place])]
     history = before[:-1] if questions and questions[-1] == len(before) - 1 else before
     parts = {"response": messages[spoken[-1]][1]}
     if questions:
@@ -104,7 +110,8 @@ def _calls_of(message: object) -> list[object]:
     """The calls of tools in a message, wherever its format puts them."""
     if not isinstance(message, Mapping):
         return []
-    listed, legacy = message.get("tool_calls"), message.get("function_call")
+    found = _bare(message)
+    listed, legacy = found.get("tool_calls"), found.get("function_call")
     calls = [*listed] if isinstance(listed, list) else [legacy] if isinstance(legacy, Mapping) else []
     return calls or [part for part in _parts_of(message) if _is_call(part)]
 
@@ -112,12 +119,20 @@ def _calls_of(message: object) -> list[object]:
 def _parts_of(message: object) -> list[object]:
     if not isinstance(message, Mapping):
         return []
-    content = next((message[name] for _, name in _ROLES if name in message), None)
+    found = _bare(message)
+    content = next((found[name] for _, name in _ROLES if name in found), None)
     return content if isinstance(content, list) else [content]
 
 
 def _is_call(part: object) -> bool:
     return isinstance(part, Mapping) and (part.get("type") == "tool_use" or isinstance(part.get("functionCall"), Mapping))
+
+
+def _is_result(message: object) -> bool:
+    """Whether a message is nothing but what tools returned, which some send in the user's name."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    parts = content if isinstance(content, list) else []
+    return bool(parts) and all(isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts)
 
 
 def _in_words(message: object) -> bool:
@@ -139,11 +154,21 @@ def shown(value: object) -> str:
 def _message(value: object) -> tuple[str, str] | None:
     if not isinstance(value, Mapping):
         return None
+    value = _bare(value)
     for role, content in _ROLES:
-        if isinstance(value.get(role), str) and content in value:
+        if isinstance(value.get(role), str) and (content in value or any(value.get(name) for name in _CALLS)):
             legacy = value.get("function_call")
-            return str(value[role]), _said(value[content], value.get("tool_calls") or ([legacy] if legacy else None))
+            return str(value[role]), _said(value.get(content), value.get("tool_calls") or ([legacy] if legacy else None))
     return None
+
+
+def _bare(message: Mapping[str, object]) -> Mapping[str, object]:
+    """A message with its ``role``, also one of LangChain, by itself or as ``messages_to_dict`` wraps it."""
+    if "role" in message or message.get("type") not in _LANGCHAIN:
+        return message
+    inner = message.get("data")
+    held = inner if isinstance(inner, Mapping) else message
+    return {**held, "role": message["type"]} if "content" in held else message
 
 
 def _said(content: object, calls: object) -> str:

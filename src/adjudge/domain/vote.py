@@ -86,6 +86,10 @@ class Vote(Shown):
     """Whether the likeliest option is less likely than the model's calibration asks for."""
     metadata: Mapping[str, object] = NOTHING
     """What a judge of one's own has to say beside its verdict."""
+    answered_by: str = ""
+    """The model that answered, as the last reply names it; empty where it does not say, and of replies that were kept."""
+    answered_before: str = ""
+    """What earlier replies of the same model named, where that is another."""
     unfinished: bool = False
     """Whether the run ended before the model could be asked again for a readable reply: no answer yet."""
 
@@ -138,5 +142,6 @@ class Vote(Shown):
             "latency": round(self.latency, 4),
             "distribution": dict(self.distribution) if self.distribution else None,
             "low_confidence": self.low_confidence,
+            **({"answered_by": self.answered_by} if self.answered_by else {}),
             **{name: details[name] for name in ("evidence", "each") if name in details},
         }

@@ -133,6 +133,8 @@ async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callab
         latency=reply.latency,
         prompt_hash=request.prompt.hash,
         metadata=reading.beside,
+        answered_by=reply.details.get("model", ""),
+        answered_before=model.named_before(reply) if isinstance(model, OpenModel) else "",
     )
 
 

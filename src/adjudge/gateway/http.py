@@ -46,6 +46,7 @@ _MOST_VALUES = 1_000_000
 """Values in one JSON reply. An empty list takes two bytes on the wire and thirty times as much here."""
 _NO_CREDIT = re.compile(rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low')
 """How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text helps."""
+_ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
 _encoded = json.JSONEncoder(check_circular=False).encode  # bodies are made by us, and hold no circles
@@ -191,6 +192,8 @@ async def _answer(
         raw = await _body(response, client.large[endpoint.host], held)
         if date := response.headers.get("Date"):
             client.dates[endpoint.host] = date, time.time()
+        if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
+            client.accounts[endpoint.host, endpoint.secret.reveal()] = account
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
         return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
@@ -303,6 +306,11 @@ def clock_ahead(endpoint: Endpoint) -> float | None:
     return ahead if math.isfinite(ahead) else None
 
 
+def account_told(endpoint: Endpoint) -> str:
+    """Whose key it is, as the server said when it last answered; empty where it does not say."""
+    return http_client().accounts.get((endpoint.host, endpoint.secret.reveal()), "")
+
+
 def _seconds_until(date: str) -> float:
     from email.utils import parsedate_to_datetime
 
@@ -322,6 +330,8 @@ class _Client:
     )
     dates: dict[str, tuple[str, float]] = field(default_factory=dict)
     """Host → what it last said the time is, and when that was by our clock."""
+    accounts: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Host and key → the account that the host last said the key is of."""
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()

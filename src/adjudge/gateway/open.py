@@ -54,6 +54,7 @@ class OpenModel(Layer):
         """How judges ask it unless they are told otherwise."""
         self.note = self.provider.note if isinstance(self.provider, Noted) else None
         """What a reader of its scores must know."""
+        self._named = ""
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -67,6 +68,12 @@ class OpenModel(Layer):
         """Answer, or raise a ModelError."""
         asked = self.inner.complete(request)
         return asked if event_loop.at_home() else event_loop.visit(asked)
+
+    def named_before(self, reply: Reply) -> str:
+        """The model that replies have named so far, where this one names another: a server may put one in another's place."""
+        named, before = reply.details.get("model", ""), self._named
+        self._named = before or named
+        return before if named and before not in ("", named) else ""
 
     @property
     def keeps_replies(self) -> bool:

@@ -1,8 +1,12 @@
-"""AlpacaEval: ``annotations.json``. A preference lies between 1 and 2: 2 is the second output, 1.5 a tie, null a failure."""
+"""AlpacaEval: ``annotations.json``. A preference lies between 1 and 2: 2 is the second output, 1.5 a tie, null a failure.
+
+What lies between is how likely the second output is the better one, as version 2 writes it: that share of a win is kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
 from adjudge.importers.format import Format
@@ -20,14 +24,28 @@ def _matches(head: Head) -> bool:
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use({"instruction": "instruction", "output_1": "response", "output_2": "response", "preference": "votes"})
+    judged = {_pair_of(record) for record in file.records() if not _is_person(_annotator(record))}
     for place, record in enumerate(file.records()):
-        yield _row(record, place)
+        row = _row(record, place)
+        yield replace(row, only_marks=True) if row.marks and _pair_of(record) in judged else row
+
+
+def _annotator(record: Mapping[str, object]) -> str:
+    return text(record.get("annotator")) or "annotator"
+
+
+def _is_person(annotator: str) -> bool:
+    return annotator.isdecimal() or annotator.startswith("human")
+
+
+def _pair_of(record: Mapping[str, object]) -> int:
+    """What people and judges may both have been asked about: small, since a file may hold very many."""
+    return hash(tuple(text(record.get(name)) for name in ("instruction", "output_1", "output_2")))
 
 
 def _row(record: Mapping[str, object], place: int) -> Recorded:
-    annotator = text(record.get("annotator")) or "annotator"
-    preference = number(record.get("preference"))
-    by_person = annotator.isdecimal() or annotator.startswith("human")
+    annotator, preference = _annotator(record), number(record.get("preference"))
+    by_person = _is_person(annotator)
     systems = tuple(text(record.get(f"generator_{one}")) or f"output_{one}" for one in (1, 2))
     vote = RecordedVote(model=annotator, text=text(record.get("raw_completion")) or None, distribution=_shares(preference))
     answer = _winner(preference)

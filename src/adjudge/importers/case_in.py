@@ -10,7 +10,10 @@ from adjudge.errors import RunError, SetupError
 from adjudge.importers.pool import criteria_of
 from adjudge.importers.record import Asked, Mark, Recorded
 from adjudge.importers.run import recorded_in
-from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
+from adjudge.importers.values import mapping, number, text
+from adjudge.prompts.render import LANGUAGES
+from adjudge.runs.build import INVENTED
+from adjudge.runs.case_file import MOST_VOTES, CaseSettings, ExpectedRow, TestCase, letter_of
 
 _MOST_COMPARED = 26
 """Responses that letters stand for; what names another one names none."""
@@ -27,7 +30,25 @@ def case_in(path: Path, most: int) -> TestCase:
         raise SetupError(f"{path.name} asks for a number, and a test case has options: nothing was brought in")
     own = [one for one in recorded if one.asked.name == asked.name][:most]
     entry = _entry(asked, own)
-    return TestCase(entry=entry, settings=CaseSettings(), rows=tuple(_row(one, entry) for one in own))
+    return TestCase(entry=entry, settings=_settings(asked), rows=tuple(_row(one, entry) for one in own))
+
+
+def _settings(asked: Asked) -> CaseSettings:
+    """How EvalAssist's judge was set, by our names; of any other file, as usual."""
+    judge, evaluator = mapping(asked.settings.get("judge")), mapping(asked.settings.get("evaluator"))
+    given, own = mapping(judge.get("params")), mapping(judge.get("adjudge"))
+    votes, warmth, language = number(given.get("self_consistency")), number(own.get("temperature")), text(own.get("language"))
+    invented, persona = given.get("generate_synthetic_persona") is True, text(given.get("judge_description_prompt"))
+    return CaseSettings(
+        models=tuple(filter(None, text(evaluator.get("name")).split(", "))),
+        strictness=min(max(int(votes or 1), 1), MOST_VOTES),
+        check_positional_bias=given.get("check_positional_bias") is True,
+        feedback=given.get("generate_feedback") is True and asked.kind != "comparison",
+        persona=INVENTED if invented else persona or None,
+        temperature=None if warmth is None or warmth < 0 else warmth,
+        tie_enabled=own.get("tie_enabled") is not False,
+        language=language if language in LANGUAGES else "en",
+    )
 
 
 def _entry(asked: Asked, recorded: Sequence[Recorded]) -> CatalogEntry:

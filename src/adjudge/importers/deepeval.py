@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
-from adjudge.importers.record import FAIL, NOT_SAID, PASS, Left, Recorded, RecordedVote, by_model, pass_or_fail
+from adjudge.importers.record import FAIL, NOT_SAID, PASS, Asked, Left, Recorded, RecordedVote, by_model, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, usage_of, without
 
@@ -16,6 +17,8 @@ _CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
 _PATHS = (*((name,) for name in _CASES), *(("testRunData", name) for name in _CASES))
 _METRICS = ("metricsData", "metricsMetadata")
 """The latter before version 1."""
+_LESS_IS_BETTER = ("hallucination", "bias", "toxicity", "misuse")
+"""DeepEval's own metrics that pass at or below their threshold."""
 _CAMEL = re.compile(r"_([a-z])")
 _READ = (
     "input",
@@ -43,12 +46,53 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if not mapping(head.document.get("testRunData")) and {*_CASES}.isdisjoint(head.document):
         raise RunError(f"{file.name} holds only a link to the test run, which was uploaded: import .latest_run_full.json instead")
     left.use({"input": "input", "actualOutput": "response", "expectedOutput": "expected_output", "metricsData": "votes"})
+    directions = _directions(file)
+    for name, direction in directions.items():
+        if direction.less:
+            left.note(f"{name}: less is better, so that scores are turned round: 1 minus what DeepEval recorded")
     for case in map(_camel, file.records(*_PATHS)):
-        metrics = [_camel(mapping(one)) for one in listed(first(case, *_METRICS))]
+        metrics = _metrics(case)
         if not metrics:
             left.out("test case without metrics")
         for metric in metrics:
-            yield _judged(case, metric)
+            yield _judged(case, metric, directions[_name(metric)])
+
+
+@dataclass
+class _Direction:
+    """Which end of a metric is the good one, and whether it has verdicts at all."""
+
+    less: bool
+    verdicts: bool = False
+    _evidence: int = 0
+
+    def see(self, metric: Mapping[str, object]) -> None:
+        """What passes below its threshold, or fails above it, is better the less there is of it."""
+        score, threshold, success = number(metric.get("score")), number(metric.get("threshold")), metric.get("success")
+        self.verdicts |= threshold is not None or isinstance(success, bool)
+        if metric.get("error") or score is None or threshold is None or not isinstance(success, bool) or score == threshold:
+            return
+        self._evidence += 1 if success is (score < threshold) else -1
+        if self._evidence:
+            self.less = self._evidence > 0
+
+
+def _directions(file: ForeignFile) -> dict[str, _Direction]:
+    """By the metrics' names; where their verdicts tell, by those: one's own metric may have any name."""
+    found: dict[str, _Direction] = {}
+    for case in map(_camel, file.records(*_PATHS)):
+        for metric in _metrics(case):
+            name = _name(metric)
+            found.setdefault(name, _Direction(name.casefold() in _LESS_IS_BETTER)).see(metric)
+    return found
+
+
+def _metrics(case: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [_camel(mapping(one)) for one in listed(first(case, *_METRICS))]
+
+
+def _name(metric: Mapping[str, object]) -> str:
+    return text(first(metric, "name", "metric")) or "metric"
 
 
 def _camel(record: Mapping[str, object]) -> Mapping[str, object]:
@@ -56,8 +100,10 @@ def _camel(record: Mapping[str, object]) -> Mapping[str, object]:
     return {_CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in record.items()}
 
 
-def _judged(case: Mapping[str, object], metric: Mapping[str, object]) -> Recorded:
-    name, vote = text(first(metric, "name", "metric")) or "metric", _vote(metric)
+def _judged(case: Mapping[str, object], metric: Mapping[str, object], direction: _Direction) -> Recorded:
+    name, vote = _name(metric), _vote(metric, direction)
+    about = f"{name}, a metric of DeepEval." + (" Less of it is better." if direction.less else "")
+    asked = pass_or_fail(name, about) if direction.verdicts else Asked(name, about, "rating")
     turns = [f"{text(mapping(one).get('role'))}: {text(mapping(one).get('content'))}" for one in listed(case.get("turns"))]
     parts = {
         "input": case.get("input"),
@@ -69,7 +115,7 @@ def _judged(case: Mapping[str, object], metric: Mapping[str, object]) -> Recorde
     }
     return Recorded(
         judge=by_model(name, vote.model),
-        asked=pass_or_fail(name, f"{name}, a metric of DeepEval."),
+        asked=replace(asked, higher_is_better=not direction.less),
         fields={**fields_of(parts), "response": "\n".join(turns) if turns else text(case.get("actualOutput"))},
         id=text(case.get("name")) or None,
         votes=(vote,),
@@ -77,19 +123,29 @@ def _judged(case: Mapping[str, object], metric: Mapping[str, object]) -> Recorde
     )
 
 
-def _vote(metric: Mapping[str, object]) -> RecordedVote:
+def _vote(metric: Mapping[str, object], direction: _Direction) -> RecordedVote:
     """A metric that ended in an error says ``success: false`` as well, and has no score."""
-    score, threshold = number(metric.get("score")), number(metric.get("threshold"))
+    recorded, threshold = number(metric.get("score")), number(metric.get("threshold"))
     vote = RecordedVote(
         model=text(metric.get("evaluationModel")) or NOT_SAID,
         explanation=text(metric.get("reason")) or None,
         usage=usage_of(metric.get("inputTokenCount"), metric.get("outputTokenCount")),
-        more=without(metric, "name", "success", "score", "reason", "error", "evaluationModel"),
+        more={
+            **without(metric, "name", "success", "score", "reason", "error", "evaluationModel"),
+            **({"recorded_score": recorded} if direction.less and recorded is not None else {}),
+        },
     )
-    if metric.get("error") or score is None:
+    if metric.get("error") or recorded is None:
         return vote.failed(metric.get("error") or "the metric has no score")
+    score = 1 - recorded if direction.less else recorded
     success = metric.get("success")
-    passed = success if isinstance(success, bool) else score >= (0.5 if threshold is None else threshold)
+    if not direction.verdicts:
+        return vote.said(score)
+    if isinstance(success, bool):
+        return vote.said(PASS if success else FAIL, score)
+    if threshold is None:
+        return vote.failed("the metric has neither a verdict nor a threshold")
+    passed = recorded <= threshold if direction.less else recorded >= threshold
     return vote.said(PASS if passed else FAIL, score)
 
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from adjudge.domain.criteria import CriteriaOption
-from adjudge.domain.verdict import TIE
+from adjudge.domain.criteria import CriteriaExample, CriteriaOption
+from adjudge.domain.verdict import TIE, letter
+from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
 from adjudge.importers.record import NOT_SAID, Asked, Left, Mark, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
+from adjudge.importers.values import fields_of, first, listed, mapping, number, text
 
-_VERSION = 1
-_RESULT = (
-    "selectedOption",
-    "option",
-    "explanation",
-    "summary",
-    "score",
-    "positionalBias",
-    "positionalBiasOption",
-    "perSystemResults",
-)
+_VERSION = 2
+_CASE = ("evaluator", "pipeline", "criteria", "syntheticGenerationConfig", "examples", "judge")
+"""What a test case says beside its rows."""
+_ROW = ("contextVariables", "response", "responses", "result", "expectedResult", "id")
+_OWN = "adjudge"
+"""Where a test case that went out from here holds what EvalAssist has no place for."""
 
 
 def _matches(head: Head) -> bool:
@@ -42,12 +39,13 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if isinstance(version, int) and version > _VERSION:
         raise RunError(f"{file.name} is a test case of content version {version}, and versions up to {_VERSION} are read")
     left.use({"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"})
-    criteria = mapping(content.get("criteria"))
-    model = _model(content)
+    left.whole = {"name": file.value("name"), **{name: content[name] for name in _CASE if name in content}}
+    criteria, model = mapping(content.get("criteria")), _model(content)
+    asked = _asked(content, criteria, left)
     for place, one in enumerate(listed(content.get("instances"))):
         instance = mapping(one)
-        compares = content.get("type") == "pairwise" or isinstance(instance.get("responses"), list)
-        yield _row(instance, _asked(criteria, compares), criteria, model, place)
+        compares = isinstance(instance.get("responses"), list)
+        yield _row(instance, replace(asked, kind="comparison", options=()) if compares else asked, model, place, left)
 
 
 def _content(file: ForeignFile) -> Mapping[str, object]:
@@ -66,20 +64,39 @@ def _model(content: Mapping[str, object]) -> str:
     return (
         text(first(settings, "model", "model_name"))
         or text(first(evaluator, "name", "id"))
-        or text(judge.get("name"))
+        or text(judge.get("name")).removeprefix("eval_assist")  # the usual one, whatever model it asks
         or NOT_SAID
     )
 
 
-def _asked(criteria: Mapping[str, object], compares: bool) -> Asked:
-    name = text(criteria.get("name")) or "criteria"
-    description = text(first(criteria, "description", "criteria"))
-    if compares:
-        return Asked(name, description, "comparison")
+def _asked(content: Mapping[str, object], criteria: Mapping[str, object], left: Left) -> Asked:
+    compares = content.get("type") == "pairwise"
     found = criteria.get("options")
     pairs = found.items() if isinstance(found, Mapping) else ((text(mapping(one).get("name")), one) for one in listed(found))
-    options = [_option(key, one) for key, one in pairs]
-    return Asked(name, description, options=tuple(option for option in options if option.name))
+    options = tuple(option for option in (_option(key, one) for key, one in pairs) if option.name)
+    context = criteria.get("contextFields")
+    judge, settings = mapping(content.get("judge")), mapping(content.get("evaluator"))
+    asked = Asked(
+        text(criteria.get("name")) or "criteria",
+        text(first(criteria, "description", "criteria")),
+        "comparison" if compares else "choice",
+        options=() if compares else options,
+        to_evaluate_field=text(first(criteria, "predictionField") or content.get("responseVariableName")) or "response",
+        context_fields=tuple(map(text, listed(context))) if isinstance(context, list) else None,
+        higher_is_better=mapping(criteria.get(_OWN)).get("higher_is_better") is not False,
+        settings={name: one for name, one in (("judge", judge), ("evaluator", settings)) if one},
+    )
+    return replace(asked, examples=tuple(_examples(content, asked, left)))
+
+
+def _examples(content: Mapping[str, object], asked: Asked, left: Left) -> Iterator[CriteriaExample]:
+    for one in map(mapping, listed(content.get("examples"))):
+        answer = _answer(one.get("expectedResult"), asked)
+        if answer is None:
+            left.out("example without an expected result")
+            continue
+        label = letter(answer) if isinstance(answer, int) else text(answer)
+        yield CriteriaExample(_fields(one, asked), label, text(_own(one).get("explanation")))
 
 
 def _option(name: str, one: object) -> CriteriaOption:
@@ -88,19 +105,33 @@ def _option(name: str, one: object) -> CriteriaOption:
     return CriteriaOption(name, text(mapping(one).get("description")), number(mapping(one).get("score")))
 
 
-def _row(instance: Mapping[str, object], asked: Asked, criteria: Mapping[str, object], model: str, place: int) -> Recorded:
-    answer = instance.get("responses" if asked.kind == "comparison" else "response")
-    responses = tuple(text(mapping(one).get("value") if isinstance(one, Mapping) else one) for one in listed(answer))
-    judged = without({"predictionField": first(criteria, "predictionField", "responseVariableName")})
+def _row(instance: Mapping[str, object], asked: Asked, model: str, place: int, left: Left) -> Recorded:
     return Recorded(
         judge=by_model(asked.name, model),
         asked=asked,
-        fields={**fields_of(_context(instance)), "response": responses or text(answer)},
+        fields=_fields(instance, asked),
         id=text(instance.get("id")) or f"instance {place + 1}",
         votes=tuple(_votes(mapping(instance.get("result")), asked, model)),
-        marks=tuple(_marks(instance.get("expectedResult"), asked)),
-        more={**judged, **without(instance, "contextVariables", "response", "responses", "result", "expectedResult", "id")},
+        marks=tuple(_marks(instance.get("expectedResult"), asked, left)),
+        more={name: value for name, value in instance.items() if name not in _ROW},
     )
+
+
+def _fields(instance: Mapping[str, object], asked: Asked) -> dict[str, str | tuple[str, ...]]:
+    """The context, an empty one too, and what is judged. A list that went out as one text comes back, unless it was edited."""
+    lists = {name: tuple(map(text, listed(value))) for name, value in mapping(_own(instance).get("lists")).items()}
+    context = {name: text(value) for name, value in _context(instance).items()}
+    shown = {
+        name: lists[name] if "\n\n".join(lists.get(name, ())) == value and name in lists else value
+        for name, value in context.items()
+    }
+    answer = instance.get("responses" if asked.kind == "comparison" else "response")
+    responses = tuple(text(mapping(one).get("value") if isinstance(one, Mapping) else one) for one in listed(answer))
+    return {**{name: value for name, value in shown.items() if name}, asked.to_evaluate_field: responses or text(answer)}
+
+
+def _own(instance: Mapping[str, object]) -> Mapping[str, object]:
+    return mapping(mapping(instance.get("metadata")).get(_OWN))
 
 
 def _context(instance: Mapping[str, object]) -> dict[str, object]:
@@ -113,57 +144,63 @@ def _context(instance: Mapping[str, object]) -> dict[str, object]:
 def _votes(result: Mapping[str, object], asked: Asked, model: str) -> Iterator[RecordedVote]:
     if not result:
         return
-    more = without(result, *_RESULT)
-    chosen = first(result, "selectedOption", "option")
-    chosen = _best(result) if chosen is None and asked.kind == "comparison" else chosen
-    yield _vote(chosen, asked, text(first(result, "explanation", "summary")), number(result.get("score")), model, more=more)
+    yield replace(_vote(result, asked, model), more={"result": result})
     bias = mapping(result.get("positionalBias"))
     other = mapping(bias.get("result")) or (
         {"selectedOption": result["positionalBiasOption"]} if result.get("positionalBiasOption") else {}
     )
     if other:
-        said = first(other, "selectedOption", "option")
-        yield _vote(said, asked, text(other.get("explanation")), number(other.get("score")), model, swapped=True)
+        yield replace(_vote(other, asked, model), swapped=True)
 
 
 def _best(result: Mapping[str, object]) -> object:
     """The response that wins most contests, where the result names none."""
-    rates = [number(mapping(one).get("winrate")) for one in listed(result.get("perSystemResults"))]
+    systems = listed(result.get("perSystemResults")) or [one for one in result.values() if "winrate" in mapping(one)]
+    rates = [number(mapping(one).get("winrate")) for one in systems]
     known = [rate for rate in rates if rate is not None]
     best = [place for place, rate in enumerate(rates) if known and rate == max(known)]
     return None if not best or len(known) != len(rates) else best[0] if len(best) == 1 else TIE
 
 
-def _vote(
-    chosen: object,
-    asked: Asked,
-    why: str,
-    score: float | None,
-    model: str,
-    *,
-    swapped: bool = False,
-    more: Mapping[str, object] | None = None,
-) -> RecordedVote:
+def _vote(result: Mapping[str, object], asked: Asked, model: str) -> RecordedVote:
+    about, why = mapping(result.get("metadata")), text(first(result, "explanation", "summary"))
+    vote = RecordedVote(
+        model=model,
+        explanation=why or None,
+        feedback=text(result.get("feedback")) or None,
+        text=text(about.get("unparsed_response")) or None,
+    )
+    chosen = first(result, "selectedOption", "option")
+    chosen = _best(result) if chosen is None and asked.kind == "comparison" else chosen
     answer = _answer(chosen, asked)
+    if about.get("generation_failed") is True:  # what stands there as chosen was drawn at random
+        return vote.failed(about.get("parsing_error") or "the reply could not be read", Outcome.UNREADABLE)
+    if answer is None and chosen not in (None, ""):
+        return vote.failed(f"{text(chosen)!r} is none of the options", Outcome.UNREADABLE)
     if answer is None:
-        return RecordedVote(model=model, swapped=swapped).failed(why or "the result names no option")
-    own = score if asked.kind == "choice" else None
-    return RecordedVote(answer=answer, score=own, explanation=why or None, model=model, swapped=swapped, more=more or {})
+        return vote.failed(why or "the result names no option")
+    return vote.said(answer, number(result.get("score")) if asked.kind == "choice" else None)
 
 
-def _answer(chosen: object, asked: Asked) -> str | float | None:
+def _answer(chosen: object, asked: Asked) -> str | int | None:
+    """None: it is no answer to what was asked."""
     if chosen is None or chosen == "":
         return None
     if asked.kind == "choice":
-        return text(chosen)
+        known = [option.name for option in asked.options]
+        return text(chosen) if text(chosen) in known or not known else None
     place = number(chosen)
-    return TIE if str(chosen).casefold() == TIE else None if place is None else int(place)
+    if str(chosen).casefold() == TIE:
+        return TIE
+    return int(place) if place is not None and place.is_integer() and place >= 0 else None
 
 
-def _marks(expected: object, asked: Asked) -> Iterator[Mark]:
+def _marks(expected: object, asked: Asked, left: Left) -> Iterator[Mark]:
     answer = _answer(expected, asked)
     if answer is not None:
         yield Mark(answer=answer, annotator="expected")
+    elif expected not in (None, ""):
+        left.out(f"expected result {text(expected)!r}, which is none of the options")
 
 
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:

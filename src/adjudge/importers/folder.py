@@ -16,8 +16,9 @@ from adjudge.domain.label import Design, Label
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
+from adjudge.importers.directions import turned
 from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
-from adjudge.importers.record import Asked, Mark, Recorded, RecordedVote
+from adjudge.importers.record import NAMELESS, NOT_SAID, Asked, Mark, Recorded, RecordedVote
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.runs.folder import UNFINISHED
@@ -54,6 +55,10 @@ class ImportedRun:
 
     def __init__(self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy) -> None:
         self.tally = Tally()
+        self.origin = ""
+        """What tells judges without a name from those of another file."""
+        self.less_is_better: frozenset[str] = frozenset()
+        """Questions whose scores are turned round."""
         self._ledger = ledger
         self._labels = LabelStore(folder)
         self._waiting: list[Label] = []
@@ -69,7 +74,7 @@ class ImportedRun:
     def add(self, recorded: Recorded) -> None:
         """Keep a judgment, and what people said of its row."""
         instance = instance_of(recorded)
-        recorded = self._recounted(recorded)
+        recorded = self._recounted(turned(recorded) if recorded.asked.name in self.less_is_better else recorded)
         self._describe(recorded)
         for mark in recorded.marks:
             self._mark(recorded, instance.identity, mark)
@@ -113,9 +118,19 @@ class ImportedRun:
         """Unreadable comparisons as the policy counts them; what was said of them stays beside it."""
         if self._unreadable == "drop" or recorded.asked.kind != "comparison":
             return recorded
+        if self._unreadable == "recorded":
+            return replace(recorded, votes=tuple(map(self._as_recorded, recorded.votes)))
         truth = next((mark.answer for mark in recorded.marks), None)
         votes = tuple(self._counted(vote, truth) if vote.outcome is Outcome.UNREADABLE else vote for vote in recorded.votes)
         return replace(recorded, votes=votes)
+
+    def _as_recorded(self, vote: RecordedVote) -> RecordedVote:
+        """The vote as the file counts it."""
+        if vote.stand_in is None:
+            return vote
+        self.tally.recounted += 1
+        more = {**vote.more, "unreadable": vote.reason or vote.answer, "counted_as": self._unreadable}
+        return replace(vote, outcome=Outcome.REPAIRED, answer=vote.stand_in, reason=None, more=more)
 
     def _counted(self, vote: RecordedVote, truth: object) -> RecordedVote:
         right: Selection | None = truth if isinstance(truth, int) else "tie" if truth == TIE else None
@@ -171,17 +186,27 @@ class ImportedRun:
             self._labels.add(*self._waiting)
             self._waiting = []
 
+    def _identity(self, model: str) -> str:
+        """Nobody knows whether judges without a name are the same one: labels on one must not correct another."""
+        return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
+
+    def questions(self) -> dict[str, Asked]:
+        """Those that are described, by their names."""
+        return {name: asked for own in self._questions.values() for name, asked in own.items()}
+
     def _configuration(self, judge: str) -> dict[str, object]:
         """As judges of ours describe themselves, so that labels, reports and comparisons find what they need."""
         own = self._questions[judge]
         asked = [merged(one, self._marked.get(name, one), (), None) for name, one in own.items()]
-        models = {name: {"identity": name} for name in self._models[judge]}
+        models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
         rating = next((one for one in asked if one.kind == "rating"), None)
         if rating is not None:  # a judge that asks for a number has one question, and is named after it
             low, high = rating.bounds
             settings = {"expression": criteria_of(rating).definition, "min": low, "max": high, "imported": judge}
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
-        settings = {"imported": judge, **({"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {})}
+        recorded = {name: plain(one) for name, one in asked[0].settings.items()} if asked else {}
+        ties = {"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {}
+        settings = {**recorded, "imported": judge, **ties}
         return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": [plain(criteria_of(one)) for one in asked]}
 
 

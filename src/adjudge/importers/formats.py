@@ -25,13 +25,16 @@ from adjudge.importers.phoenix import PHOENIX
 from adjudge.importers.promptfoo import PROMPTFOO
 from adjudge.importers.ragas import RAGAS
 from adjudge.importers.records import RECORDS
+from adjudge.importers.reife import REIFE
 from adjudge.importers.rewardbench import REWARDBENCH
 from adjudge.importers.source import Head
 from adjudge.importers.vicuna import VICUNA
+from adjudge.importers.xstest import XSTEST
 
 _SUREST_FIRST = (
     *(OWN, PROMPTFOO, INSPECT, DEEPEVAL, EVALASSIST, OPENAI_EVALS, PHOENIX, LANGFUSE, LANGSMITH, BRAINTRUST, MLFLOW),
-    *(JUDGEBENCH, ARENA_HARD, MT_BENCH, REWARDBENCH, AUTO_J, VICUNA, PANDALM, LLMBAR, ALPACA_EVAL, RAGAS, RECORDS),
+    *(JUDGEBENCH, ARENA_HARD, MT_BENCH, REWARDBENCH, AUTO_J, VICUNA, PANDALM, LLMBAR, ALPACA_EVAL, REIFE, XSTEST),
+    *(RAGAS, RECORDS),
 )
 FORMATS: Mapping[str, Format] = {one.name: one for one in _SUREST_FIRST}
 """By what ``--as`` calls them."""

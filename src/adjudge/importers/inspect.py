@@ -14,7 +14,7 @@ from adjudge.importers.archive import entries
 from adjudge.importers.format import Format
 from adjudge.importers.record import NOT_SAID, PASS_OR_FAIL, Asked, Left, Mark, Recorded, RecordedVote, asked_for
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, listed, mapping, number, seconds, text, without
+from adjudge.importers.values import fields_of, is_missing, listed, mapping, number, seconds, text, without
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2
@@ -112,9 +112,12 @@ def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
 
 
 def _sample(sample: Mapping[str, object], about: Mapping[str, object], left: Left) -> Iterator[Recorded]:
+    if sample.get("invalidation"):
+        left.out("sample that was invalidated")
+        return
     scores = mapping(sample.get("scores")) or _only_score(sample, about)
     for scorer, score in scores.items():
-        yield from _scored(scorer, mapping(score), sample, about)
+        yield from _scored(scorer, mapping(score), sample, about, left)
     if not scores and sample.get("error"):
         reason = mapping(sample["error"]).get("message") or sample["error"]
         for name in _scorers(about) or ["scorer"]:
@@ -130,7 +133,7 @@ def _only_score(sample: Mapping[str, object], about: Mapping[str, object]) -> Ma
 
 
 def _scored(
-    scorer: str, score: Mapping[str, object], sample: Mapping[str, object], about: Mapping[str, object]
+    scorer: str, score: Mapping[str, object], sample: Mapping[str, object], about: Mapping[str, object], left: Left
 ) -> Iterator[Recorded]:
     """A scorer's value may be several under one name; each is a question of its own."""
     original, edits = _history(score)
@@ -138,6 +141,8 @@ def _scored(
     several = mapping(value) or ({str(place): one for place, one in enumerate(value)} if isinstance(value, list) else {})
     for key, one in several.items():
         yield _judged(f"{scorer}/{key}", one, original, sample, about, scorer, ())
+    if several and edits:
+        left.out("edit of a score that has several values", len(edits))
     if not several:
         yield _judged(scorer, value, original, sample, about, scorer, edits)
 
@@ -180,7 +185,7 @@ def _judged(
 def _verdict(name: str, value: object, known: RecordedVote) -> tuple[Asked, RecordedVote]:
     if isinstance(value, bool):
         return Asked(name, options=PASS_OR_FAIL), known.said("PASS" if value else "FAIL")
-    if isinstance(value, str) and number(value) is None:
+    if isinstance(value, str) and number(value) is None and not is_missing(value):
         asked, answer = (Asked(name, options=_GRADES), value) if value in _LETTERS else asked_for(name, value)
         return asked, known.said(answer)
     points = number(value)

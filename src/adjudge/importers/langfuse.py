@@ -8,7 +8,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, listed, mapping, number, seconds, text, without
+from adjudge.importers.values import first, listed, mapping, number, seconds, text, truth, without
 
 _PATHS = (("data",), ("scores",))
 _TEXTS = ("TEXT", "CORRECTION")
@@ -87,8 +87,7 @@ def _subject(record: Mapping[str, object]) -> tuple[str, str]:
 def _value(record: Mapping[str, object], kind: str) -> object:
     value, words = record.get("value"), first(record, "stringValue", "string_value")
     if kind == "BOOLEAN":
-        said = text(value).casefold()
-        return None if said == "" else said in ("1", "1.0", "true")
+        return truth(value if value not in (None, "") else words)
     if kind == "CATEGORICAL":
         chosen = words if words not in (None, "") else value
         return None if chosen in (None, "") else f"{chosen}"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import isnan
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, asked_for
-from adjudge.importers.scores import Score, joined, subject_fields
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.scores import Answers, Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import answered, fields_of, first, listed, mapping, parsed, seconds, text, without
+from adjudge.importers.values import answered, fields_of, first, is_missing, listed, mapping, parsed, seconds, text, without
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -26,35 +25,40 @@ def _matches(head: Head) -> bool:
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
     record = head.record or mapping(head.at("data"))
+    counted = Left()
     if "run_id" in record and "key" in record:
         left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
         left.note("the texts that were scored are not in feedback rows: rows are named by their run")
-        yield from joined(lambda: (score for one in file.records(("data",), ("feedback",)) for score in _feedback(one)))
+        yield from joined(lambda: (score for one in file.records(("data",), ("feedback",)) for score in _feedback(one, counted)))
     elif "evaluation_results" in record:
         left.use({"run": "fields and response", "example": "reference", "evaluation_results": "votes and labels"})
-        yield from joined(lambda: (score for one in file.records(("data",), ("results",)) for score in _evaluated(one)))
+        yield from joined(lambda: (score for one in file.records(("data",), ("results",)) for score in _evaluated(one, counted)))
     else:
         yield from _experiment(file, left)
+    for what, count in counted.counts.items():
+        left.out(what, count // 2)  # the scores are read twice
 
 
 def _experiment(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use({"inputs": "fields", "outputs": "response", "reference": "reference", "feedback": "votes"})
-    kinds: dict[str, Asked] = {}
+    answers, keys = Answers(), dict[str, None]()
     for record in file.records():
         for name, value in record.items():
-            if name.startswith(_FEEDBACK) and value not in (None, ""):
-                key = name.removeprefix(_FEEDBACK)
-                kinds.setdefault(key, asked_for(key, value)[0])
+            if name.startswith(_FEEDBACK) and not is_missing(value):
+                keys[name.removeprefix(_FEEDBACK)] = None
+                answers.see(name.removeprefix(_FEEDBACK), value)
     for place, record in enumerate(file.records()):
-        for key, asked in kinds.items():
-            yield _judged(record, key, asked, place)
+        for key in keys:
+            yield _judged(record, key, answers, place)
 
 
-def _judged(record: Mapping[str, object], key: str, asked: Asked, place: int) -> Recorded:
-    value, error = record.get(_FEEDBACK + key), text(record.get("error"))
-    known = value not in (None, "") and not (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
-    question, answer = asked_for(key, value) if known else (asked, None)
-    vote = RecordedVote(answer=answer) if known else RecordedVote().failed(error or "no feedback is recorded for this row")
+def _judged(record: Mapping[str, object], key: str, answers: Answers, place: int) -> Recorded:
+    question, answer = answers.read(key, record.get(_FEEDBACK + key))
+    vote = RecordedVote()
+    if answer is None:
+        vote = vote.failed(text(record.get("error")) or "no feedback is recorded for this row")
+    else:
+        vote = vote.said(answer)
     outputs = _part(record, "outputs.")
     answer_text = text(next(iter(outputs.values()))) if len(outputs) == 1 else text(outputs or None)
     return Recorded(
@@ -78,7 +82,7 @@ def _part(record: Mapping[str, object], start: str) -> dict[str, object]:
     }
 
 
-def _evaluated(record: Mapping[str, object]) -> Iterator[Score]:
+def _evaluated(record: Mapping[str, object], left: Left) -> Iterator[Score]:
     """A row of ``evaluate()``: a run, its example, and what evaluators said."""
     run, example = mapping(record.get("run")), mapping(record.get("example"))
     outputs, wanted = mapping(run.get("outputs")), mapping(example.get("outputs"))
@@ -86,7 +90,7 @@ def _evaluated(record: Mapping[str, object]) -> Iterator[Score]:
     fields = answered({**given, **fields_of({"reference": _one_or_all(wanted)})}, text(_one_or_all(outputs)))
     id = text(first(run, "id") or first(example, "id"))
     for one in map(mapping, listed(mapping(record.get("evaluation_results")).get("results"))):
-        for found in _feedback({"run_id": id, **one}):
+        for found in _feedback({"run_id": id, **one}, left):
             by = found.by
             if found.value is None and isinstance(by, RecordedVote):
                 by = by.failed(first(one, "comment", "error") or run.get("error"))
@@ -96,14 +100,14 @@ def _evaluated(record: Mapping[str, object]) -> Iterator[Score]:
 def _given(record: Mapping[str, object]) -> object:
     """The score, else the value; an empty cell is neither."""
     found = (record.get(name) for name in ("score", "value"))
-    return next((one for one in found if one not in (None, "") and not (isinstance(one, float) and isnan(one))), None)
+    return next((one for one in found if not is_missing(one)), None)
 
 
 def _one_or_all(found: Mapping[str, object]) -> object:
     return next(iter(found.values())) if len(found) == 1 else found or None
 
 
-def _feedback(record: Mapping[str, object]) -> Iterator[Score]:
+def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
     """A correction is a person's, and stands beside the score that it corrects."""
     source, run, key = mapping(parsed(record.get("feedback_source"))), text(record.get("run_id")), text(record.get("key"))
     correction, value = parsed(record.get("correction") or None), _given(record)
@@ -122,6 +126,11 @@ def _feedback(record: Mapping[str, object]) -> Iterator[Score]:
         yield Score(row, value, vote if value is not None else RecordedVote().failed(why or "the feedback has no score"))
     if by_person or correction is not None:
         fixed = first(mapping(correction), "score", "value", key) if isinstance(correction, Mapping) else correction
+        if correction is not None and (fixed is None or (isinstance(fixed, str) and not isinstance(value, str))):
+            left.out("correction that does not say which score is right")  # it may be one of the answer
+            fixed = None
+            if not by_person:
+                return
         author = text(first(source, "user_name", "user_id")) or "annotator"
         mark = Mark(answer="", annotator=author, judge_visible=correction is not None, note=why)
         yield Score(row, value if fixed is None else fixed, mark)

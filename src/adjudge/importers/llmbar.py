@@ -1,10 +1,13 @@
-"""LLMBar: ``dataset.json``, and ``evaluators/JUDGE/STRATEGY/result.json`` with both orders, verdicts mapped back already."""
+"""LLMBar: ``dataset.json``, and ``evaluators/JUDGE/STRATEGY/result.json`` with both orders, verdicts mapped back already.
+
+The results of a row are what the judge wrote one after the other: metrics, a reference, of the strategy Swap a first verdict in
+both orders, which it is shown where they disagree. The last of them is its verdict.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
@@ -39,26 +42,26 @@ def _subset(name: str) -> dict[str, object]:
 
 
 def _row(record: Mapping[str, object], judge: str, place: int, file: str) -> Recorded:
-    votes = [vote for sample, one in enumerate(listed(record.get("results"))) for vote in _votes(mapping(one), judge, sample)]
+    *drafts, final = listed(record.get("results")) or ({},)
+    votes = tuple(_votes(mapping(final), judge, drafts[-1] if drafts else None))
     return Recorded(
         judge=judge if votes else UNJUDGED,
         asked=BETTER,
         fields={"instruction": text(record["input"]), "response": (text(record["output_1"]), text(record["output_2"]))},
         id=text(record.get("id")) or f"row {place + 1}",
-        votes=tuple(votes),
+        votes=votes,
         marks=gold(record.get("label")),
         more={**_subset(file), **without(record, "input", "output_1", "output_2", "label", "results")},
     )
 
 
-def _votes(result: Mapping[str, object], judge: str, sample: int) -> Iterator[RecordedVote]:
+def _votes(final: Mapping[str, object], judge: str, draft: object) -> Iterator[RecordedVote]:
     for name in _ORDERS:
-        if name in result:
-            one = mapping(result[name])
-            said = one.get("completion")
-            reply = said[-1] if isinstance(said, list) and said else said
-            vote = pair_vote(one.get("winner"), model=judge, swapped=name.endswith("True"), reply=reply)
-            yield replace(vote, sample=sample)
+        if name in final:
+            one = mapping(final[name])
+            reply = next(iter(listed(one.get("completion"))), None)  # behind it stands why it ended
+            more = without({"draft": draft, "prompt": one.get("prompt")})
+            yield pair_vote(one.get("winner"), model=judge, swapped=name.endswith("True"), reply=reply, more=more)
 
 
 def _flat(record: Mapping[str, object]) -> Recorded:

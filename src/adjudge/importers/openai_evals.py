@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
@@ -99,24 +100,26 @@ def _events(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         if kind == "sampling":
             replies.setdefault(sample, []).append(mapping(event.get("data")))
         elif kind in _GRADED:
-            yield _graded(event, judge, replies.pop(sample, []))
+            yield from _graded(event, judge, replies.pop(sample, []))
         elif kind is not None:
             left.out(f"event of type {kind!r}")
 
 
-def _graded(event: Mapping[str, object], judge: str, replies: list[Mapping[str, object]]) -> Recorded:
+def _graded(event: Mapping[str, object], judge: str, replies: list[Mapping[str, object]]) -> Iterator[Recorded]:
     data = mapping(event.get("data"))
-    asked, vote = _choice(data, replies) if "choice" in data else _matched(data)
-    first = replies[0] if replies else data
-    return Recorded(
-        judge=judge,
-        asked=Asked(judge, kind=asked.kind, options=asked.options),
-        fields={**fields_of({"input": _prompt(first.get("prompt"))}), "response": text(_only(first.get("sampled")))},
-        id=text(event.get("sample_id")),
-        votes=(vote,),
-        more=without(data, "choice", "score", "sampled", "prompt", "correct"),
-        at=seconds(event.get("created_at")),
-    )
+    said = {"": _choice(data, replies)} if "choice" in data else _matched(data)
+    shown = replies[0] if replies else data
+    for name, (asked, vote) in said.items():
+        question = f"{judge}/{name}" if name else judge
+        yield Recorded(
+            judge=question,
+            asked=replace(asked, name=question),
+            fields={**fields_of({"input": _prompt(shown.get("prompt"))}), "response": text(_only(shown.get("sampled")))},
+            id=text(event.get("sample_id")),
+            votes=(vote,),
+            more=without(data, "choice", "score", "sampled", "prompt", "correct"),
+            at=seconds(event.get("created_at")),
+        )
 
 
 def _choice(data: Mapping[str, object], replies: list[Mapping[str, object]]) -> tuple[Asked, RecordedVote]:
@@ -129,13 +132,17 @@ def _choice(data: Mapping[str, object], replies: list[Mapping[str, object]]) -> 
     return Asked(""), RecordedVote(answer=choice, score=number(data.get("score")), text=reply or None)
 
 
-def _matched(data: Mapping[str, object]) -> tuple[Asked, RecordedVote]:
+def _matched(data: Mapping[str, object]) -> dict[str, tuple[Asked, RecordedVote]]:
+    """Whether it is correct; else each of its numbers, by its name where there are several. A text that is a number is none."""
+    vote, rating = RecordedVote(model="code"), Asked("", kind="rating")
     if isinstance(data.get("correct"), bool):
-        return pass_or_fail(""), RecordedVote(answer=PASS if data["correct"] else FAIL, model="code")
-    points = next((number(value) for value in data.values() if number(value) is not None), None)
-    if points is None:
-        return Asked("", kind="rating"), RecordedVote(model="code").failed("the event holds no number")
-    return Asked("", kind="rating"), RecordedVote(answer=points, model="code")
+        return {"": (pass_or_fail(""), vote.said(PASS if data["correct"] else FAIL))}
+    found = {
+        name: points for name, value in data.items() if isinstance(value, int | float) and (points := number(value)) is not None
+    }
+    if not found:
+        return {"": (rating, vote.failed("the event holds no number"))}
+    return {name if len(found) > 1 else "": (rating, vote.said(points)) for name, points in found.items()}
 
 
 def _prompt(value: object) -> str:

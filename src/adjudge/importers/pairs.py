@@ -9,6 +9,7 @@ from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.importers.record import Asked, Mark, RecordedVote
 from adjudge.importers.values import number, text
+from adjudge.verdicts.styles import put_back
 
 BETTER = Asked("better response", "Which response follows the instruction better?", "comparison")
 _TIE: Selection = "tie"
@@ -42,17 +43,21 @@ def pair_vote(
     *,
     model: str,
     swapped: bool = False,
+    relabelled: bool = False,
     reply: object = None,
     why: str = "",
     more: Mapping[str, object] | None = None,
 ) -> RecordedVote:
-    """A verdict that is put back already; one that is none of the usual words is unreadable."""
+    """The vote that a word for the winner is; a word that is none of the usual ones is unreadable.
+
+    ``relabelled``: where the responses were swapped, the word is by the labels as shown, and is put back here.
+    """
     chosen = winner(value)
     vote = RecordedVote(model=model, swapped=swapped, text=text(reply) or None, explanation=why or None, more=more or {})
     if chosen is None:
         reason = f"{text(value)!r} names no response" if value not in (None, "") else "no verdict was read from the reply"
         return vote.failed(reason, Outcome.UNREADABLE)
-    return vote.said(chosen)
+    return vote.said(put_back(chosen, swapped=swapped and relabelled))
 
 
 def gold(value: object, annotator: str = "gold") -> tuple[Mark, ...]:

@@ -1,11 +1,13 @@
-"""PandaLM: pairs with several people's votes, and what judges said of them."""
+"""PandaLM: pairs with several people's votes, and what judges said of them, in the same file or in others by ``idx``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from adjudge.importers.beside import Verdicts
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
 from adjudge.importers.record import Left, Mark, Recorded, RecordedVote
@@ -29,6 +31,8 @@ _READ = (
 
 
 def _matches(head: Head) -> bool:
+    if _is_judges(head):
+        return True
     pair = head.has("response1", "response2") or head.has("response_1", "response_2")
     return (
         pair
@@ -39,6 +43,28 @@ def _matches(head: Head) -> bool:
             or any(map(_RESULT.fullmatch, head.record))
         )
     )
+
+
+def _is_judges(head: Head) -> bool:
+    """Whether a file holds a judge's results alone."""
+    return head.has("idx") and "instruction" not in head.record and any(map(_RESULT.fullmatch, head.record))
+
+
+def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
+    beside = [file for file in files if _is_judges(file.head)]
+    clashes = Counter(judge for file in beside for judge, _ in _judges(file.head.record))
+    verdicts = Verdicts()
+    for file in beside:
+        for record in file.records():
+            for judge, vote in _judges(record):
+                name = judge if clashes[judge] < 2 else f"{judge} ({file.path.stem})"
+                verdicts.add(text(record.get("idx")), name, replace(vote, model=name))
+    if len(beside) == len(files):
+        left.use({"idx": "row", "result": "votes"})
+        yield from verdicts.alone(left)
+    else:
+        found = (row for file in files if file not in beside for row in _read(file, left))
+        yield from verdicts.join(((row, (row.id,)) for row in found), left)
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
@@ -91,4 +117,4 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
     )
 
 
-PANDALM = Format("pandalm", "PandaLM", "WeOpenML/PandaLM test set v1", _matches, _read)
+PANDALM = Format("pandalm", "PandaLM", "WeOpenML/PandaLM test set v1", _matches, _read, join=_join)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
@@ -21,7 +22,6 @@ from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import aggregate, numbers_of, shares, spread
 
 TEMPLATE = "imported"
-_JUDGED = "response"
 _NOT_JUDGED = "no verdict is recorded for this row"
 
 
@@ -49,6 +49,16 @@ class UnjudgedRow(DirectInstanceResult):
         return _NOT_JUDGED
 
 
+@dataclass(frozen=True, kw_only=True)
+class UnjudgedComparison(PairwiseInstanceResult):
+    """The same of responses that nobody compared."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no winner."""
+        return _NOT_JUDGED
+
+
 def instance_of(recorded: Recorded) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
     known = {"systems": recorded.systems} if recorded.systems else {}
@@ -59,11 +69,17 @@ def instance_of(recorded: Recorded) -> Instance:
 def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:
     """The question as criteria, with options for what was answered."""
     description = asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
-    if asked.kind != "choice":
-        return Criteria(asked.name, description)
     names = [option.name for option in asked.options]
     new = [CriteriaOption(answer) for answer in dict.fromkeys(answers) if answer not in names]
-    return Criteria(asked.name, description, (*asked.options, *new))
+    return Criteria(
+        asked.name,
+        description,
+        (*asked.options, *new) if asked.kind == "choice" else (),
+        to_evaluate_field=asked.to_evaluate_field,
+        context_fields=asked.context_fields,
+        examples=asked.examples,
+        higher_is_better=asked.higher_is_better,
+    )
 
 
 def result_of(recorded: Recorded, instance: Instance) -> Result:
@@ -71,15 +87,37 @@ def result_of(recorded: Recorded, instance: Instance) -> Result:
     answers = tuple(str(vote.answer) for vote in recorded.votes if vote.answer is not None)
     criteria = criteria_of(recorded.asked, answers)
     votes = tuple(_vote(vote, recorded.asked, criteria, instance) for vote in recorded.votes)
+    case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
+    if recorded.asked.kind == "comparison":
+        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
+        return _as_stated(compared) if votes else _uncompared(compared)
     if not votes:
         return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
     if recorded.asked.kind == "rating":
         return _rated(recorded.asked, criteria, instance, votes)
-    case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
-    if recorded.asked.kind == "comparison":
-        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
-        return compared
     return _TEXTS[both].pool(case, votes)
+
+
+def _uncompared(empty: PairwiseInstanceResult) -> UnjudgedComparison:
+    return UnjudgedComparison(
+        instance=empty.instance, criteria=empty.criteria, status=empty.status, per_system_results=empty.per_system_results
+    )
+
+
+def _as_stated(result: PairwiseInstanceResult) -> PairwiseInstanceResult:
+    """With the win rates of two responses as the votes state them, where they do: a preference of .6 is no whole win."""
+    valid = [vote for vote in result.votes if vote.verdict is not None]
+    if len(result.per_system_results) != 2 or not any(vote.distribution for vote in valid):
+        return result
+    first = fmean(_stated(vote) for vote in valid)
+    systems = zip(result.per_system_results, (first, 1 - first), strict=True)
+    return replace(result, per_system_results=tuple(replace(system, winrate=rate) for system, rate in systems))
+
+
+def _stated(vote: Vote) -> float:
+    """How likely the first response is the better one, by a vote: a tie is half of it."""
+    said = vote.distribution or {vote.verdict.option if vote.verdict else TIE: 1.0}
+    return said.get("0", 0.0) + said.get(TIE, 0.0) / 2
 
 
 def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
@@ -89,19 +127,20 @@ def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
 
 
 def _vote(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instance) -> Vote:
-    question = _question(said, asked, criteria, instance)
+    question, own = _question(said, asked, criteria, instance), _own_score(said, criteria)
+    beside = {"recorded_score": said.score} if own != said.score else {}
     ballot = Ballot(criteria, instance, question, TEMPLATE, said.model, sample=said.sample)
     return Vote(
         ballot=ballot,
         outcome=said.outcome,
-        verdict=None if said.answer is None else _verdict(said, asked),
+        verdict=None if said.answer is None else _verdict(said, asked, own),
         reason=said.reason,
         text=said.text,
         usage=said.usage,
         latency=said.latency,
         distribution=FrozenDict(said.distribution) if said.distribution else None,
         prompt_hash=hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest() if said.prompt else None,
-        metadata=FrozenDict({**({"prompt": said.prompt} if said.prompt else {}), **said.more}),
+        metadata=FrozenDict({**({"prompt": said.prompt} if said.prompt else {}), **beside, **said.more}),
     )
 
 
@@ -109,18 +148,25 @@ def _question(said: RecordedVote, asked: Asked, criteria: Criteria, instance: In
     if asked.kind == "rating":
         return Rating(asked.bounds)
     if asked.kind == "comparison":
-        order = tuple(range(len(instance.fields[_JUDGED])))
+        order = tuple(range(len(instance.fields[asked.to_evaluate_field])))
         return Comparison(order[::-1] if said.swapped else order, asked.ties)
     listed = Choice(criteria.option_names, criteria.points)
     return listed.reversed() if said.swapped else listed
 
 
-def _verdict(said: RecordedVote, asked: Asked) -> Verdict:
+def _own_score(said: RecordedVote, criteria: Criteria) -> float | None:
+    """The judge's number beside its option, where it is on the scale of the options: 6 of 7 is no score between FAIL and PASS."""
+    known = [points for points in criteria.points if points is not None]
+    off = said.score is not None and len(set(known)) > 1 and not min(known) <= said.score <= max(known)
+    return None if off else said.score
+
+
+def _verdict(said: RecordedVote, asked: Asked, own: float | None) -> Verdict:
     if asked.kind == "rating":
         return Rated(float(said.answer or 0.0), said.explanation)
     if asked.kind == "comparison":
         return Compared(None if said.answer == TIE else int(said.answer or 0), said.explanation)
-    return Chosen(str(said.answer), said.explanation, None, said.score)
+    return Chosen(str(said.answer), said.explanation, said.feedback, own)
 
 
 def _rated(asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]) -> QuantitativeResult:

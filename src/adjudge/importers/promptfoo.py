@@ -34,6 +34,8 @@ _MODEL_GRADED = re.compile(
 _BY_A_PERSON = "human"
 _SET = "assert-set"
 _OVERRIDDEN = "Manual result"
+_NO_ASSERTIONS = "No assertions"
+"""What promptfoo gives as the reason where nothing was checked: it calls that a pass."""
 _HIGHLIGHT = "!highlight"
 """What the page puts before a comment on a cell that is marked; it is no part of it."""
 _ERROR = 2
@@ -253,13 +255,14 @@ def _cells(row: Mapping[str, object], columns: list[str], variables: Mapping[str
         cells = {"Status": found[1], "Score": found[2] or "", "Grader Reason": reason.strip()}
     status, reason = text(cells.get("Status")).upper(), text(cells.get("Grader Reason"))
     by_person = reason.startswith(_OVERRIDDEN)
+    checked = not by_person and reason.strip() != _NO_ASSERTIONS
     mark = Mark(answer=status, annotator=_BY_A_PERSON, judge_visible=True, note=text(cells.get("Comment")))
     return Recorded(
         judge="all assertions",
         asked=_OVERALL,
         fields=answered(variables, output),
         id=id,
-        votes=() if by_person else (_status_vote(status, number(cells.get("Score")), reason),),
+        votes=(_status_vote(status, number(cells.get("Score")), reason),) if checked else (),
         marks=(mark,) if by_person and status in (PASS, FAIL) else (),
         more={"provider": _NUMBERED.sub("", columns[0]), **without(cells, "Status", "Score", "Grader Reason")},
     )

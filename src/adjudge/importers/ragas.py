@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from adjudge.importers.format import Format
 from adjudge.importers.record import FAIL, PASS, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
@@ -27,6 +29,30 @@ _SAMPLE = (
     "column 1",  # what a first column without a name is called: the rows' numbers, as pandas writes them
 )
 _TEXTS = _SAMPLE[:12]
+_METRICS = frozenset(
+    (
+        *("faithfulness", "faithfulness_with_hhem", "answer_relevancy", "answer_correctness", "answer_similarity"),
+        *("answer_accuracy", "context_precision", "context_recall", "context_relevance", "context_relevancy"),
+        *("context_utilization", "context_entity_recall", "llm_context_precision_with_reference"),
+        *("llm_context_precision_without_reference", "non_llm_context_precision_with_reference", "non_llm_context_recall"),
+        *("id_based_context_precision", "id_based_context_recall", "factual_correctness", "semantic_similarity"),
+        *("noise_sensitivity", "response_groundedness", "nv_accuracy", "nv_context_relevance"),
+        *("nv_response_groundedness", "non_llm_string_similarity", "bleu_score", "rouge_score", "chrf_score"),
+        *("exact_match", "string_present", "summary_score", "agent_goal_accuracy", "tool_call_accuracy"),
+        *("topic_adherence", "domain_specific_rubrics", "instance_rubrics", "llm_sql_equivalence_with_reference"),
+        *("harmfulness", "maliciousness", "coherence", "correctness", "conciseness"),
+    )
+)
+"""Ragas' own: of these a column is a metric also where nothing in it is a number."""
+_LESS_IS_BETTER = ("noise_sensitivity", "harmfulness", "maliciousness")
+_TAKEN = frozenset(
+    (
+        *("latency", "cost", "costs", "price", "usd", "token", "tokens", "duration", "time", "elapsed", "runtime", "seconds"),
+        *("ms", "seed", "temperature", "timestamp", "epoch"),
+    )
+)
+"""Words in the names of columns that say what an answer took, or how it was made."""
+_WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+")
 
 
 def _matches(head: Head) -> bool:
@@ -61,41 +87,88 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    metrics = _metrics(file)
+    metrics = _metrics(file, left)
     left.use({**dict.fromkeys(metrics, "votes"), "user_input": "user_input", "response": "response"})
     for place, record in enumerate(file.records()):
-        for metric in metrics:
-            points = number(record.get(metric))
-            vote = (
-                RecordedVote().failed("NaN: the metric ended without a number") if points is None else RecordedVote(answer=points)
-            )
+        for metric, asked in metrics.items():
             yield Recorded(
                 judge=metric,
-                asked=Asked(metric, f"{metric}, a metric of Ragas.", "rating"),
+                asked=asked,
                 fields=_fields(record),
                 id=text(first(record, "id", "row_id")) or f"row {place + 1}",
-                votes=(vote,),
+                votes=(_cell_vote(record.get(metric), asked),),
                 more=without(record, *metrics, *_SAMPLE),
             )
 
 
-def _metrics(file: ForeignFile) -> list[str]:
-    """The columns that hold numbers and are no part of the sample: a metric may have failed on the first rows."""
-    numeric: dict[str, None] = {}
-    other: set[str] = set()
+def _cell_vote(value: object, asked: Asked) -> RecordedVote:
+    points, said = number(value), text(value).strip()
+    vote = RecordedVote()
+    if asked.kind == "choice":
+        return vote.said(said.upper()) if said else vote.failed("the cell is empty: the metric ended without a verdict")
+    if points is None:
+        other = said and not _is_number(value)
+        return vote.failed(f"{said!r} is no number" if other else "NaN: the metric ended without a number")
+    return vote.said(points if asked.higher_is_better else 1 - points)
+
+
+def _metrics(file: ForeignFile, left: Left) -> dict[str, Asked]:
+    """The columns that are judgments: a metric may have failed on the first rows, or on all of them."""
+    columns: dict[str, _Column] = {}
     for record in file.records():
         for name, value in record.items():
-            if name in _SAMPLE or value in (None, ""):
-                continue
-            if _is_number(value):
-                numeric[name] = None
-            else:
-                other.add(name)
-    return [name for name in numeric if name not in other]
+            if name not in _SAMPLE:
+                columns.setdefault(name, _Column()).see(value)
+    found: dict[str, Asked] = {}
+    for name, column in columns.items():
+        asked, reason = _asked_in(name, column)
+        if asked is not None:
+            found[name] = asked
+        elif reason:
+            left.out(f"column {name!r}, {reason}")
+        if asked is not None and not asked.higher_is_better:
+            left.note(f"{name}: less is better, so that scores are turned round: 1 minus what Ragas recorded")
+    return found
+
+
+@dataclass
+class _Column:
+    """What the cells of a column are."""
+
+    numbers: bool = False
+    verdicts: bool = False
+    others: bool = False
+
+    def see(self, value: object) -> None:
+        """One more cell; an empty one tells nothing."""
+        if value in (None, ""):
+            return
+        if _is_number(value):
+            self.numbers = True
+        elif text(value).strip().upper() in (PASS, FAIL):
+            self.verdicts = True
+        else:
+            self.others = True
+
+
+def _asked_in(name: str, column: _Column) -> tuple[Asked | None, str]:
+    """What a column asks; else why it is no judgment, where somebody might take it for one."""
+    known = name.partition("(")[0]
+    about = f"{name}, a metric of Ragas."
+    if known not in _METRICS and not _TAKEN.isdisjoint(word.casefold() for word in _WORDS.findall(name)):
+        return None, "which says what an answer took, not how good it is" if column.numbers else ""
+    if column.verdicts and not column.numbers and not column.others:
+        return pass_or_fail(name, about), ""
+    if known in _METRICS or (column.numbers and not column.others and not column.verdicts):
+        less = known in _LESS_IS_BETTER
+        return Asked(name, about + (" Less of it is better." if less else ""), "rating", higher_is_better=not less), ""
+    if column.numbers:
+        return None, "which holds numbers and other things"
+    return None, "" if column.others else "which is empty on every row"
 
 
 def _is_metric(name: str, value: object) -> bool:
-    return name not in _SAMPLE and (_is_number(value) or value in (None, ""))
+    return name not in _SAMPLE and (_is_number(value) or value in (None, "") or text(value).strip().upper() in (PASS, FAIL))
 
 
 def _is_number(value: object) -> bool:
@@ -129,7 +202,7 @@ def _annotations(file: ForeignFile, left: Left, metric: str) -> Iterator[Recorde
     """Verdicts that people accepted or corrected: both the judge's and theirs are there."""
     left.use({"metric_output": "votes", "is_accepted": "labels", "edited_output": "labels", "target": "labels"})
     paths = ((metric,),) if metric else ()
-    binary = all(_verdict(one) in (0, 1, None) for one in file.records(*paths))
+    binary = all(one in (0, 1, None) for record in file.records(*paths) for one in (_verdict(record), _result(record)))
     for place, record in enumerate(file.records(*paths)):
         name = metric or text(record.get("metric")) or "metric"
         yield _annotated(name, record, binary, place, left)
@@ -142,8 +215,9 @@ def _annotated(name: str, record: Mapping[str, object], binary: bool, place: int
         left.out("annotation that rejects a verdict and gives no other")
     marks = () if theirs is None else (Mark(answer=_answer(theirs, binary), judge_visible=True, note=_note(record)),)
     why = text(record.get("judge_reason")) or text(mapping(_output(record)).get("reason")) or None
+    lost = "a person edited what the metric is made of, and the judge's own result is not in the file"
     vote = (
-        RecordedVote().failed("the metric has no output")
+        RecordedVote().failed(lost if _is_edited(record) else "the metric has no output")
         if said is None
         else RecordedVote(answer=_answer(said, binary), explanation=why)
     )
@@ -163,15 +237,27 @@ def _answer(value: float, binary: bool) -> str | float:
 
 
 def _verdict(record: Mapping[str, object]) -> float | None:
+    """The judge's own: the metric's output is what a person made of it, once somebody edited it."""
+    own = number(first(record, "judge_verdict"))
+    if own is None and len(mapping(record.get("prompts"))) == 1:
+        own = number(mapping(_output(record)).get("verdict"))
+    return own if own is not None else None if _is_edited(record) else _result(record)
+
+
+def _result(record: Mapping[str, object]) -> float | None:
     return number(first(record, "metric_output", "judge_verdict"))
 
 
+def _is_edited(record: Mapping[str, object]) -> bool:
+    parts = [mapping(one) for one in mapping(record.get("prompts")).values()]
+    return bool(record.get("edited_output")) or any(one.get("edited_output") for one in parts)
+
+
 def _corrected(record: Mapping[str, object], binary: bool) -> float | None:
+    said, edited = _verdict(record), number(mapping(_edited(record)).get("verdict"))
     if record.get("is_accepted") is True:
-        return _verdict(record)
-    edited = mapping(_edited(record)).get("verdict")
-    value = number(first(record, "target")) if record.get("target") is not None else number(edited)
-    said = _verdict(record)
+        return edited if edited is not None else _result(record)
+    value = number(record.get("target")) if record.get("target") is not None else edited
     return 1 - said if value is None and binary and said is not None else value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
@@ -20,6 +20,8 @@ PASS, FAIL = "PASS", "FAIL"
 PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 NOT_SAID = "unknown"
 """The model of a judge that the file does not name."""
+NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
+"""Models that are none: nobody knows whether two files mean the same one."""
 UNJUDGED = "rows"
 """What rows are filed under that nobody judged."""
 _LONGEST_NAME = 80
@@ -39,6 +41,13 @@ class Asked:
     bounds: tuple[float, float] = (0.0, 1.0)
     """Of a rating. A number outside widens them."""
     ties: bool = True
+    higher_is_better: bool = True
+    """Whether more of what the question is named after is better. Scores are turned round by the reader: 1.0 is the good end."""
+    to_evaluate_field: str = "response"
+    context_fields: tuple[str, ...] | None = None
+    examples: tuple[CriteriaExample, ...] = ()
+    settings: Mapping[str, object] = NOTHING
+    """How the judge was set, as the file says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +65,15 @@ class RecordedVote:
     swapped: bool = False
     """Whether the responses were shown in reversed order. The answer is put back already."""
     explanation: str | None = None
+    feedback: str | None = None
     text: str | None = None
     """The raw reply."""
     prompt: str | None = None
     usage: Usage = Usage()
     latency: float = 0.0
     distribution: Mapping[str, float] | None = None
+    stand_in: Winner | None = None
+    """What the file counts this as although it is no such verdict, such as a winner that was drawn at random."""
     more: Mapping[str, object] = NOTHING
     """Whatever else the file says of it."""
 
@@ -118,6 +130,8 @@ class Left:
     used: dict[str, str] = field(default_factory=dict)
     """Key of the file → what it became."""
     version: str = ""
+    whole: dict[str, object] = field(default_factory=dict)
+    """What the file says of all its rows, for an export to the same tool."""
 
     def out(self, what: str, count: int = 1) -> None:
         """Say that something was not taken."""

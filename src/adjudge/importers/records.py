@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Design
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import FAIL, PASS, PASS_OR_FAIL, UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
+from adjudge.importers.record import (
+    NOT_SAID,
+    PASS_OR_FAIL,
+    UNJUDGED,
+    Asked,
+    Left,
+    Mark,
+    Recorded,
+    RecordedVote,
+    pass_or_fail,
+)
+from adjudge.importers.scales import Codes, LabelSet, codes_of, option_on, response_of, said_on, scale_of, truth_on
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
@@ -28,8 +38,6 @@ _CONTEXT = (
     "rubric",
     "trajectory",
 )
-_GOOD = ("correct", "yes", "pass", "true", "good")
-"""Words for the better end of a scale."""
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
 """Where a judge says whether it passes, whatever the labels are."""
 _SAID = ("verdict", "label", "option", "decision")
@@ -50,21 +58,36 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    if file.head.has(*_ARENA) or file.head.has(*_CASCADE):
-        left.use({"human_winner": "labels", "judge_pick": "votes", "preferences": "labels", "probs": "votes"})
-        yield from (_arena(one) if "human_winner" in one else _cascade(one, place) for place, one in enumerate(file.records()))
+    if file.head.has(*_ARENA):
+        left.use({"human_winner": "labels", "judge_pick": "votes"})
+        yield from map(_arena, file.records())
+        return
+    if file.head.has(*_CASCADE):
+        left.use({"preferences": "labels", "probs": "votes"})
+        codes = codes_of(file.name, (value for one in file.records() for value in mapping(one["preferences"]).values()))
+        yield from (_cascade(one, place, codes) for place, one in enumerate(file.records()))
         return
     left.use({"label": "labels", "judges": "votes"})
     said = {text(first(one, *_LABELS)) for one in file.records()}
-    words, every = said - {""}, "" not in said
+    labels = LabelSet(frozenset(said - {""}), "" not in said)
+    pairs = [one for one in said if file.head.has(*_PAIR)]
+    codes = codes_of(file.name, pairs, _pair_verdicts(file) if pairs else ())
     for place, record in enumerate(file.records()):
         label = first(record, *_LABELS)
-        scale = BETTER if all(name in record for name in _PAIR) else _scale(words)
-        judges = list(_judged(record, scale, left))
-        for judge, asked, votes in judges:
-            yield _row(record, judge, asked, votes, _marks(label, asked, every), place)
+        scale = BETTER if all(name in record for name in _PAIR) else scale_of(labels.words)
+        judges = list(_judged(record, scale, codes, left))
+        for number_, (judge, asked, votes) in enumerate(judges):
+            again = Left() if number_ else left  # one label, whoever judged its row
+            yield _row(record, judge, asked, votes, _marks(label, asked, labels, codes, again), place)
         if not judges:
-            yield _row(record, UNJUDGED, scale, (), _marks(label, scale, every), place)
+            yield _row(record, UNJUDGED, scale, (), _marks(label, scale, labels, codes, left), place)
+
+
+def _pair_verdicts(file: ForeignFile) -> Iterator[object]:
+    for record in file.records():
+        for said in mapping(record.get("judges")).values():
+            parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
+            yield from (first(part, *_SAID) for part in parts)
 
 
 def _arena(record: Mapping[str, object]) -> Recorded:
@@ -76,22 +99,23 @@ def _arena(record: Mapping[str, object]) -> Recorded:
         fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
         id=id or None,
         systems=systems,
-        votes=(pair_vote(record.get("judge_pick"), model=text(record.get("judge")) or "judge"),),
+        votes=(pair_vote(record.get("judge_pick"), model=text(record.get("judge")) or NOT_SAID),),
         marks=gold(record.get("human_winner"), "people"),
         named_only=True,
         more=without(record, "id", "human_winner", "judge_pick"),
     )
 
 
-def _cascade(record: Mapping[str, object], place: int) -> Recorded:
+def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded:
     """Two outputs, whom each annotator prefers, and the probabilities that a judge gives them."""
     outputs, probabilities = listed(record["outputs"]), [number(one) for one in listed(record.get("probs"))]
-    vote = RecordedVote(model="judge")
+    vote = RecordedVote()
     if len(probabilities) == 2 and None not in probabilities:
         first_, second = (one or 0.0 for one in probabilities)
         vote = vote.said("tie" if first_ == second else int(second > first_))
         vote = replace(vote, distribution={"0": first_, "1": second})
-    marks = [mark for name, one in mapping(record["preferences"]).items() for mark in gold(one, name)]
+    said = mapping(record["preferences"]).items()
+    marks = [mark for name, one in said for mark in gold(response_of(one, codes), name)]
     return Recorded(
         judge="judge" if probabilities else UNJUDGED,
         asked=BETTER,
@@ -103,47 +127,38 @@ def _cascade(record: Mapping[str, object], place: int) -> Recorded:
     )
 
 
-def _scale(words: set[str]) -> Asked:
-    """What the labels are: numbers, or words, the better of two first."""
-    if all(number(word) is not None for word in words):
-        return Asked("verdict", "Which number does it deserve?", "rating")
-    ordered = sorted(words, key=lambda word: (word.casefold() not in _GOOD, word))
-    scores = (1.0, 0.0) if len(ordered) == 2 else (None,) * len(ordered)
-    return Asked("verdict", "What is to be said of it?", options=tuple(map(_option, ordered, scores)))
-
-
-def _option(name: str, score: float | None) -> CriteriaOption:
-    return CriteriaOption(name, score=score)
-
-
-def _marks(label: object, asked: Asked, every: bool) -> tuple[Mark, ...]:
-    """``every``: all records have their label, so that the rows are no selection; else somebody may have picked them."""
+def _marks(label: object, asked: Asked, labels: LabelSet, codes: Codes, left: Left) -> tuple[Mark, ...]:
     if text(label) == "":
         return ()
-    design: Design = "random" if every else "chosen"
+    design: Design = "random" if labels.every else "chosen"
     if asked.kind == "comparison":
-        return tuple(replace(mark, design=design) for mark in gold(label))
-    answer: str | float | None = number(label) if asked.kind == "rating" else text(label)
+        return tuple(replace(mark, design=design) for mark in gold(response_of(label, codes)))
+    answer: str | float | None = number(label) if asked.kind == "rating" else option_on(asked, text(label))
     if asked.options == PASS_OR_FAIL:
-        answer = PASS if text(label).casefold() in _GOOD else FAIL
+        answer = labels.passes(label)
+        if answer is None:
+            left.out(f"label {text(label)}, which says neither pass nor fail")
     return () if answer is None else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design=design),)
 
 
-def _judged(record: Mapping[str, object], scale: Asked, left: Left) -> Iterator[tuple[str, Asked, tuple[RecordedVote, ...]]]:
+def _judged(
+    record: Mapping[str, object], scale: Asked, codes: Codes, left: Left
+) -> Iterator[tuple[str, Asked, tuple[RecordedVote, ...]]]:
     ours = [name for name in record if name.endswith(_PREDICTED)]
     predicted = {name: {"verdict": next(iter(mapping(record[name]).values()), None)} for name in ours}
+    scored = len(scale.options) == 2 and scale.options[0].score is not None
     for name, said in {**mapping(record.get("judges")), **predicted}.items():
         parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
         truths = any(key in part for part in parts for key in _TRUTHS)
-        asked = pass_or_fail("pass", "Does it pass?") if truths and len(scale.options) != 2 else scale
-        votes = [_vote(part, name, sample, asked) for sample, part in enumerate(parts)]
+        asked = pass_or_fail("pass", "Does it pass?") if truths and not scored else scale
+        votes = [_vote(part, name, sample, asked, codes) for sample, part in enumerate(parts)]
         if known := tuple(vote for vote in votes if vote is not None):
             yield name, asked, known
         else:
             left.out(f"judge {name!r}, whose records hold no verdict")
 
 
-def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked) -> RecordedVote | None:
+def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked, codes: Codes) -> RecordedVote | None:
     value, truth = first(part, *_SAID), first(part, *_TRUTHS)
     vote = RecordedVote(
         model=judge,
@@ -155,13 +170,13 @@ def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked) -> 
     if part.get("error") or (truth is None and any(name in part for name in _TRUTHS)):
         return vote.failed(part.get("error") or "no verdict is recorded")
     if asked.kind == "comparison":
-        return pair_vote(value, model=judge, why=text(part.get("reason"))) if "verdict" in part else None
+        given = response_of(value, codes)
+        return pair_vote(given, model=judge, why=text(part.get("reason"))) if "verdict" in part else None
     if truth is not None:
-        return vote.said(asked.options[0 if text(truth).casefold() == "true" else 1].name)
-    answer = number(value) if asked.kind == "rating" else text(value) or None
-    if answer is None:  # a verdict that is empty is a failure; what holds none at all is no judge of this
+        return truth_on(vote, text(truth), asked)
+    if text(value) == "":  # a verdict that is empty is a failure; what holds none at all is no judge of this
         return vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
-    return vote.said(answer)
+    return said_on(vote, text(value), asked)
 
 
 def _row(

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
+from adjudge.data.sources.open import ROW_FILES
+from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
+from adjudge.importers.directions import direction_notes
 from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run, refuse_existing
 from adjudge.importers.format import Format
 from adjudge.importers.formats import FORMATS, detect
 from adjudge.importers.own import OWN, read_own
 from adjudge.importers.record import Left, Recorded
 from adjudge.importers.source import ForeignFile
+from adjudge.importers.table import TABLE, TableColumns, table_format
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
+WHOLE = "whole"
+"""Where a run says what its file said of all its rows."""
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
+_MOST_NAMED = 3
+"""Files that an error names."""
+_LOOKED_AT = 100
+"""Records in which a trace must show."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,10 @@ class ImportOptions:
     """How the labelled rows were chosen; None: as the format implies."""
     unreadable: UnreadablePolicy = "drop"
     """What a comparison without a readable verdict counts as."""
+    table: TableColumns | None = None
+    """Of ``kind`` "table": which columns are what."""
+    less_is_better: tuple[str, ...] = ()
+    """Questions whose scores are turned round, since less of what they are named after is better."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +87,28 @@ class ImportReport:
 _DEFAULTS = ImportOptions()
 
 
-def import_file(source: str | Path, target: str | Path, options: ImportOptions = _DEFAULTS) -> ImportReport:
-    """Make the run folder ``target`` of a foreign file, or of a folder of such files of one format."""
-    path, folder = Path(source), Path(target)
+def import_file(
+    source: str | Path | Sequence[str | Path], target: str | Path, options: ImportOptions = _DEFAULTS
+) -> ImportReport:
+    """Make the run folder ``target`` of a foreign file, of several of one format, or of a folder of such files."""
+    paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
-    files, chosen, ignored = _files(path, options)
-    left = Left()
+    files, chosen, ignored = _files(paths, options)
+    left, named = Left(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
-        for file in files:
-            _read(file, chosen, run, left)
+        run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
+        for together in [files] if chosen.join else [[file] for file in files]:
+            _read(together, chosen, run, left)
         if not run.tally.judgments:
             reasons = "; ".join(left.counts) or "it is empty"
-            raise RunError(f"{path} was read as {chosen.title} and holds no judgment: {reasons}")
+            raise RunError(f"{named} was read as {chosen.title} and holds no judgment: {reasons}")
+        for note in direction_notes(run.questions(), options.less_is_better):
+            left.note(note)
         if run.tally.votes["unreadable"] or run.tally.recounted:
             left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
-        report = _report(path, folder, chosen, files, run.tally, left, ignored)
-        run.finish({IMPORTED: report.to_dict(), "report": {"data": str(path), "notes": report.notes}})
+        report = _report(named, folder, chosen, files, run.tally, left, ignored)
+        whole = {WHOLE: left.whole} if left.whole and len(files) == 1 else {}
+        run.finish({IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole})
     return report
 
 
@@ -105,59 +128,104 @@ class RecordedFile:
 
 def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
     """What a foreign file, or a folder of such files of one format, recorded."""
-    path = Path(source)
-    files, chosen, _ = _files(path, options)
+    files, chosen, _ = _files(_paths(source), options)
     if chosen is OWN:
-        raise RunError(f"{path} is an export of a run of ours: import it, and give the run folder instead")
+        raise RunError(f"{source} is an export of a run of ours: import it, and give the run folder instead")
     left = Left()
-    return RecordedFile(chosen, (one for file in files for one in chosen.read(file, left)), left, files)
+    return RecordedFile(chosen, chosen.read_all(files, left), left, files)
 
 
-def _read(file: ForeignFile, chosen: Format, run: ImportedRun, left: Left) -> None:
+def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(source)] if isinstance(source, str | Path) else [Path(one) for one in source]
+
+
+def _digest(files: Sequence[ForeignFile]) -> str:
+    """What tells a source from another one: its content, wherever it lies."""
+    found = hashlib.sha256()
+    for file in files:
+        with file.path.open("rb") as content:
+            found.update(hashlib.file_digest(content, "sha256").digest())
+    return found.hexdigest()[:12]
+
+
+def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, left: Left) -> None:
+    name = ", ".join(file.name for file in files[:_MOST_NAMED])
     try:
         if chosen is OWN:
-            read_own(file, run)
+            read_own(files[0], run)
             return
-        for recorded in chosen.read(file, left):
-            _add(recorded, file, chosen, run)
+        for recorded in chosen.read_all(files, left):
+            _add(recorded, name, chosen, run)
     except RecursionError as error:
-        raise RunError(f"{file.name} is nested too deep: nothing was imported") from error
+        raise RunError(f"{name} is nested too deep: nothing was imported") from error
 
 
-def _add(recorded: Recorded, file: ForeignFile, chosen: Format, run: ImportedRun) -> None:
+def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> None:
     try:
         run.add(recorded)
     except SetupError as error:
-        where = f"{file.name}, {recorded.id or 'a record'}"
+        where = f"{name}, {recorded.id or 'a record'}"
         raise RunError(f"{where} was read as {chosen.title} and cannot be a row: {error}") from error
 
 
-def _files(path: Path, options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
+def _files(given: Sequence[Path], options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
     """The files to read, their format, and files of a folder that are none of ours."""
-    if not path.exists():
-        raise RunError(f"there is no file {path}")
+    if options.kind == TABLE:
+        tables = [file for path in given for file in _table_files(path, options)]
+        return tables, table_format(options.table or TableColumns()), []
+    if options.table is not None:
+        raise SetupError("--text, --label, --judge and --id say what a table holds: add --as table")
     wanted = _format(options.kind) if options.kind else None
-    paths = list(_inside(path)) if path.is_dir() else [path]
-    files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
-    found = [(file, _detected(file, wanted, alone=path.is_file())) for file in files]
-    if wanted and path.is_file():
-        return files, wanted, []
+    found = [one for path in given for one in _found_in(path, wanted, options)]
+    named = ", ".join(map(str, given))
     kinds = {format_.name: format_ for _, format_ in found if format_}
-    chosen = wanted or _one_format(path, list(kinds.values()))
+    chosen = wanted or _one_format(named, list(kinds.values()))
     own = [file for file, format_ in found if format_ is chosen]
     if not own:
-        raise RunError(f"{path} holds no file of {chosen.title}")
+        raise RunError(f"{named} holds no file of {chosen.title}")
     return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
 
 
-def _one_format(path: Path, found: Sequence[Format]) -> Format:
+def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
+    """A file by its name, or those of a folder that hold rows."""
+    _refuse_missing(path)
+    paths = [one for one in _inside(path) if one.name.lower().endswith(ROW_FILES)] if path.is_dir() else [path]
+    if not paths:
+        raise RunError(f"{path} holds no table: the names of such files end in {', '.join(ROW_FILES)}")
+    return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
+
+
+def _refuse_missing(path: Path) -> None:
+    if not path.exists():
+        raise RunError(f"there is no file {path}")
+
+
+def _found_in(path: Path, wanted: Format | None, options: ImportOptions) -> list[tuple[ForeignFile, Format | None]]:
+    """The files of a path, each with its format: a file that was named is of the wanted one, whatever it looks like."""
+    _refuse_missing(path)
+    alone = path.is_file()
+    files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in ([path] if alone else _inside(path))]
+    found = [(file, _detected(file, wanted, alone=alone)) for file in files]
+    if wanted and alone:
+        return [(file, wanted) for file, _ in found]
+    if alone and found[0][1] is None:
+        raise _unknown(str(path))
+    return found
+
+
+def _unknown(named: str) -> RunError:
+    formats = "|".join(sorted((*FORMATS, TABLE)))
+    return RunError(f"{named} is in no format that is known: say which with --as {formats}")
+
+
+def _one_format(named: str, found: Sequence[Format]) -> Format:
     judged = [one for one in found if one.judged] or list(found)
     if len(judged) == 1:
         return judged[0]
     if not judged:
-        raise RunError(f"{path} is in no format that is known: say which with --as {'|'.join(sorted(FORMATS))}")
+        raise _unknown(named)
     names = ", ".join(one.name for one in judged)
-    raise RunError(f"{path} holds files of several formats ({names}): import them one by one, or say which with --as")
+    raise RunError(f"{named} holds files of several formats ({names}): import them one by one, or say which with --as")
 
 
 def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Format | None:
@@ -173,6 +241,16 @@ def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Forma
         if found is not None and wanted in (None, found):
             file.chosen = head
             return found
+    if alone and (trace := _trace_in(file)):
+        raise RunError(refusal_of(file.name, trace))
+    return None
+
+
+def _trace_in(file: ForeignFile) -> str | None:
+    """What trace a file of no known format begins with; None where it is none."""
+    with suppress(RunError):
+        first = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
+        return next((trace for record in first if (trace := trace_of(record))), None)
     return None
 
 
@@ -185,12 +263,12 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def _format(name: str) -> Format:
     if name not in FORMATS:
-        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted(FORMATS))}")
+        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted((*FORMATS, TABLE)))}")
     return FORMATS[name]
 
 
 def _report(
-    path: Path, folder: Path, chosen: Format, files: list[ForeignFile], tally: Tally, left: Left, ignored: list[str]
+    named: str, folder: Path, chosen: Format, files: list[ForeignFile], tally: Tally, left: Left, ignored: list[str]
 ) -> ImportReport:
     notes = list(left.notes)
     if tally.undescribed:
@@ -198,7 +276,7 @@ def _report(
     bad = [one for file in files for one in file.bad]
     counts = {**left.counts, **({"rows that cannot be read": len(bad)} if bad else {})}
     return ImportReport(
-        source=str(path),
+        source=named,
         folder=str(folder),
         kind=chosen.name,
         title=chosen.title,

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from adjudge.domain.message import Usage
 
 _LONGEST_CELL = 1_000_000
+_NOTHING = ("", "nan", "null")
+_YES, _NO = ("1", "1.0", "true", "yes", "pass"), ("0", "0.0", "false", "no", "fail")
 
 
 def without(record: Mapping[str, object], *names: str) -> dict[str, object]:
@@ -29,10 +31,25 @@ def listed(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else ()
 
 
+def is_missing(value: object) -> bool:
+    """Whether there is nothing in a value: null, an empty text, NaN, also in writing."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or (isinstance(value, str) and value.strip().casefold() in _NOTHING)
+
+
+def truth(value: object) -> bool | None:
+    """Whether a value says yes or no, in any of the usual ways; None where it says neither."""
+    word = text(value).strip().casefold()
+    return True if word in _YES else False if word in _NO else None
+
+
 def number(value: object) -> float | None:
     """A finite number of the file, also one in writing; else None."""
     if isinstance(value, bool):
         return float(value)
+    if isinstance(value, str) and "_" in value:  # Python would read 1_2 as 12
+        return None
     try:
         found = float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
     except (TypeError, ValueError):

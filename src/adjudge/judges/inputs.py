@@ -23,6 +23,7 @@ from adjudge.data.columns import (
 from adjudge.data.dataset import check_responses, comparison_of
 from adjudge.data.sources.open import is_data_file, is_table, table_rows
 from adjudge.data.sources.row import Row
+from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.errors import SetupError
@@ -66,7 +67,7 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
     elif isinstance(given, Sequence):
         items = list(given)
     elif is_table(given):
-        return list(table_rows(given))
+        items = list(table_rows(given))
     elif reads := next((name for name in _READS if hasattr(given, name)), None):
         raise SetupError(f"a {type(given).__name__} has not read its rows yet: give what its {reads}() returns")
     elif isinstance(given, Iterable):
@@ -74,6 +75,7 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
     else:
         raise SetupError(f"what is judged must be a text, an Instance, a data frame or a list, not {type(given).__name__}")
     _refuse_files(items, reader)
+    _refuse_traces(items)
     return items
 
 
@@ -212,6 +214,13 @@ def texts_of(cells: Cells) -> Fields:
     """The cells that hold something. A set is left to be refused: it has another order in each process."""
     texts = {str(name): value if isinstance(value, Set) else text_of(value, str(name)) for name, value in cells.items()}
     return {name: text for name, text in texts.items() if text is not None}  # type: ignore[misc]
+
+
+def _refuse_traces(items: Sequence[object]) -> None:
+    for item in items:
+        cells = item.cells if isinstance(item, Row) else item
+        if isinstance(cells, Mapping) and (trace := trace_of(cells)):
+            raise SetupError(refusal_of("the data", trace))
 
 
 def _refuse_files(items: Sequence[object], reader: str) -> None:

@@ -25,6 +25,7 @@ from adjudge.engine.run import Ask, Asker, LiveVotes, OpenRun, Run, RunLike, ans
 from adjudge.engine.schedule import PutOff, judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.retry import asking
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
 from adjudge.judges.settings import (
@@ -269,7 +270,9 @@ class Judge(ABC, Generic[I, R]):
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
-        await event_loop.visit(self._stream(items, StreamWanted(on_result, asker, run, budget, put_off)))
+        who = hash((name, repr(self.recorded_settings()), *(one.name for one in criteria)))
+        with event_loop.holding(asking, who):
+            await event_loop.visit(self._stream(items, StreamWanted(on_result, asker, run, budget, put_off)))
 
     async def _stream(self, items: Iterable[I], wanted: StreamWanted[R]) -> None:
         async with answering(wanted.asker, wanted.run, wanted.budget) as answers:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -65,13 +65,33 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be, ``unread``: how often each of them
-    could not be read; ``twice``: those that may be it where it was sent again."""
+    """``requests``, ``reserved``, ``wording``, ``said``, ``asked``, ``organisation``; ``candidates`` among which
+    it may be, ``unread``: how often each of them could not be read, ``others``: those that turned out not to be
+    it; ``twice``: those that may be it where it was sent again, and ``again``: how many requests of it were."""
 
     @property
     def requests(self) -> int:
         """How many it has."""
         return int(self.more.get("requests", 0))
+
+    @property
+    def asked(self) -> float:
+        """When the provider was last asked to create it, and may have done so; 0 where that is out of the question."""
+        return float(self.more.get("asked", self.created))
+
+    @property
+    def organisation(self) -> str:
+        """Whose key sent it, where the provider told."""
+        return str(self.more.get("organisation", ""))
+
+    @property
+    def paid_twice(self) -> int:
+        """How many of its requests may have been paid twice."""
+        return int(self.more.get("again", self.requests if self.more.get("twice") else 0))
+
+    def with_more(self, **more: object) -> Batch:
+        """The same, with this known of it."""
+        return replace(self, more={**self.more, **more})
 
     def row(self) -> tuple[object, ...]:
         """As the ledger keeps it."""
@@ -167,6 +187,12 @@ class BatchTable:
     async def intend(self, batch: Batch, requests: Iterable[BatchBallot]) -> None:
         """Store a batch with its requests, in one commit."""
         await self.keep(batch, *((_KEEP_BALLOT, one.row()) for one in requests))
+
+    async def asked(self, batch: Batch) -> Batch:
+        """Store that the provider is asked for it from now on, and may create it."""
+        known = batch.with_more(asked=time.time())
+        await self.keep(known)
+        return known
 
     async def answer(self, requests: Iterable[BatchBallot], spending: Mapping[str, object]) -> None:
         """Store what came of requests, with what was spent by then, in one commit."""

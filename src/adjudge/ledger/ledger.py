@@ -272,6 +272,8 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
         "low_confidence": vote.low_confidence or None,
         "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
         "unfinished": vote.unfinished or None,
+        "answered_by": storable(vote.answered_by) or None,
+        "answered_before": storable(vote.answered_before) or None,
         "estimated": usage.estimated or None,
         IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens] if usage.batch_prompt_tokens else None,
     }
@@ -321,6 +323,8 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         prompt_hash=prompt,
         low_confidence=more.get("low_confidence", False),
         metadata=FrozenDict(more.get("metadata") or {}),
+        answered_by=more.get("answered_by", ""),
+        answered_before=more.get("answered_before", ""),
         unfinished=more.get("unfinished", False),
     )
 

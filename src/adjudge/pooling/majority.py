@@ -147,6 +147,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "examples": "the examples of the criteria",
         "feedback": "the request for feedback",
         "persona": "the synthetic persona",
+        "changed": "{model}: the reply names {now}, and earlier ones named {before}",
         "ignored": "judged by log-probability, where nothing is written: {what} had no part in it (mode='generate' uses that)",
         "one order": "asked in one order: a better response cannot be told from a better place",
         "cold": "{models}: {count} votes at temperature 0 repeat one answer, so agreement says nothing about how sure it is",
@@ -156,6 +157,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "examples": "примеры критерия",
         "feedback": "просьба о замечаниях",
         "persona": "придуманная роль",
+        "changed": "{model}: в ответе названа модель {now}, в прежних была {before}",
         "ignored": "оценено по логарифмам вероятностей, текст не пишется; не учтено: {what} (mode='generate' это учитывает)",
         "one order": "спрошено в одном порядке: лучший ответ не отличить от лучшего места",
         "cold": "{models}: голоса при температуре 0 ({count}) повторяют один ответ, согласие не говорит об уверенности",
@@ -170,11 +172,15 @@ def notes_on(
     """What a reader of these votes must know. ``temperatures``: what each model was asked at; ``persona``: whether the
     models were to invent who they are."""
     likely = {vote.model for vote in votes if vote.ballot.mode == "likelihood"}
-    if len(votes) < 2 and not likely:
+    changed = [vote for vote in votes if vote.answered_before]
+    if len(votes) < 2 and not likely and not changed:
         return ()  # nothing is repeated, and nothing was left out
     words = _WORDS.get(language, _WORDS["en"])
     what = ", ".join(words[name] for name in _ignored(votes, persona))
     found = [words["ignored"].format(what=what)] if what else []
+    found += dict.fromkeys(
+        words["changed"].format(model=one.model, now=one.answered_by, before=one.answered_before) for one in changed
+    )
     cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
     repeated = {model: count for model in temperatures if (count := _asked(model, votes)) > 1}
     for name, models in (("likely", likely), ("cold", cold)):

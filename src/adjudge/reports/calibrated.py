@@ -112,8 +112,9 @@ def people_lines(found: AgreementReport) -> Iterator[str]:
 def _both_orders(group: str, found: OrderAgreement) -> str:
     first, other = found.right
     about = f"both orders{f', group {verbatim(group)}' if group else ''}"
-    right = f"{found.accuracy:.1%} of votes right ({first:.1%} and {other:.1%})"
-    return f"{about}: {right}, {found.alike:.1%} of rows say the same in both ({counted(found.count, 'row')})"
+    votes = f"{found.accuracy:.2%} of votes right ({first:.2%} and {other:.2%})"
+    rows = f"{found.both:.2%} of rows right in both, {found.mostly:.2%} with more right votes than wrong"
+    return f"{about}: {votes}; {rows}; {found.alike:.2%} of rows say the same in both ({counted(found.count, 'row')})"
 
 
 def _pair(pair: TwoRaters) -> str:

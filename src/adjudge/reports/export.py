@@ -24,6 +24,7 @@ from adjudge.ledger.rows import IN_BATCH, LABELS
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
+from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.sentences import sentence
 from adjudge.reports.setup import KEPT, Baseline, Setup
@@ -198,6 +199,7 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
     made = tally.report()
     made = replace(
         made,
+        notes=(*made.notes, *payment_notes(info.batches)),
         gates=(*made.gates, *paired_gates(setup, Path(run))),
         used=info.usage,
         counts=_counts(info, setup.language),

@@ -7,15 +7,16 @@ import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.reports.evalassist import case_out, criteria_out, evaluator_out, examples_out, in_one, instance_out, judge_out
 from adjudge.reports.files import text_file
 from adjudge.reports.passed import Ends, Row, passed, scale_ends
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import RunInfo, judgments, run_info
 from adjudge.runs.label_scales import JudgedScale, label_scales, scales_in
 
 _PROMPT = {
@@ -26,30 +27,41 @@ _PROMPT = {
 }
 """promptfoo takes no result without a prompt."""
 _NO_STATS = {"successes": 0, "failures": 0, "errors": 0, "tokenUsage": {}}
+RECORDED = "result"
+"""Where a vote of EvalAssist's keeps the result as it was recorded."""
 _TRUTHS = {"PASS": True, "FAIL": False}
 
 
 def to_evalassist(run: Path, target: Path) -> int:
-    """A test case: the rows, what the judge said, and what people expect."""
-    scale = _only_scale(run)
+    """A test case: the rows, what the judge said, and what people expect. What came from EvalAssist goes back as it was."""
+    scale, info = _only_scale(run), run_info(run)
+    criteria, compares = scale.scale.criteria, scale.scale.compares
     expected = _agreed(run, scale.name)
     rows = [row for row in judgments(run, votes=True) if row["judge"] == scale.judges[0]]
-    instances = [_evalassist_instance(row, scale, expected) for row in rows]
-    names = dict.fromkeys(name for row in rows for name in _fields(row) if name != scale.scale.criteria.to_evaluate_field)
-    content = {
-        "type": "pairwise" if scale.scale.compares else "direct",
-        "instances": instances,
-        "criteria": evalassist_criteria(scale.scale.criteria, list(names)),
-        "evaluator": {"name": _model(run, scale.judges[0]), "type": "adjudge", "provider": "adjudge"},
-        "pipeline": None,
-        "syntheticGenerationConfig": None,
-        "contentFormatVersion": 1,
-        "examples": [],
-        "judge": {"name": scale.judges[0], "params": {}},
+    names = dict.fromkeys(name for row in rows for name in _fields(row) if name != criteria.to_evaluate_field)
+    configuration = info.configuration.get("judges", {}).get(scale.judges[0], {})
+    recorded = _from_evalassist(info)
+    about = recorded.get("criteria")
+    own = criteria_out(criteria, list(names), compares=compares)
+    content: dict[str, object] = {
+        "type": "pairwise" if compares else "direct",
+        "evaluator": evaluator_out(list(configuration.get("models", {})), compares=compares),
+        "examples": examples_out(criteria, compares=compares),
+        "judge": judge_out(configuration.get("settings", {}), compares=compares),
+        **{key: value for key, value in recorded.items() if key != "name"},
+        "criteria": {**own, **about} if isinstance(about, Mapping) else own,
+        "instances": [_evalassist_instance(row, scale, expected, more=bool(recorded)) for row in rows],
     }
     with text_file(target) as file:
-        json.dump({"name": run.name, "content": json.dumps(content), "user_id": None, "id": None}, file, ensure_ascii=False)
-    return len(instances)
+        json.dump(case_out(str(recorded.get("name") or run.name), content), file, ensure_ascii=False)
+    return len(rows)
+
+
+def _from_evalassist(info: RunInfo) -> Mapping[str, object]:
+    """What the test case that a run was imported from says of all its rows; nothing of any other run."""
+    imported, whole = info.facts.get("imported"), info.facts.get("whole")
+    known = isinstance(imported, Mapping) and imported.get("format") == "evalassist"
+    return whole if known and isinstance(whole, Mapping) else {}
 
 
 def _only_scale(run: Path) -> JudgedScale:
@@ -69,47 +81,47 @@ def _agreed(run: Path, criteria: str) -> dict[str, object]:
     return {row: next(iter(answers)) for row, answers in found.items() if len(answers) == 1}
 
 
-def _evalassist_instance(row: Row, scale: JudgedScale, expected: Mapping[str, object]) -> dict[str, object]:
+def _evalassist_instance(row: Row, scale: JudgedScale, expected: Mapping[str, object], *, more: bool) -> dict[str, object]:
     fields, judged = _fields(row), scale.scale.criteria.to_evaluate_field
-    answer = fields.get(judged, "")
-    context = [{"name": name, "value": _text(value)} for name, value in fields.items() if name != judged]
-    result = None
-    if row.get("status") == "scored":
-        chosen = next((row[name] for name in ("selected_option", "option", "verdict") if row.get(name) is not None), None)
-        result = {
-            "selectedOption": chosen,
-            "explanation": row.get("explanation"),
-            "score": row.get("score"),
-            "positionalBias": _evalassist_bias(row),
-        }
+    own = instance_out(str(row.get("id") or row["row"]), fields, judged, compares=scale.scale.compares)
+    beside = row.get("input")
     return {
-        "id": row.get("id") or str(row["row"]),
-        "contextVariables": context,
-        "expectedResult": expected.get(Instance(fields).identity),
-        ("responses" if scale.scale.compares else "response"): list(answer) if scale.scale.compares else _text(answer),
-        "result": result,
+        **own,
+        **(beside if more and isinstance(beside, Mapping) else {}),
+        "expectedResult": expected.get(Instance(fields).identity, ""),
+        "result": _evalassist_result(row),
     }
 
 
-def _evalassist_bias(row: Row) -> dict[str, object] | None:
-    """What was said when the order was reversed; None where it never was."""
-    found, votes = row.get("positional_bias"), row.get("votes")
-    if not isinstance(found, Mapping) or not isinstance(votes, list):
+def _evalassist_result(row: Row) -> object:
+    """As it was recorded there; else what the judge said as it was asked first, and what it said in reversed order."""
+    votes = row.get("votes")
+    said: list[Mapping[str, Any]] = votes if isinstance(votes, list) else []
+    for vote in said:
+        if RECORDED in (about := vote.get("metadata") or {}):
+            return about[RECORDED]
+    if row.get("status") != "scored":
         return None
-    turned = [one for one in votes if one["outcome"] == "ok" and one.get("order") and one["order"] != sorted(one["order"])]
-    result = [{"selectedOption": one["option"], "explanation": one["explanation"]} for one in turned]
-    return {"detected": found["detected"], "result": result[0]} if result else None
-
-
-def evalassist_criteria(criteria: Criteria, context: list[str]) -> dict[str, object]:
-    """Ours that name no context read all of it; EvalAssist's would read none."""
+    valid = [one for one in said if one["outcome"] in ("ok", "repaired")]
+    turned = [one for one in valid if one.get("order") and one["order"] != sorted(one["order"])]
+    ahead = [one for one in valid if one not in turned]
+    chosen = next((row[name] for name in ("selected_option", "option", "verdict") if row.get(name) is not None), None)
+    compares, feedback, bias = "selected_option" in row, row.get("feedback"), row.get("positional_bias")
+    both = bool(turned) and isinstance(bias, Mapping)
+    first = _chosen(ahead[0], compares=compares) if both and len(ahead) == 1 else chosen
+    other = {"selectedOption": _chosen(turned[0], compares=compares), "explanation": turned[0]["explanation"]} if both else None
     return {
-        "name": criteria.name,
-        "description": criteria.description,
-        "options": [{"name": one.name, "description": one.description, "score": one.score} for one in criteria.options],
-        "predictionField": criteria.to_evaluate_field,
-        "contextFields": context if criteria.context_fields is None else list(criteria.context_fields),
+        "selectedOption": first,
+        "explanation": row.get("explanation") or (ahead[0]["explanation"] if ahead else None) or "",
+        **({} if feedback is None else {"feedback": feedback}),
+        **({} if row.get("score") is None else {"score": row["score"]}),
+        "positionalBias": {"detected": bias["detected"], "result": other} if both and isinstance(bias, Mapping) else None,
     }
+
+
+def _chosen(vote: Mapping[str, Any], *, compares: bool) -> object:
+    option = vote["option"]
+    return int(option) if compares and str(option).isdecimal() else option
 
 
 def to_promptfoo(run: Path, target: Path) -> int:
@@ -151,7 +163,7 @@ def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row
         "provider": {"id": "adjudge"},
         "latencyMs": 0,
         "vars": shown,
-        "response": {"output": _text(fields.get("response", ""))},
+        "response": {"output": in_one(fields.get("response", ""))},
         "success": good,
         "score": 0 if failed else score,
         "failureReason": 2 if failed else int(not good),
@@ -203,8 +215,8 @@ def _inspect_sample(row: Row) -> dict[str, object]:
     fields = _fields(row)
     chosen = _TRUTHS.get(str(row.get("verdict")), row.get("option"))
     value = (chosen if chosen is not None else row.get("score")) if row.get("status") == "scored" else math.nan
-    answer = {"role": "assistant", "content": _text(fields.get("response", ""))}
-    shown = {name: _text(one) for name, one in fields.items() if name not in ("response", "target", "reference")}
+    answer = {"role": "assistant", "content": in_one(fields.get("response", ""))}
+    shown = {name: in_one(one) for name, one in fields.items() if name not in ("response", "target", "reference")}
     score = {
         "value": value,
         "explanation": row.get("explanation") or row.get("reason"),
@@ -215,7 +227,7 @@ def _inspect_sample(row: Row) -> dict[str, object]:
         "id": row.get("id") or row["row"],
         "epoch": 1,
         "input": next(iter(shown.values())) if len(shown) == 1 else "\n\n".join(f"{name}: {one}" for name, one in shown.items()),
-        "target": _text(fields.get("target") or fields.get("reference") or ""),
+        "target": in_one(fields.get("target") or fields.get("reference") or ""),
         "output": {
             "model": "none/none",
             "choices": [{"message": answer, "stop_reason": "stop"}],
@@ -236,10 +248,6 @@ def _fields(row: Row) -> dict[str, str | list[str]]:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def _text(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else "\n\n".join(value)
-
-
 def _models(row: Row) -> str:
     votes = row.get("votes")
     return ", ".join(_named(votes if isinstance(votes, list) else []))
@@ -247,11 +255,6 @@ def _models(row: Row) -> str:
 
 def _named(votes: list[Mapping[str, object]]) -> Iterator[str]:
     yield from dict.fromkeys(str(vote.get("model")) for vote in votes)
-
-
-def _model(run: Path, judge: str) -> str:
-    settings = run_info(run).configuration.get("judges", {}).get(judge, {})
-    return ", ".join(settings.get("models", {})) or judge
 
 
 def _now() -> str:

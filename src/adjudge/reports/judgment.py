@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -36,6 +37,8 @@ class Judgment:
     """The models of a panel that did not count."""
     used: Mapping[str, Usage] = field(default_factory=FrozenDict)
     """Model → what it took; empty of one that was read from a run folder without its votes."""
+    named: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """The model that was asked, and the one that the reply names → how many votes; empty as ``used`` is."""
 
     @classmethod
     def of(cls, judge: str, number: int, result: Result, *, votes: bool = False) -> Judgment:
@@ -51,6 +54,7 @@ class Judgment:
             votes=[vote.to_dict() for vote in result.votes] if votes else (),
             left_out=tuple(result.left_out),
             used=_used(result),
+            named=Counter((vote.model, vote.answered_by) for vote in result.votes if vote.answered_by),
         )
 
     @classmethod
@@ -69,6 +73,7 @@ class Judgment:
             votes=votes if isinstance(votes, list) else (),
             left_out=tuple(map(str, lost)) if panel and isinstance(lost, Mapping) else (),
             used=_used_by(votes) if isinstance(votes, list) else {},
+            named=_named_by(votes) if isinstance(votes, list) else {},
         )
 
     @cached_property
@@ -170,6 +175,11 @@ def _used_by(votes: Sequence[Mapping[str, object]]) -> dict[str, Usage]:
         tokens = map(_count, in_batch[:2]) if isinstance(in_batch, list) else ()
         found[model] = found.get(model, Usage()) + Usage(*counts, *tokens)
     return found
+
+
+def _named_by(votes: Sequence[Mapping[str, object]]) -> Mapping[tuple[str, str], int]:
+    named = ((str(vote.get("model")), vote.get("answered_by")) for vote in votes)
+    return Counter((model, name) for model, name in named if isinstance(name, str) and name)
 
 
 def _count(value: object) -> int:

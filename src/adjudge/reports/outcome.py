@@ -8,6 +8,8 @@ from pathlib import Path
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import RunStopped, SetupError
+from adjudge.ledger.batches import FOLDER as BATCHES
+from adjudge.ledger.batches import batches_in
 from adjudge.ledger.file import holds_labels, holds_run
 from adjudge.ledger.rows import INPUT, input_from, input_of
 from adjudge.reading.values import nearest
@@ -15,6 +17,7 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import check_against, paired_gates
+from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.trusted import calibrations_of
@@ -92,7 +95,9 @@ class Outcome:
         made, folder = self._seen_so_far(), self.run.folder
         if folder is not None:
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
-            made = replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=labelled)
+            paid = _paid(folder) if (folder / BATCHES).is_dir() else ()
+            gates = (*made.gates, *self._paired(folder))
+            made = replace(made, gates=gates, calibrations=labelled, notes=(*made.notes, *paid))
         return replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
 
     def _seen_so_far(self) -> Report:
@@ -201,6 +206,13 @@ class Outcome:
     def _gate(self, ready: ReadyJudge) -> FailUnder | None:
         gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
         return next((one for one in gates if one is not None), None)
+
+
+def _paid(folder: Path) -> tuple[str, ...]:
+    from adjudge.runs.folder import reading  # not loaded by those who judge
+
+    with reading(folder) as ledger:
+        return payment_notes(batches_in(ledger))
 
 
 def _no_such_name(name: str, known: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
+from adjudge.errors import NOT_ASKED
+from adjudge.reports.answering import answering_notes
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
@@ -246,6 +248,9 @@ class ReportTally:
         self._first: list[str] = []
         self._blank: BlankRows | None = None
         self._total = 0
+        self._named: Counter[tuple[str, str]] = Counter()
+        self._not_asked = 0
+        """Judgments without a score because a model was paused."""
         self._used: dict[str, Usage] = {}
         self.failed_calls = 0
         self.kept = Skipped()
@@ -258,6 +263,8 @@ class ReportTally:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
         self._total += 1
+        self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
+        self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
         self._notes.update(dict.fromkeys(one.notes()))
@@ -291,12 +298,19 @@ class ReportTally:
             sections=sections,
             gates=tuple(_gates(self.setup, sections)),
             skipped=skipped,
-            notes=(*self._notes, *blank),
+            notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
             entries=tuple(self._shown()),
             total=self._total,
             used=dict(self._used),
             failed_calls=self.failed_calls,
         )
+
+    def _paused(self) -> Iterator[str]:
+        if self._not_asked:
+            yield (
+                "not asked, since a model was paused after many failures in a row: "
+                f"{self._not_asked} of {self._total} judgments; resume the run to ask them"
+            )
 
     def _in_order(self) -> list[Section]:
         """The sections in the order in which the judges were given, wherever the judgments come from."""

@@ -21,6 +21,7 @@ Sentence = Literal[
     "batch live",
     "batch note",
     "batch rounds",
+    "batch searching",
     "batch sent",
     "batch stopping",
     "batch twice",

@@ -158,6 +158,7 @@ class VoteShape(TypedDict):
     completion_tokens: int
     calls: int
     latency: float
+    answered_by: NotRequired[Annotated[str, "the model that answered, as its reply names it"]]
 
 
 class StepShape(TypedDict):

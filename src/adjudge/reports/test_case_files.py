@@ -10,7 +10,7 @@ from pprint import pformat
 from adjudge.catalog.criteria_file import as_file
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.domain.verdict import TIE
-from adjudge.reports.foreign import evalassist_criteria
+from adjudge.reports.evalassist import case_out, criteria_out, evaluator_out, examples_out, instance_out, judge_out
 from adjudge.reports.template import environment
 from adjudge.runs.build import INVENTED
 from adjudge.runs.case_file import ExpectedRow, TestCase, dumped
@@ -176,35 +176,23 @@ def _expected(row: ExpectedRow, case: TestCase) -> str | int | None:
 
 
 def _evalassist(case: TestCase, name: str) -> Files:
+    compares, criteria = case.compares, case.criteria
+    context = [one for one in case.field_names() if one != criteria.to_evaluate_field]
     content = {
         "type": case.entry.kind,
         "instances": [_evalassist_row(row, number, case) for number, row in enumerate(case.rows, 1)],
-        "criteria": evalassist_criteria(
-            case.criteria, [one for one in case.field_names() if one != case.criteria.to_evaluate_field]
-        ),
-        "evaluator": {"name": ", ".join(case.settings.models) or "adjudge", "type": "adjudge", "provider": "adjudge"},
-        "pipeline": None,
-        "syntheticGenerationConfig": None,
-        "contentFormatVersion": 1,
-        "examples": [],
-        "judge": {"name": "adjudge", "params": {}},
+        "criteria": criteria_out(criteria, context, compares=compares),
+        "evaluator": evaluator_out(case.settings.models, compares=compares),
+        "examples": examples_out(criteria, compares=compares),
+        "judge": judge_out({**_judge_arguments(case), "tie_enabled": case.settings.tie_enabled}, compares=compares),
     }
-    whole = {"name": name, "content": json.dumps(content, ensure_ascii=False), "user_id": None, "id": None}
-    return {f"{name}.evalassist.json": json.dumps(whole, ensure_ascii=False, indent=1) + "\n"}
+    return {f"{name}.evalassist.json": json.dumps(case_out(name, content), ensure_ascii=False, indent=1) + "\n"}
 
 
 def _evalassist_row(row: ExpectedRow, number: int, case: TestCase) -> dict[str, object]:
-    judged = case.criteria.to_evaluate_field
-    context = [{"name": name, "value": value} for name, value in row.fields.items() if name != judged]
-    answer = _plain(row.fields.get(judged, ""))
+    own = instance_out(row.id or str(number), row.fields, case.criteria.to_evaluate_field, compares=case.compares)
     expected = _expected(row, case)
-    return {
-        "id": row.id or str(number),
-        "contextVariables": context,
-        "expectedResult": str(expected) if isinstance(expected, int) else expected,
-        ("responses" if case.compares else "response"): answer,
-        "result": None,
-    }
+    return {**own, "expectedResult": "" if expected is None else expected}
 
 
 EXPORTS: Mapping[str, Callable[[TestCase, str], Files]] = {

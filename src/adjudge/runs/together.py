@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from time import monotonic
 from uuid import uuid4
 
 from adjudge.aio import event_loop
@@ -35,9 +36,11 @@ _ROWS = 256
 """Of a range."""
 _LOOK_AGAIN = 1.0
 """Seconds, where all that is left is in others' hands."""
+_SIGN_OF_LIFE = 3.0
+"""Seconds after which a connection that broke off is made anew, before others take this process for dead."""
 _NEWS = 0.5
 """Seconds after which it is told how far this process is."""
-_LOST = "stopped: this process was away for longer than its lease of five minutes, and others have its rows"
+_LOST = "stopped: this process was away for too long, and others have its rows"
 
 
 def judge_together(made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, tell: Tell) -> None:
@@ -110,7 +113,7 @@ class _Worker:
                 self._spent = session.run.open_budget.spent
 
     async def _next(self, session: Session) -> Span | None:
-        """The next range; None when all are judged. Those of a process that died are free when its lease has run out."""
+        """The next range; None when all are judged. Those of a process that died are free when its connection is gone."""
         while True:
             if (span := self.store.take(self._holder)) or not self.store.left():
                 return span
@@ -150,16 +153,22 @@ class _Ranges:
 
 @contextmanager
 def _holding(url: str, holder: str, lost: Callable[[], object]) -> Iterator[None]:
-    """While this holds, the lease of ``holder`` does not run out; where it did, ``lost`` is called."""
+    """While this holds, others see that ``holder`` lives, and its lease does not run out; where it did, ``lost`` is called."""
     ended = threading.Event()
     store = PostgresStore(url)
+    store.guard(holder)
 
     def hold() -> None:
-        while not ended.wait(LEASE_SECONDS / 3):
+        held = monotonic()
+        while not ended.wait(_SIGN_OF_LIFE):
             with suppress(RunError):  # the server is away: the next time tells whether the lease outlived that
+                store.guard(holder)
+                if monotonic() - held < LEASE_SECONDS / 3:
+                    continue
                 if not store.hold(holder):
                     lost()
                     return
+                held = monotonic()
 
     threading.Thread(target=hold, name="adjudge lease", daemon=True).start()
     try:

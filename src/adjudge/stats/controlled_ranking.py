@@ -58,9 +58,8 @@ _Row = tuple[list[tuple[int, float]], float]
 
 def _row(contest: Contest, names: Sequence[str], values: Sequence[float]) -> _Row:
     """The columns that are not 0, and the outcome for the first."""
-    outcome = 0.5 if contest.winner is None else float(contest.winner == contest.first)
     sides = [(names.index(contest.first), 1.0), (names.index(contest.second), -1.0)]
-    return [*sides, *((len(names) + place, value) for place, value in enumerate(values))], outcome
+    return [*sides, *((len(names) + place, value) for place, value in enumerate(values))], contest.outcome
 
 
 def _newton(rows: Sequence[_Row], penalties: Sequence[float]) -> list[float]:

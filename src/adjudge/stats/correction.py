@@ -64,10 +64,10 @@ def to_unit(value: float, scale: tuple[float, float]) -> float:
 
 
 def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
-    """An estimate between 0 and 1 as one on the scale."""
+    """An estimate between 0 and 1 as one on the scale. No mean lies beyond its ends, whatever a method says of its limits."""
 
     def moved(value: float | None) -> float | None:
-        return None if value is None else scale[0] + value * (scale[1] - scale[0])
+        return None if value is None else scale[0] + min(1.0, max(0.0, value)) * (scale[1] - scale[0])
 
     return replace(estimate, value=moved(estimate.value), lower=moved(estimate.lower), upper=moved(estimate.upper))
 

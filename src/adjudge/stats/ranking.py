@@ -1,15 +1,16 @@
 """Who is best, from comparisons of two at a time: Davidson's model of wins and ties.
 
 With strengths p and q the first wins with probability p/D and the two tie with ν√(pq)/D, where D = p + q + ν√(pq). Without
-ties it is the model of Bradley and Terry. Strengths are identified only where everybody can be reached from everybody by a chain
-of wins; elsewhere a tenth of a win each way is added to every pair, and the ranking says so.
+ties it is the model of Bradley and Terry. Where a judge states how likely the first is the better one, that is the share of a win
+that each gets. Strengths are identified only where everybody can be reached from everybody by a chain of wins; elsewhere a tenth
+of a win each way is added to every pair, and the ranking says so.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -33,6 +34,15 @@ class Contest:
     second: str
     winner: str | None
     """None: a tie."""
+    stated: float | None = None
+    """How likely the first is the better one, where the judge says so."""
+
+    @property
+    def outcome(self) -> float:
+        """For the first: 1 won, 0 lost, a half tied, or what was stated."""
+        if self.stated is not None:
+            return self.stated
+        return 0.5 if self.winner is None else float(self.winner == self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ class Strengths:
     """ν: how readily two equals tie; 0 where nobody did."""
     padded: bool
     """A tenth of a win each way was added to every pair: the comparisons alone rank nobody."""
+    unbounded: frozenset[str] = frozenset()
+    """Those whose strength nothing but that addition holds: all their contests with any other go one way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +67,16 @@ class Place:
     rating: float
     lower: float | None
     upper: float | None
+    """None where the draws do not bound it: see ``Strengths.unbounded``."""
     rank: int
     best_rank: int | None
     worst_rank: int | None
-    """The ranks held in ``level`` of the draws."""
+    """The ranks held in ``level`` of the draws; without limits, those that no significant win rules out."""
     wins: int
     losses: int
     ties: int
+    win_rate: float
+    """Mean over its contests: a tie is half a win, and a stated probability counts as what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +116,10 @@ def _tabulate(contests: Mapping[Contest, int], names: Sequence[str]) -> _Table:
     wins: dict[tuple[str, str], float] = defaultdict(float)
     ties: dict[tuple[str, str], float] = defaultdict(float)
     for contest, count in contests.items():
-        if contest.winner is None:
+        if contest.stated is not None:
+            wins[contest.first, contest.second] += count * contest.stated
+            wins[contest.second, contest.first] += count * (1 - contest.stated)
+        elif contest.winner is None:
             ties[_pair(contest.first, contest.second)] += count
         else:
             loser = contest.second if contest.winner == contest.first else contest.first
@@ -119,7 +137,8 @@ def _names(contests: Iterable[Contest]) -> list[str]:
 
 
 def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -> Strengths:
-    padded = len(components(table.names, [pair for pair, count in table.wins.items() if count])) > 1
+    groups = components(table.names, [pair for pair, count in table.wins.items() if count])
+    padded, alone = len(groups) > 1, frozenset(group[0] for group in groups if len(group) == 1)
     if padded:
         pairs = ((one, other) for one in table.names for other in table.names if one != other)
         table = _Table(table.names, {pair: table.wins.get(pair, 0) + PSEUDO for pair in pairs}, table.ties)
@@ -135,7 +154,8 @@ def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -
         strength, ties = updated, eager
         if settled:
             break
-    return Strengths({name: math.log(value) for name, value in strength.items()}, ties, padded)
+    logs = {name: math.log(value) for name, value in strength.items()}
+    return Strengths(logs, ties, padded, alone if padded else frozenset())
 
 
 def _scores(table: _Table) -> dict[str, float]:
@@ -232,34 +252,58 @@ def rank(contests: Sequence[Contest], *, prompts: Clusters = None, draws: Draws 
     found = strengths(counted)
     drawn = _drawn(contests, prompts, draws, found)
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
-    places = tuple(_place(name, found, drawn, counted, level) for name in ordered)
+    beaten = _beaten(contests, prompts, level)
+    places = tuple(_place(name, found, drawn, counted, beaten, level) for name in ordered)
     return Ranking(places, found.ties, found.padded, cycles(counted, level=level), draws, level)
 
 
-def _drawn(contests: Sequence[Contest], prompts: Clusters, draws: Draws, start: Strengths) -> list[dict[str, float]]:
+def _drawn(contests: Sequence[Contest], prompts: Clusters, draws: Draws, start: Strengths) -> list[Strengths]:
     names = list(start.log_strengths)
-    return [_fit(_tabulate(table, names), start, close=1e-5).log_strengths for table in redrawn(contests, prompts, draws)]
+    return [_fit(_tabulate(table, names), start, close=1e-5) for table in redrawn(contests, prompts, draws)]
+
+
+def _beaten(contests: Sequence[Contest], prompts: Clusters, level: float) -> set[tuple[str, str]]:
+    """(better, worse) of every two of whom one wins significantly by the sign test, each prompt counted once."""
+    leads: dict[tuple[str, str], dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
+    for contest, prompt in zip(contests, prompts or range(len(contests)), strict=True):
+        pair = _pair(contest.first, contest.second)
+        leads[pair][prompt] += (contest.outcome - 0.5) * (1 if pair[0] == contest.first else -1)
+    found = set()
+    for (one, other), each in leads.items():
+        won, lost = sum(lead > 0 for lead in each.values()), sum(lead < 0 for lead in each.values())
+        if sign_test(won, lost) < 1 - level:
+            found.add((one, other) if won > lost else (other, one))
+    return found
 
 
 def _place(
-    name: str, found: Strengths, drawn: Sequence[Mapping[str, float]], counted: Mapping[Contest, int], level: float
+    name: str,
+    found: Strengths,
+    drawn: Sequence[Strengths],
+    counted: Mapping[Contest, int],
+    beaten: Collection[tuple[str, str]],
+    level: float,
 ) -> Place:
     own = found.log_strengths
-    limits = percentile_interval([one[name] for one in drawn], level) if drawn else None
-    held = percentile_interval([_rank(name, one) for one in drawn], level) if drawn else None
-    mine = [(contest.winner, count) for contest, count in counted.items() if name in (contest.first, contest.second)]
-    wins, ties = sum(count for winner, count in mine if winner == name), sum(count for winner, count in mine if winner is None)
+    bounded = drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
+    limits = percentile_interval([one.log_strengths[name] for one in drawn], level) if bounded else None
+    held = percentile_interval([_rank(name, one.log_strengths) for one in drawn], level) if bounded else None
+    mine = [(contest, count) for contest, count in counted.items() if name in (contest.first, contest.second)]
+    wins, ties = (sum(count for contest, count in mine if contest.winner == who) for who in (name, None))
+    played = sum(count for _, count in mine)
+    won = math.fsum(count * (one.outcome if one.first == name else 1 - one.outcome) for one, count in mine)
     return Place(
         name,
         rating(own[name]),
         rating(limits.lower) if limits else None,
         rating(limits.upper) if limits else None,
         round(_rank(name, own)),
-        math.floor(held.lower) if held else None,
-        math.ceil(held.upper) if held else None,
+        math.floor(held.lower) if held else 1 + sum(worse == name for _, worse in beaten),
+        math.ceil(held.upper) if held else len(own) - sum(better == name for better, _ in beaten),
         wins,
-        sum(count for _, count in mine) - wins - ties,
+        played - wins - ties,
         ties,
+        won / played,
     )
 
 

@@ -123,7 +123,7 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
-        orders=_orders(kept, rows.systems, settings.group),
+        orders=_orders(kept, rows.systems, settings),
     )
 
 
@@ -170,7 +170,7 @@ def _further(
     ratings: list[Ratings] = [*pairs]
     own = None if clusters is None else [clusters[place] for place in judged]
     metric: Metric = "ordinal" if measure.ordered and len(measure.options) > 2 else "nominal"
-    options = len(measure.options)
+    options = len([one for one in measure.options if one != TIE or _tied(rows)])
     found = bootstrap(
         ratings,
         {
@@ -184,6 +184,14 @@ def _further(
     if metric == "ordinal":
         found |= _correlations([(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level)
     return found | _probabilities(rows, measure, settings.draws, level)
+
+
+def _tied(rows: Sequence[LabelledRow]) -> bool:
+    """Whether anybody called responses equally good: else nobody was free to, and a tie is no option that chance could hit."""
+    said = (
+        answer for one in rows for answer in (one.verdict, *one.answers.values(), *(vote.get("option") for vote in one.votes))
+    )
+    return any(answer == TIE for answer in said)
 
 
 def _correlations(
@@ -250,9 +258,10 @@ def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Ans
     return [(answers[one], answers[other]) for answers in both]
 
 
-def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], group: str | None) -> dict[str, OrderAgreement]:
-    names = ["", *(sorted({one.group for one in rows} - {""}) if group else ())]
-    found = {name: order_agreement((one for one in rows if name in ("", one.group)), systems) for name in names}
+def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], settings: AgreementSettings) -> dict[str, OrderAgreement]:
+    names = ["", *(sorted({one.group for one in rows} - {""}) if settings.group else ())]
+    own = {name: [one for one in rows if name in ("", one.group)] for name in names}
+    found = {name: order_agreement(own[name], systems, settings.missing) for name in names}
     return {name: one for name, one in found.items() if one is not None}
 
 

@@ -275,7 +275,7 @@ class _Estimates:
 
 def _options(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> _Estimates:
     clusters, values = rows.together, _values(rows, drawn, measure)
-    judged = [measure.value(one) for one in rows.verdicts if one is not None]
+    judged = rows.judged_values(measure)
     kept = _only(clusters, [place for place, one in enumerate(rows.verdicts) if one is not None])
     return _Estimates(
         stratify(rows.verdicts, values, measure.options, clusters),

@@ -42,6 +42,8 @@ class Leaderboard(Judged):
     """Comparisons without an outcome."""
     first: Estimate
     """How often the response listed first wins, of contests with a winner."""
+    always_first: tuple[str, ...] = ()
+    """Systems that are listed first in all of their contests, each of which was asked in one order."""
     controlled: Controlled | None = None
 
     def to_dict(self) -> dict[str, object]:
@@ -53,7 +55,7 @@ class Leaderboard(Judged):
                 {
                     "rank": one.rank,
                     "system": one.name,
-                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank", "wins", "ties", "losses"),
+                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank", "win_rate", "wins", "ties", "losses"),
                     "rating_with_control": self.controlled.ratings.get(one.name) if self.controlled else None,
                 }
                 for one in found.places
@@ -67,6 +69,7 @@ class Leaderboard(Judged):
                 "upper": self.first.upper,
                 "n": self.first.count,
             },
+            "always_listed_first": list(self.always_first),
             "effects": self.controlled.effects if self.controlled else None,
             "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
             "level": found.level,
@@ -83,9 +86,18 @@ class Leaderboard(Judged):
                 "no chain of wins leads from everybody to everybody: a tenth of a win each way was added to every pair, and "
                 "ratings of those who always won or always lost are only as large as that lets them be"
             )
+        if unbounded := [one.name for one in self.ranking.places if one.lower is None]:
+            found.append(
+                f"no limits for {', '.join(unbounded)}: contests that all go one way do not say how far apart systems are"
+            )
         if self.failed:
             found.append(f"{self.failed} contests have no outcome and are left out")
-        if self.first.lower is not None and self.first.upper is not None and not self.first.lower <= 0.5 <= self.first.upper:
+        if self.always_first:
+            found.append(
+                f"always listed first, and asked in one order: {', '.join(self.always_first)}; a leaning towards the first place "
+                "cannot be told from strength"
+            )
+        elif self.first.lower is not None and self.first.upper is not None and not self.first.lower <= 0.5 <= self.first.upper:
             found.append(f"the response listed first wins {self.first.value or 0.0:.0%} of the contests: see to the order")
         return found
 
@@ -95,6 +107,8 @@ class _Collected:
     contests: list[Contest] = field(default_factory=list)
     prompts: list[Hashable] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
+    one_order: list[bool] = field(default_factory=list)
+    """Of each contest, whether it was asked in one order."""
     rows: int = 0
     failed: int = 0
 
@@ -107,24 +121,42 @@ class _Collected:
                 continue
             self.contests.append(contest)
             self.prompts.append(prompt)
+            self.one_order.append(record.get("positional_bias") is None)
             self.lengths.append(relative_length(*(len(texts[place]) if place < len(texts) else 0 for place in (one, other))))
+
+    @property
+    def always_first(self) -> tuple[str, ...]:
+        """Who is listed first in all of their contests, none of which was asked in both orders."""
+        first = {one.first for one in self.contests}
+        later = {one.second for one in self.contests}
+        both = {
+            name
+            for one, alone in zip(self.contests, self.one_order, strict=True)
+            if not alone
+            for name in (one.first, one.second)
+        }
+        return tuple(sorted(first - later - both))
 
 
 def _contests(record: Record) -> Iterator[tuple[Contest | None, tuple[int, int]]]:
     """Each contest of a comparison once; None where it has no outcome."""
     names, each = systems_of(record), record.get("per_system_results")
-    for place, system in enumerate(each if isinstance(each, Sequence) else ()):
+    systems = each if isinstance(each, Sequence) else ()
+    for place, system in enumerate(systems):
         against, results = system.get("compared_to") or (), system.get("contest_results") or ()
+        stated = system.get("winrate") if len(systems) == 2 else None
         for other, result in zip(against, results, strict=False):
             if isinstance(other, int) and place < other < len(names):
-                yield _contest(names[place], names[other], result), (place, other)
+                yield _contest(names[place], names[other], result, stated), (place, other)
 
 
-def _contest(first: str, second: str, result: object) -> Contest | None:
+def _contest(first: str, second: str, result: object, stated: object) -> Contest | None:
+    """``stated``: of two, the win rate of the first, which is no outcome where the judge said how likely it is the better one."""
     if not isinstance(result, int | float) or float(result) not in _OUTCOMES:
         return None
     winner = _OUTCOMES[float(result)]
-    return Contest(first, second, None if winner is None else (first, second)[winner])
+    chance = float(stated) if isinstance(stated, int | float) and stated != result and 0 <= stated <= 1 else None
+    return Contest(first, second, None if winner is None else (first, second)[winner], chance)
 
 
 def _prompt(record: Record) -> tuple[str, Sequence[str]]:
@@ -161,5 +193,6 @@ def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSetti
         found.rows,
         found.failed,
         first_rate([first for first, _ in won], clusters=[prompt for _, prompt in won] or None, level=settings.level),
+        found.always_first,
         controlled,
     )

@@ -99,6 +99,8 @@ class Rows:
     clusters: list[Hashable] = field(default_factory=list)
     labelled: list[LabelledRow] = field(default_factory=list)
     systems: tuple[str, ...] = ()
+    stated: dict[int, Mapping[str, float]] = field(default_factory=dict)
+    """Place of a row → the win rate of each of its two systems, where the judge said how likely each is the better one."""
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
     reworded: int = 0
@@ -118,6 +120,8 @@ class Rows:
             self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
+        if self.scale.compares and said is not None and (rates := _stated_rates(record)):
+            self.stated[place] = rates
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
         if self.all_votes is not None:
@@ -197,6 +201,11 @@ class Rows:
         lengths = [len(str(text)) for text in texts]
         return self._system(lengths.index(max(lengths)))
 
+    def judged_values(self, measure: Measure) -> list[float]:
+        """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else what the verdict is worth."""
+        said = ((place, verdict) for place, verdict in enumerate(self.verdicts) if verdict is not None)
+        return [self.stated.get(place, {}).get(measure.name, measure.value(verdict)) for place, verdict in said]
+
     @property
     def measure(self) -> Measure:
         """What is estimated of them."""
@@ -223,6 +232,14 @@ def systems_of(record: Record) -> tuple[str, ...]:
     if isinstance(named, Sequence) and len(named) == count:
         return tuple(map(str, named))
     return tuple(f"response {place}" for place in range(1, count + 1))
+
+
+def _stated_rates(record: Record) -> dict[str, float]:
+    """The win rates of two responses that are not whole wins or ties; nothing where they are."""
+    each = record.get("per_system_results")
+    rates = [_mapping(one).get("winrate") for one in each] if isinstance(each, Sequence) and len(each) == 2 else []
+    known = [float(rate) for rate in rates if isinstance(rate, int | float)]
+    return dict(zip(systems_of(record), known, strict=True)) if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0) else {}
 
 
 def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:

@@ -17,11 +17,12 @@ from adjudge.domain.verdict import Selection
 
 _TIE: Selection = "tie"
 SwapConvention = Literal["relabelled", "moved"]
-UnreadablePolicy = Literal["drop", "tie", "wrong"]
+UnreadablePolicy = Literal["drop", "tie", "wrong", "recorded"]
 UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
     "drop": "replies without a readable verdict are left out",
     "tie": "replies without a readable verdict count as a tie",
     "wrong": "replies without a readable verdict count as wrong",
+    "recorded": "replies without a readable verdict count as the file counts them, where it does, and are left out elsewhere",
 }
 _LETTER = re.compile(r"\[\[([ABC])\]\]")
 _MARGIN = re.compile(r"\[\[?([AB])\s*(>>|>|=|<|<<)\s*([AB])\]\]?", re.IGNORECASE)
@@ -134,7 +135,7 @@ def put_back(verdict: Selection, *, swapped: bool, convention: SwapConvention = 
 
 def with_policy(verdict: Selection | None, policy: UnreadablePolicy, truth: Selection) -> Selection | None:
     """A verdict as the policy for unreadable replies counts it; None: it is left out. ``truth``: what is right."""
-    if verdict is not None or policy == "drop":
+    if verdict is not None or policy in ("drop", "recorded"):
         return verdict
     wrong: Selection = 1 - truth if isinstance(truth, int) else 0
     return _TIE if policy == "tie" else wrong

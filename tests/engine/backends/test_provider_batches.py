@@ -22,16 +22,17 @@ from adjudge import open_model
 from adjudge.domain.message import Message
 from adjudge.domain.vote import Outcome
 from adjudge.engine import ask
-from adjudge.engine.backends.batch import backend, collect
-from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError
+from adjudge.engine.backends.batch import backend, collect, post
+from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError, Unavailable, Unreachable
 from adjudge.gateway.batches.find import batch_api
-from adjudge.gateway.batches.openai import AzureBatches, GroqBatches
+from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.batches import FOLDER, State
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.prompts.render import render
 from adjudge.reports.cost import cost_of
+from adjudge.reports.export import report_of_run
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth
 from support.batching import MODELS, QUICK, eval_run, exported, judged, news, results
@@ -41,6 +42,7 @@ from support.fake_provider import KEY, Status
 ROWS = int(os.environ.get("ADJUDGE_BATCH_ROWS", "6"))
 ALL_IN_BATCHES = replace(QUICK, live_below=0)
 DETACHED = replace(QUICK, detach=True)
+ROTATED = "sk-MARKED-of-the-same-account"
 
 
 @pytest.fixture
@@ -324,6 +326,43 @@ def test_results_that_were_cut_are_fetched_on(tmp_path: Path, batches: BatchProv
     assert ("bytes=1600-" in batches.ranges) is ranges
 
 
+def test_lines_that_stand_twice_do_not_hide_those_that_are_missing(tmp_path: Path, batches: BatchProvider) -> None:
+    """Seen: a result file with one line twice and another one missing passed for whole, and the missing one was asked again."""
+    download = batches._download
+
+    async def repeated(request: Any, data: bytes) -> Any:
+        first, _, *rest = data.splitlines(keepends=True)
+        return await download(request, data if batches.ranges else b"".join((first, first, *rest)))
+
+    batches._download = repeated  # type: ignore[method-assign]
+    seen = judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert (sizes(batches), len(batches.ranges)) == ([6], 2)
+    assert "twice" not in news(seen)
+    assert is_right(tmp_path / "run")
+
+
+def test_replies_that_stay_missing_are_asked_again_and_that_is_said(tmp_path: Path, batches: BatchProvider) -> None:
+    download = batches._download
+
+    async def short(request: Any, data: bytes) -> Any:
+        return await download(request, data if len(batches.batches) > 1 else b"".join(data.splitlines(keepends=True)[1:]))
+
+    batches._download = short  # type: ignore[method-assign]
+    seen = judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert sizes(batches) == [6, 1]
+    assert news(seen).count("twice") == 1
+    assert run_info(tmp_path / "run").batches[0].paid_twice == 1
+
+
+def test_a_usage_that_cannot_be_true_is_estimated_in_batches_too(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.usage_of_answers = {"prompt_tokens": 0.5, "completion_tokens": 0.5}
+    seen = results(judged(eval_run(tmp_path, batches)))
+    assert all(vote.usage.estimated == 1 for one in seen for vote in one.result.votes)
+    taken = sum(vote.usage.prompt_tokens + vote.usage.completion_tokens for one in seen for vote in one.result.votes)
+    spent = seen[-1].spent
+    assert spent is not None and 0.8 * taken < spent.tokens < 3 * taken
+
+
 def test_lines_that_stand_twice_are_counted_once(tmp_path: Path, batches: BatchProvider) -> None:
     batches.repeats = 2
     seen = judged(eval_run(tmp_path, batches))
@@ -448,10 +487,66 @@ def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchPr
     with pytest.raises(BatchesOpen):
         judged(eval_run(tmp_path, batches), DETACHED)
     batches.keys.add("sk-another")
-    with pytest.raises(RunError, match=r"was sent to openai with another key, address or command, and only that can read it"):
+    with pytest.raises(RunError, match=r"with another key or command, and the one that asks now cannot read it") as told:
         judged(eval_run(tmp_path, batches, key="sk-another"), DETACHED)
+    assert "--batch adopt" in str(told.value) and "delete" not in str(told.value)
     ledger = (tmp_path / "run" / FILE).read_bytes()
     assert KEY.encode() not in ledger
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "mistral", "google", "openrouter"])
+def test_a_key_that_was_rotated_collects_what_the_old_one_sent(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+    """Seen: the run was stranded, with the advice to delete its folder."""
+    detached(tmp_path, batches, api)
+    batches.keys, batches.accounts = {ROTATED}, {KEY: "ours", ROTATED: "ours"}
+    for batch in batches.batches:
+        batch.account = "ours"
+    seen = judged(eval_run(tmp_path, batches, api, key=ROTATED))
+    assert sizes(batches) == [6]
+    assert "twice" not in news(seen)
+    assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("told", ["listed", "in a header", "by the user"])
+def test_what_may_have_been_sent_with_a_rotated_key_is_found(tmp_path: Path, batches: BatchProvider, told: str) -> None:
+    api = "openai" if told == "listed" else "anthropic"
+    batches.accounts, batches.tells_accounts = {KEY: "ours", ROTATED: "ours"}, told == "in a header"
+    detached(tmp_path, batches, api)
+    as_killed_before_the_answer(tmp_path / "run")
+    batches.keys = {ROTATED}
+    settings = replace(QUICK, orphans="adopt") if told == "by the user" else QUICK
+    assert "twice" not in news(judged(eval_run(tmp_path, batches, api, key=ROTATED), settings))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+def test_where_nobody_can_say_whose_key_it_is_the_user_vouches_or_pays_again(tmp_path: Path, batches: BatchProvider) -> None:
+    detached(tmp_path, batches, "openai")
+    batches.keys = {"sk-of-another"}
+    with pytest.raises(RunError, match="cannot read it"):
+        judged(eval_run(tmp_path, batches, key="sk-of-another"))
+    assert sizes(batches) == [6] and not batches.requests
+    seen = judged(eval_run(tmp_path, batches, key="sk-of-another"), replace(ALL_IN_BATCHES, orphans="resubmit"))
+    assert news(seen).count("twice") == 1
+    assert sizes(batches) == [6, 6]
+    assert is_right(tmp_path / "run")
+
+
+def test_what_was_never_sent_may_be_sent_with_any_key(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches.on["upload"] = lambda: monkeypatch.setattr(post, "_TRIES", 1)
+    with monkeypatch.context() as now:
+        now.setattr(OpenAIBatches, "upload", _broken)
+        with pytest.raises(RunError, match="could not be sent"):
+            judged(eval_run(tmp_path, batches))
+    batches.keys = {ROTATED}
+    assert "twice" not in news(judged(eval_run(tmp_path, batches, key=ROTATED)))
+    assert sizes(batches) == [6]
+
+
+async def _broken(self: OpenAIBatches, path: Path) -> str:
+    raise Unavailable("the connection failed")
 
 
 def test_rows_may_be_added_between(tmp_path: Path, batches: BatchProvider) -> None:
@@ -515,6 +610,59 @@ def test_a_batch_that_was_not_sent_before_a_kill_is_sent(tmp_path: Path, batches
     assert batches.batches[0].lines == sent.lines
     assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter", "google", "mistral", "together"])
+@pytest.mark.parametrize("how", ["killed", "answer lost"])
+def test_a_list_that_is_late_does_not_have_a_batch_paid_twice(tmp_path: Path, batches: BatchProvider, api: str, how: str) -> None:
+    """Seen: 600 paid for 300, exit code 0, and nothing said."""
+    batches.list_lag = 1.5
+    if how == "killed":
+        detached(tmp_path, batches, api)
+        as_killed_before_the_answer(tmp_path / "run")
+    else:
+        batches.create_faults = [CutsAfterCreating()]
+    seen = judged(eval_run(tmp_path, batches, api), replace(QUICK, search=60))
+    assert sizes(batches) == [6]
+    assert "searching" in news(seen) and "twice" not in news(seen)
+    assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_list_that_is_later_than_anybody_waits_is_said_to_have_cost_money(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
+    batches.list_lag, batches.create_faults = 3600, [CutsAfterCreating()]
+    seen = judged(eval_run(tmp_path, batches, api))
+    assert sizes(batches) == [6, 6]
+    assert news(seen).count("twice") == 1
+    assert report_of_run(tmp_path / "run").notes[-1].startswith(f"requests to {api} that may have been paid twice: 6;")
+
+
+def test_nobody_waits_for_a_list_that_has_had_its_time(tmp_path: Path, batches: BatchProvider) -> None:
+    detached(tmp_path, batches, "openai")
+    as_killed_before_the_answer(tmp_path / "run")
+    with_batches(tmp_path / "run", "more = json_set(more, '$.asked', created - 3600)")
+    batches.batches.clear()
+    seen = judged(eval_run(tmp_path, batches), replace(QUICK, search=600))
+    assert "searching" not in news(seen) and news(seen).count("twice") == 1
+
+
+def test_a_server_that_cannot_be_reached_has_taken_nothing(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, tries = OpenAIBatches.create, [0]
+
+    async def unreachable(self: OpenAIBatches, mark: str, path: Path, uploaded: str) -> Any:
+        tries[0] += 1
+        if tries[0] == 1:
+            raise Unreachable("no connection")
+        return await create(self, mark, path, uploaded)
+
+    monkeypatch.setattr(OpenAIBatches, "create", unreachable)
+    seen = judged(eval_run(tmp_path, batches), replace(QUICK, search=600))
+    assert not {"searching", "twice"} & set(news(seen))
+    assert sizes(batches) == [6]
 
 
 def two_that_may_be_it(folder: Path, provider: BatchProvider) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 from pathlib import Path
 
 import pytest
 
-from adjudge import Outcome, SetupError, Status, open_model
-from adjudge.errors import ModelError, ModelPaused, ModelUnusable, Unavailable
+from adjudge import AspectCritic, Outcome, SetupError, Status, open_model
+from adjudge.aio import event_loop
+from adjudge.errors import ModelError, ModelPaused, ModelUnusable, Unavailable, Unreachable
 from adjudge.gateway.layers import retry
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.layers.retry import Circuit
+from adjudge.reports.export import report_of_run
 from support.asking import ask, ask_all, critic, marked, open_at, truth
 from support.fake_provider import CUT_EARLY, KEY, FakeProvider, Fault, Raw, Rejects, always, at_first
 from support.fake_provider import Status as Code
@@ -138,9 +142,11 @@ def test_another_key_is_tried_with_three_requests_and_one_that_is_refused_ends_t
 
 
 def test_a_model_that_dies_later_is_paused_and_its_rows_say_so(
-    provider: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    provider: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen: seven requests for each of its rows."""
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(retry, "_LONGEST_PAUSE", 600.0)
     provider.faults = lambda record, attempt: Code(503) if record >= 20 else None
     with caplog.at_level(logging.WARNING, "adjudge.gateway"):
         results = critic(open_at(provider, max_concurrency=4, max_retries=6)).evaluate(marked(400), run=tmp_path)
@@ -171,22 +177,89 @@ def test_while_one_tries_the_others_stay_paused(monkeypatch: pytest.MonkeyPatch)
     clock = [0.0]
     monkeypatch.setattr(retry, "monotonic", lambda: clock[0])
     state = Circuit("who asks")
+
+    def is_let_through() -> bool:
+        try:
+            asyncio.run(state.let_through("m"))
+        except ModelPaused:
+            return False
+        return True
+
     for _ in range(3):
         state.failure("m", Unavailable("down"))
-    with pytest.raises(ModelPaused):
-        state.check("m")
-    clock[0] = 30.0
-    state.check("m")
-    with pytest.raises(ModelPaused):
-        state.check("m")
+    assert not is_let_through()
+    clock[0] = 5.0
+    assert is_let_through()
+    assert not is_let_through()
     state.failure("m", Unavailable("down"))
-    clock[0] = 89.0
-    with pytest.raises(ModelPaused):
-        state.check("m")
-    clock[0] = 90.0
-    state.check("m")
+    clock[0] = 14.0
+    assert not is_let_through()
+    clock[0] = 15.0
+    assert is_let_through()
     state.success()
-    state.check("m")
+    assert is_let_through() and is_let_through()
+
+
+def test_the_next_judge_is_asked_although_the_last_rows_of_the_one_before_failed(
+    provider: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: one judge's failing tail, and all 700 rows of the next judge went unasked."""
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 600.0)
+    monkeypatch.setattr(retry, "_WAITED_FOR", 0)
+    provider.faults = lambda record, attempt: Code(503) if 20 <= record < 100 else None
+    model = open_at(provider, max_concurrency=4)
+    first = critic(model).evaluate(marked(40), run=tmp_path / "first")
+    other = AspectCritic("The mark must end in the letter Y.", model)
+    assert sum(result.status is Status.FAILED for result in first) == 20
+    assert "not asked" in (first[-1].votes[0].reason or "")
+    results = other.evaluate(marked(700)[100:], run=tmp_path / "second")
+    assert all(result.status is Status.SCORED for result in results)
+
+
+def test_rows_wait_for_a_server_that_comes_back(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen: all rows of a few seconds went unasked at once."""
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.2)
+    failed = [0]
+
+    def fault(record: int, attempt: int) -> Fault | None:
+        failed[0] += record >= 5
+        return Code(503) if record >= 5 and failed[0] <= 12 else None
+
+    provider.faults = fault
+    results = critic(open_at(provider, max_concurrency=1)).evaluate(marked(200))
+    assert 10 <= sum(result.status is Status.FAILED for result in results) <= 13
+    assert not any("not asked" in (result.votes[0].reason or "") for result in results)
+
+
+def test_a_server_that_is_gone_is_gone_for_every_judge(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 600.0)
+    monkeypatch.setattr(retry, "_WAITED_FOR", 0)
+    state = Circuit()
+    for _ in range(10):
+        state.failure("m", Unreachable("no connection"))
+    with event_loop.holding(retry.asking, 1):
+        assert state.open
+    other = Circuit()
+    for _ in range(10):
+        other.failure("m", Unavailable("503"))
+    with event_loop.holding(retry.asking, 1):
+        assert not other.open
+
+
+def test_rows_that_were_not_asked_are_said_in_the_report(
+    provider: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
+    provider.faults = lambda record, attempt: Code(503) if record >= 20 else None
+    critic(open_at(provider, max_concurrency=2)).evaluate(marked(300), run=tmp_path / "run")
+    (note,) = report_of_run(tmp_path / "run").notes
+    assert re.fullmatch(
+        r"not asked, since a model was paused after many failures in a row: \d+ of 300 judgments; resume the run to ask them",
+        note,
+    )
+    provider.faults = at_first()
+    critic(open_at(provider)).evaluate(marked(300), run=tmp_path / "run")
+    assert not report_of_run(tmp_path / "run").notes
 
 
 def test_what_a_request_is_to_blame_for_does_not_pause_the_model(provider: FakeProvider) -> None:

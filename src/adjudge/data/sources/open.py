@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from adjudge.data.sources.row import Origin, Row, Rows, numbered
 from adjudge.data.sources.text import Text, open_text
+from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance
 from adjudge.errors import WrongData
 
@@ -93,9 +94,24 @@ Source = str | Path | Iterable[Any]
 def open_source(
     source: Source, format: str | None = None, encoding: str | None = None, field: str = "response"
 ) -> tuple[Origin, Rows]:
-    """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``."""
+    """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``.
+
+    Steps of an agent's trace are no rows: the first of them raises a WrongData.
+    """
     if format is not None and format not in FORMATS:
         raise WrongData(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    origin, rows = _opened(source, format, encoding, field)
+    return origin, _without_traces(rows, origin)
+
+
+def _without_traces(rows: Rows, origin: Origin) -> Rows:
+    for row in rows:
+        if isinstance(row, Row) and isinstance(row.cells, Mapping) and (trace := trace_of(row.cells)):
+            raise WrongData(refusal_of(origin.name, trace))
+        yield row
+
+
+def _opened(source: Source, format: str | None, encoding: str | None, field: str) -> tuple[Origin, Rows]:
     if isinstance(source, str | Path):
         return _open_path(Path(source), format, encoding)
     if is_table(source):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, clock_ahead, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -23,6 +23,7 @@ Json = dict[str, Any]
 EXPIRED = "the batch ended before this request was answered"
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
+_WRONG_KEY = 401
 _LARGEST_OBJECT = 400_000_000
 """Bytes of results that stand in one JSON object."""
 _DONE = (
@@ -97,6 +98,8 @@ class BatchApi(ABC):
     most_bytes: ClassVar[int] = 100_000_000
     marks: ClassVar[bool] = True
     """Whether a batch can be found again by our name for it."""
+    lists_late: ClassVar[bool] = True
+    """Whether a batch may be there that is not listed yet."""
     note: ClassVar[str] = ""
     """What a user must know before using it."""
     between: ClassVar[bytes] = b""
@@ -107,8 +110,23 @@ class BatchApi(ABC):
 
     @property
     def account(self) -> str:
-        """A digest of who asks where: a batch can be read only by those who sent it."""
+        """A digest of who asks where: a batch can be read only by the account that sent it."""
         return self.provider.connection.digest("adjudge batch account", self.provider_name)
+
+    @property
+    def organisation(self) -> str:
+        """Whose key it is, as the provider last told; empty where it does not tell."""
+        return account_told(self.endpoint)
+
+    async def gives(self, id: str) -> bool:
+        """Whether the provider has this batch for the key that asks: another key of the account that sent it is as good."""
+        try:
+            await self.look(id)
+        except ModelError as error:
+            if error.retryable or error.status == _WRONG_KEY:
+                raise
+            return False
+        return True
 
     def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
         """What comes before the first request."""
@@ -118,9 +136,13 @@ class BatchApi(ABC):
     def line(self, id: str, request: Request) -> bytes:
         """A request as it stands among the others."""
 
+    async def upload(self, path: Path) -> str:  # noqa: ARG002 - most take the requests with what creates the batch
+        """Send the file with the requests ahead, where that is done, which costs nothing yet: what the provider calls it."""
+        return ""
+
     @abstractmethod
-    async def create(self, mark: str, path: Path) -> Remote:
-        """Send the requests in a file."""
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:
+        """Have the requests in a file answered: from now on they are paid for."""
 
     @abstractmethod
     async def look(self, id: str) -> Remote:

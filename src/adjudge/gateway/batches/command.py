@@ -43,6 +43,7 @@ class CommandBatches(OpenAIBatches):
 
     provider_name = "command"
     most_bytes: ClassVar[int] = 1_000_000_000
+    lists_late: ClassVar[bool] = False
 
     def __init__(self, provider: HttpProvider, command: str) -> None:
         super().__init__(provider)
@@ -57,7 +58,15 @@ class CommandBatches(OpenAIBatches):
         """The command itself."""
         return sha256("\0".join(("adjudge batch command", *self._words)).encode()).hexdigest()[:16]
 
-    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - the files are named after it
+    async def upload(self, path: Path) -> str:  # noqa: ARG002 - it is read where it lies
+        """Nowhere."""
+        return ""
+
+    async def gives(self, id: str) -> bool:  # noqa: ARG002 - its results say nothing of who made them
+        """Another command may ask another model: no."""
+        return False
+
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - the files are named after it
         """Start it."""
         places = {"{input}": str(path), "{output}": str(_beside(path, "out"))}
         words = [places.get(word, word) for word in self._words]

@@ -47,7 +47,7 @@ class AnthropicBatches(BatchApi):
         """``{custom_id, params}``."""
         return f'{{"custom_id": "{id}", "params": {self.provider.encoded(request)}}}'.encode()
 
-    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - there is no place for it
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - there is no place for it
         """Send the body."""
         return self._remote(await send_file(await self.provider.at("/messages/batches"), path))
 
@@ -113,7 +113,7 @@ class OpenRouterBatches(BatchApi):
         """``{custom_id, body}``."""
         return f'{{"custom_id": "{id}", "body": {self.provider.encoded(request)}}}'.encode()
 
-    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - there is no place for it
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - there is no place for it
         """Send the body; some pages of the documentation have another path for it."""
         try:
             return self._remote(await send_file(await self._at(""), path))
@@ -193,7 +193,7 @@ class GeminiBatches(BatchApi):
         name = json.dumps(f"adjudge-{mark}")
         return f'{{"batch": {{"display_name": {name}, "input_config": {{"requests": {{"requests": ['.encode()
 
-    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - it stands in the file
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it stands in the file
         """Send the body."""
         at = await self.provider.at(f"/models/{self.provider.connection.model}:batchGenerateContent")
         return self._remote(await send_file(at, path))

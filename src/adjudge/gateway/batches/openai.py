@@ -35,10 +35,14 @@ class OpenAIBatches(BatchApi):
     def _body(self, request: Request) -> str:
         return self.provider.encoded(request)
 
-    async def create(self, mark: str, path: Path) -> Remote:
-        """Upload, then create."""
+    async def upload(self, path: Path) -> str:
+        """The file's id."""
         sent = await upload(await self.provider.at(self.upload_path), path, self._fields(path))
-        wanted: Json = {"input_file_id": str(sent["id"]), "endpoint": self.asked_at, "completion_window": "24h"}
+        return str(sent["id"])
+
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
+        """Of the file that was uploaded."""
+        wanted: Json = {"input_file_id": uploaded, "endpoint": self.asked_at, "completion_window": "24h"}
         if self.keeps_metadata:
             wanted["metadata"] = {MARK: mark}
         return self._remote(await post_json(await self.provider.at("/batches"), wanted))
@@ -144,11 +148,10 @@ class MistralBatches(OpenAIBatches):
         """``{custom_id, body}``."""
         return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
 
-    async def create(self, mark: str, path: Path) -> Remote:
-        """Upload, then create."""
-        sent = await upload(await self.provider.at("/files"), path, {"purpose": "batch"})
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
+        """Of the file that was uploaded."""
         model = self.provider.connection.model
-        wanted: Json = {"input_files": [sent["id"]], "model": model, "endpoint": self.asked_at, "metadata": {MARK: mark}}
+        wanted: Json = {"input_files": [uploaded], "model": model, "endpoint": self.asked_at, "metadata": {MARK: mark}}
         return self._remote(await post_json(await self.provider.at("/batch/jobs"), wanted))
 
     async def look(self, id: str) -> Remote:

@@ -16,8 +16,12 @@ _EXPECTED_ANSWER = 150
 """Tokens set aside for an answer until the provider says how many it was."""
 LONGEST_ANSWER = 4096
 """Tokens that a verdict may take where money or tokens are limited; sent along as the most that is wanted."""
+_MOST_BYTES_PER_TOKEN = 64
+"""A text has more tokens than one for each of so many bytes, whatever a server says."""
 _MOST_TOKENS = 1_000_000_000
 """A count above this is none."""
+NO_COUNT = -1
+"""What stands for a count that cannot be true, until it is estimated."""
 
 
 def expected_tokens(request: Request) -> tuple[int, int]:
@@ -32,30 +36,45 @@ def most_tokens(request: Request) -> tuple[int, int]:
 
 
 def token_count(value: object) -> int:
-    """A count of tokens as a server sent it; 0 where it is none: missing, negative, a text, not finite, beyond all measure."""
-    if type(value) is int and 0 <= value <= _MOST_TOKENS:
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_TOKENS:
+    """A count of tokens as a server sent it: 0 where it is missing, NO_COUNT where no request can have taken that."""
+    if value is None:
         return 0
-    return int(value)
+    if isinstance(value, float) and value.is_integer():  # JSON knows no whole numbers, and some servers write 12.0
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else NO_COUNT
+
+
+def token_sum(*values: object) -> int:
+    """Counts as a server sent them, together; NO_COUNT where one of them is none."""
+    counts = [token_count(value) for value in values]
+    return NO_COUNT if NO_COUNT in counts else sum(counts)
 
 
 def measured(request: Request, reply: Reply) -> Reply:
-    """The reply with a usage that can be added up: counts that are missing or make no sense are estimated, and marked so."""
-    usage = reply.usage
-    if _whole(usage):
-        return reply
+    """The reply with a usage that can be added up: counts that are missing or cannot be true are estimated, and marked so."""
+    usage = believable(reply, len(_bytes(request.prompt.text)))
+    return reply if usage is reply.usage else replace(reply, usage=usage)
+
+
+def believable(reply: Reply, asked: int) -> Usage:
+    """What a reply to a prompt of ``asked`` bytes took."""
+    usage, said = reply.usage, len(_bytes(reply.text))
+    if _whole(usage) and _covers(usage.prompt_tokens, asked) and _covers(usage.completion_tokens, said):
+        return usage
     if usage == Usage():  # a recorded reply: it cost nothing
-        return replace(reply, usage=Usage())
-    prompt, answer, cached = map(token_count, (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens))
-    known = Usage(
-        calls=token_count(usage.calls) or 1,
-        prompt_tokens=prompt or _tokens(request.prompt.text),
-        completion_tokens=answer or (_tokens(reply.text) if reply.text else 0),
-        cached_tokens=min(cached, prompt),
-        estimated=int(prompt == 0 or (answer == 0 and reply.text != "")),
+        return Usage()
+    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+    calls, prompt, answer, cached = (max(0, token_count(count)) for count in counts)
+    missing_prompt = prompt == 0 or not _covers(prompt, asked)
+    missing_answer = said > 0 and (answer == 0 or not _covers(answer, said))
+    doubtful = missing_prompt or type(usage.cached_tokens) is not int or not 0 <= usage.cached_tokens <= prompt
+    return Usage(
+        calls=calls or 1,
+        prompt_tokens=_tokens_in(asked) if missing_prompt else prompt,
+        completion_tokens=_tokens_in(said) if missing_answer else answer,
+        cached_tokens=0 if doubtful else cached,
+        estimated=int(doubtful or missing_answer),
     )
-    return replace(reply, usage=known)
 
 
 def _whole(usage: Usage) -> bool:
@@ -67,8 +86,17 @@ def _whole(usage: Usage) -> bool:
     return 0 < calls <= most and 0 < prompt <= most and 0 < answer <= most and 0 <= cached <= prompt
 
 
+def _covers(tokens: int, size: int) -> bool:
+    """Whether so many tokens can be a text of so many bytes."""
+    return tokens * _MOST_BYTES_PER_TOKEN >= size
+
+
+def _tokens_in(size: int) -> int:
+    return size // _BYTES_PER_TOKEN + 1
+
+
 def _tokens(text: str) -> int:
-    return len(_bytes(text)) // _BYTES_PER_TOKEN + 1
+    return _tokens_in(len(_bytes(text)))
 
 
 def _bytes(text: str) -> bytes:

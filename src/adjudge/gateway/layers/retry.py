@@ -1,16 +1,17 @@
 """The second link: what a retry can mend is tried again; a model that cannot work ends the run, one that keeps failing is
-left alone for a while."""
+left alone for a while, and tried again."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
+from contextvars import ContextVar
 from time import monotonic
 
 from adjudge.aio import event_loop
 from adjudge.domain.message import Reply, Request
-from adjudge.errors import HALTS, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
+from adjudge.errors import HALTS, NOT_ASKED, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
 from adjudge.gateway.layers.budget import halt, pause, raise_if_halted
 from adjudge.gateway.layers.limit import Gate
 from adjudge.gateway.model import Layer, Model, PartRejected, Replying
@@ -26,7 +27,54 @@ _UNREACHED = 3
 """First connections that may fail before the server counts as unreachable."""
 _IN_A_ROW, _AT_FIRST = 10, 3
 """Requests, each with all its retries, that may fail one after the other before the model is paused: later, and at first."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+_WAITED_FOR = 3
+"""Tries of a paused model that requests wait for; while it fails further ones, they are not asked."""
+_GLANCE = 0.1
+"""Seconds between looks at what came of a try."""
+_MOST_ASKERS = 1000
+"""Whose failures are remembered; a server of judgments may have any number."""
+asking: ContextVar[int | None] = ContextVar("asking", default=None)
+"""Who asks: what one judge's requests fail of need not keep another's from being answered."""
+
+
+class _Breaker:
+    """Requests that failed in a row for one cause, and when the next is tried."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+        self.tries = 0
+        self.paused_until: float | None = None
+        self.trying = False
+        self.reason = ""
+
+    async def let_through(self, model: str, *, waits: bool) -> None:
+        """At once, or after the pause the one that tries. Raises ModelPaused for those that are not to wait for it."""
+        while self.paused_until is not None:
+            left = self.paused_until - monotonic()
+            if left <= 0 and not self.trying:
+                self.trying = True
+                return
+            if not waits or self.tries >= _WAITED_FOR:
+                raise ModelPaused(self.reason, model=model)
+            await pause(max(left, _GLANCE))
+
+    def fail(self, most: int, why: str) -> bool:
+        """One more failed. Whether that is the one after which the model is paused."""
+        if self.trying:
+            self.trying, self.tries = False, self.tries + 1
+            self.paused_until = monotonic() + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self.tries)
+            return False
+        self.failed += self.paused_until is None
+        if self.paused_until is not None or self.failed < most:
+            return False
+        self.reason = f"{NOT_ASKED}: it is paused after {self.failed} failures in a row ({why})"
+        self.paused_until = monotonic() + _FIRST_PAUSE
+        return True
+
+    def close(self) -> None:
+        """It is as it should be."""
+        self.failed, self.tries, self.paused_until, self.trying = 0, 0, None, False
 
 
 class Circuit:
@@ -42,24 +90,27 @@ class Circuit:
         self.gate = Gate(_ANY_NUMBER if asked in HAVE_ANSWERED else _FIRST_AT_ONCE)
         self._asked = asked
         self._unreached = 0
-        self._failed = 0
-        self._pause = _FIRST_PAUSE
-        self._reason = ""
-        self._paused_until: float | None = None
-        self._trying = False
+        self._server = _Breaker()
+        """Of connections that are not made, whoever asks."""
+        self._of_askers: dict[int | None, _Breaker] = {}
+        """Of everything else, by who asks."""
 
     @property
     def open(self) -> bool:
-        """Whether the model is paused."""
-        return self._paused_until is not None
+        """Whether the model is paused for who asks now."""
+        return any(one.paused_until is not None for one in self._breakers())
 
-    def check(self, model: str) -> None:
-        """Raise ModelPaused while the model is paused; afterwards one request is let through to see whether it is back."""
-        if self._paused_until is None:
-            return
-        if self._trying or monotonic() < self._paused_until:
-            raise ModelPaused(self._reason, model=model)
-        self._trying = True
+    def _breakers(self) -> list[_Breaker]:
+        own = self._of_askers.get(asking.get())
+        return [self._server, own] if own else [self._server]
+
+    async def let_through(self, model: str) -> None:
+        """Wait while the model is paused, until a single request has shown whether it is back.
+
+        Raises ModelPaused where a few of those did not; and at once where the model never answered.
+        """
+        for one in self._breakers():
+            await one.let_through(model, waits=self.answered)
 
     def hopeless(self, error: ModelError) -> bool:
         """Whether a failed first request shows that no other will do better."""
@@ -77,27 +128,29 @@ class Circuit:
     def success(self) -> None:
         """It is as it should be."""
         self.reached()
-        self._trying = False
-        self._failed, self._pause, self._paused_until = 0, _FIRST_PAUSE, None
+        for one in self._breakers():
+            one.close()
 
     def failure(self, model: str, error: ModelError) -> None:
         """A request failed for good. What the request itself is to blame for says nothing against the model."""
         if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
             self.success()
-        elif self._trying:
-            self._trying, self._pause = False, min(_LONGEST_PAUSE, self._pause * 2)
-            self._paused_until = monotonic() + self._pause
-        elif not self.open:
-            self._failed += 1
-            if self._failed >= (_IN_A_ROW if self.answered else _AT_FIRST):
-                self._reason = f"not asked: it is paused after {self._failed} failures in a row ({error.message})"
-                self._paused_until = monotonic() + self._pause
-                if not event_loop.leaving():
-                    _LOG.warning("%s is paused after %d failures in a row: %s", model, self._failed, error)
+            return
+        cause = self._server if isinstance(error, Unreachable) else self._of_asker()
+        most = _IN_A_ROW if self.answered else _AT_FIRST
+        for one in self._breakers():
+            if (one is cause or one.trying) and one.fail(most, error.message) and not event_loop.leaving():
+                _LOG.warning("%s is paused after %d failures in a row: %s", model, one.failed, error)
+
+    def _of_asker(self) -> _Breaker:
+        while len(self._of_askers) >= _MOST_ASKERS and asking.get() not in self._of_askers:
+            del self._of_askers[next(iter(self._of_askers))]
+        return self._of_askers.setdefault(asking.get(), _Breaker())
 
     def given_up(self) -> None:
         """The request that was let through ended without an answer of either kind."""
-        self._trying = False
+        for one in self._breakers():
+            one.trying = False
 
 
 class Reached(Layer):
@@ -135,7 +188,7 @@ class Paused(Layer):
         self._circuit = circuit
 
     def complete(self, request: Request) -> Replying:
-        """Pass on, or raise ModelPaused without asking."""
+        """Pass on, after a pause where there is one, or raise ModelPaused without asking."""
         return self._ask(request) if self._circuit.answered else self._ask_carefully(request)
 
     async def _ask_carefully(self, request: Request) -> Reply:
@@ -147,7 +200,8 @@ class Paused(Layer):
             self._circuit.gate.leave()
 
     async def _ask(self, request: Request) -> Reply:
-        self._circuit.check(self.name)
+        if self._circuit.open:
+            await self._circuit.let_through(self.name)
         try:
             reply = await self.inner.complete(request)
         except (*HALTS, asyncio.CancelledError):

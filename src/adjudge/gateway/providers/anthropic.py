@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.gateway.layers.account import token_count
+from adjudge.gateway.layers.account import token_count, token_sum
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import finish_of, with_calls
 
@@ -47,12 +47,12 @@ class Anthropic(HttpProvider):
     def _read(self, data: dict[str, Any]) -> Reply:
         usage = mapping(data.get("usage"))
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-        fresh, written, cached, answer = (token_count(usage.get(name)) for name in names)
+        fresh, written, cached, answer = (usage.get(name) for name in names)
         blocks = data["content"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
         return Reply(
             text=with_calls(text, [block["input"] for block in blocks if block["type"] == "tool_use"]),
-            usage=Usage(1, fresh + written + cached, answer, cached),
+            usage=Usage(1, token_sum(fresh, written, cached), token_count(answer), token_count(cached)),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({name: str(data.get(name, "")) for name in ("model", "id")}),
         )

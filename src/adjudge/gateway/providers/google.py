@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.gateway.layers.account import token_count
+from adjudge.gateway.layers.account import token_count, token_sum
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import with_calls
 
@@ -93,7 +93,7 @@ def _usage(usage: Mapping[str, object]) -> Usage:
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("promptTokenCount")),
-        completion_tokens=token_count(usage.get("candidatesTokenCount")) + token_count(usage.get("thoughtsTokenCount")),
+        completion_tokens=token_sum(usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")),
         cached_tokens=token_count(usage.get("cachedContentTokenCount")),
     )
 

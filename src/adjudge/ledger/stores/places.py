@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from adjudge.aio.files import PART, written_whole
 from adjudge.errors import SetupError
 
 SCHEMES = ("s3", "gs", "az", "abfs", "abfss", "file")
 T = TypeVar("T")
+_TROUBLES = (
+    (
+        re.compile("latest/api/token"),
+        "no credentials are in the environment: set those of the provider, such as AWS_ACCESS_KEY_ID",
+    ),
+    (
+        re.compile(r"code: 40[13]\b|AccessDenied|necessary privileges|valid authentication"),
+        "access is denied: check the credentials in the environment, and that they may list, read and write there",
+    ),
+    (re.compile("NoSuchBucket"), "there is no such bucket: check its name, and the endpoint"),
+    (re.compile("incorrectly configured region"), "the bucket is in another region: set AWS_REGION"),
+    (re.compile("error sending request"), "its server cannot be reached: check the endpoint and the network"),
+)
+"""How an object store says what is wrong, and what a user can do."""
+_HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
 
 
 class Place(Protocol):
@@ -133,7 +149,12 @@ class ObjectStore:
 
         parts = urlsplit(address)
         self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
-        self._store = _told(lambda: from_url(address))
+        if parts.scheme == "file" and not Path(unquote(parts.path)).is_dir():
+            raise SetupError(f"the store {self._name} cannot be used: there is no folder {unquote(parts.path)}, make it first")
+        try:
+            self._store = _told(lambda: from_url(address))
+        except OSError as error:
+            raise SetupError(f"the store {self._name} cannot be used: {error}") from error
 
     @property
     def name(self) -> str:
@@ -187,9 +208,17 @@ def _told(work: Callable[[], T]) -> T:
     except AlreadyExistsError as error:
         raise FileExistsError(str(error).splitlines()[0]) from error
     except FileNotFoundError as error:
+        if "NoSuchBucket" in str(error):
+            raise OSError(_words(error)) from error
         raise FileNotFoundError(str(error).splitlines()[0]) from error
     except (BaseError, ValueError) as error:
-        raise OSError(str(error).splitlines()[0]) from error
+        raise OSError(_words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    """What to do about it, where that is known; else what the library says, without how it asked."""
+    text = str(error).splitlines()[0]
+    return next((words for pattern, words in _TROUBLES if pattern.search(text)), _HOW_IT_ASKED.sub("", text))
 
 
 def _sync(folder: Path) -> None:

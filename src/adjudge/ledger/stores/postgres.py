@@ -1,7 +1,8 @@
 """A store in Postgres: several plain processes share a run by leased ranges of rows.
 
-A worker takes a range that nobody holds (``SKIP LOCKED``), holds it while it lives, and gives it back when it is judged. The
-lease of one that died runs out, and another takes the range; what the dead one was answered is in the table.
+A worker takes a range that nobody holds (``SKIP LOCKED``), holds it while it lives, and gives it back when it is judged. One
+that died is known by its connection, which is gone, or else by its lease, which runs out: another takes the range, and what the
+dead one was answered is in the table.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import finalize
 
@@ -30,6 +31,8 @@ _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 """Seconds, half a minute in all, in which a server may be started anew."""
 LEASE_SECONDS = 300
 """For which a range belongs to a worker that says nothing."""
+GONE_AFTER = 10.0
+"""Seconds in which a worker whose connection is gone may come back: the server may have been started anew."""
 _READ_AT_ONCE = 2000
 _LOCK = 6_003_023
 """The advisory lock under which the tables are made."""
@@ -50,6 +53,24 @@ CREATE TABLE IF NOT EXISTS adjudge_ranges (run text NOT NULL, first_row bigint N
 ALTER TABLE adjudge_ranges ADD COLUMN IF NOT EXISTS rows text;
 ALTER TABLE adjudge_runs ADD COLUMN IF NOT EXISTS widest bigint;
 """
+_NEEDED = (
+    ("adjudge_runs", "widest"),
+    ("adjudge_records", "line"),
+    ("adjudge_workers", "tokens"),
+    ("adjudge_lanes", "cut"),
+    ("adjudge_ranges", "rows"),
+)
+"""What the newest tables have: where they do, nothing is made, which only their owner may."""
+_FOUND = "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
+_CONNECTED = """EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND classid::bigint = (hashtext({run})::bigint & 4294967295)
+    AND objid::bigint = (hashtext({holder})::bigint & 4294967295))"""
+"""Whether the lock of a worker is held, which its connection takes with it when it goes."""
+_GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(run="%s", holder="%s")
+_GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held WHERE run = %s AND NOT done AND holder IS NOT NULL
+    AND holder <> %s AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
+_BURY = "UPDATE adjudge_workers SET until = now() - interval '1 second' WHERE run = %s AND holder = %s AND until IS NOT NULL"
 _BEGIN = "INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
 _APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
 _NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
@@ -94,6 +115,8 @@ class PostgresStore:
         self._connection: Connection | None = None
         self._widest = -1
         """How far apart the rows of one of our appended pieces are at most: the server knows."""
+        self._missed: dict[str, float] = {}
+        """Worker without a connection → since when, as far as we have seen."""
 
     @property
     def name(self) -> str:
@@ -105,11 +128,27 @@ class PostgresStore:
         """The first of all processes makes the tables and writes down what the run is; the others compare."""
         with self.opened() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            connection.execute(_TABLES)
+            if not self._has_tables(connection):
+                self._make_tables(connection)
             connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
         known, _ = self.begun_with()
         refuse_other(self.name, known, configuration, "or give the run another name behind the #")
         return known
+
+    def _has_tables(self, connection: Connection) -> bool:
+        return all((connection.execute(_FOUND, one).fetchone() or (0,))[0] for one in _NEEDED)
+
+    def _make_tables(self, connection: Connection) -> None:
+        from psycopg.errors import InsufficientPrivilege
+
+        try:
+            connection.execute(_TABLES)
+        except InsufficientPrivilege as error:
+            raise RunError(
+                f"the store {self.name} lacks tables of adjudge, and this role may not make them "
+                f"({str(error).splitlines()[0]}): have a role that may begin a run there once, and grant this one SELECT, INSERT "
+                "and UPDATE on them"
+            ) from error
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
         """The configuration, and when the run was begun."""
@@ -169,8 +208,27 @@ class PostgresStore:
 
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
         """A range that nobody holds, for so long; None where there is none just now."""
-        row = self._lasting(lambda connection: connection.execute(_TAKE, (holder, seconds, self.run, holder)).fetchone())
+        wanted = (holder, seconds, self.run, holder)
+        row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
+        if row is None and self._free_those_of_the_gone(holder):
+            row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
         return Span(*row) if row else None
+
+    def guard(self, holder: str) -> None:
+        """As long as this store is connected, others see that ``holder`` lives. To be called again and again."""
+        key = (self.run, holder)
+        self._once(lambda connection: connection.execute(_GUARD, (*key, *key)))
+
+    def _free_those_of_the_gone(self, holder: str) -> bool:
+        """Have others take what workers hold whose connection has been gone for a while. Whether there were some."""
+        now, gone = time.monotonic(), {name for (name,) in self._read(_GONE, (self.run, holder))}
+        self._missed = {name: self._missed.get(name, now) for name in gone}
+        dead = [name for name, since in self._missed.items() if now - since >= GONE_AFTER]
+        for name in dead:
+            _LOG.info("a worker of %s is gone: its rows are free", self.name)
+            self._lasting(lambda connection, name=name: connection.execute(_BURY, (self.run, name)))  # type: ignore[misc]
+            self.give_back(name)
+        return bool(dead)
 
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
         """A further process, which writes under this name."""
@@ -199,7 +257,7 @@ class PostgresStore:
         """Ranges that are not judged, held or not."""
         return int(self._read(_LEFT, (self.run,))[0][0])
 
-    def _read(self, query: str, values: Sequence[object]) -> list[tuple[int, str]]:
+    def _read(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         return self._lasting(lambda connection: connection.execute(query, values).fetchall())
 
     def _lasting(self, act: Callable[[Connection], T]) -> T:

@@ -158,7 +158,7 @@ class Batches:
             state=State.INTENDED,
             created=time.time(),
             request_sha=file.close(),
-            more={"requests": len(file.ballots), "reserved": astuple(file.reserved), "wording": self._wording},
+            more={"requests": len(file.ballots), "reserved": astuple(file.reserved), "wording": self._wording, "asked": 0},
         )
         async with self._sending:
             await self._table.intend(batch, file.ballots)
@@ -172,12 +172,13 @@ class Batches:
         if self._folder.is_symlink():
             raise RunError(f"{self._folder} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
         await self._table.forget_failures()
-        under_way = self._table.under_way()
-        for batch in under_way:
+        for batch in self._table.under_way():
             self._post.api_of(batch)
             self._budget.set_aside_again(reserved_by(batch))
+        for batch in self._table.under_way():
+            await self._post.recognise(batch)
         self._remove_strays()
-        for batch in under_way:
+        for batch in self._table.under_way():
             await self._bring_forward(batch)
         for _, api in self._models.values():
             if api.note:
@@ -246,7 +247,7 @@ class Batches:
 
     async def _bring_forward(self, batch: Batch) -> None:
         if batch.state is State.INTENDED:
-            await self._post.submit(batch, maybe_there=True)
+            await self._post.submit(batch)
         else:
             await self._post.look(batch)
 

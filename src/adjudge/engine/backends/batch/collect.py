@@ -8,15 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from adjudge.domain.frozen import FrozenDict, plain
-from adjudge.domain.message import Prompt, Reply, Request, Usage
+from adjudge.domain.message import Reply, Usage
 from adjudge.engine.backends.batch.request_file import parsed_id
 from adjudge.gateway.batches.api import Line, error_data
-from adjudge.gateway.layers.account import measured
+from adjudge.gateway.layers.account import believable
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import Asked, Batch, BatchBallot, BatchTable
 
 COMMIT_EVERY = 500
-_NOBODY = Request(Prompt(()))
+Key = tuple[bytes, bytes]
+"""A ballot and one of its requests."""
 
 
 class Collector:
@@ -26,18 +27,24 @@ class Collector:
         self._table = table
         self._budget = budget
 
-    async def collect(self, batch: Batch, model: str, lines: Iterable[Line]) -> int:
-        """Keep what came of each request, in any order; what is known already stays. Says how many replies to ours there were."""
-        replies = 0
-        waiting: dict[tuple[bytes, bytes], BatchBallot] = {}
+    async def collect(self, batch: Batch, model: str, lines: Iterable[Line], asked: int) -> set[Key]:
+        """Keep what came of each request, in any order; what is known already stays. Says which of ours have replies: one that
+        stands there twice is no reply to another.
+
+        ``asked``: about how many bytes a prompt of the batch has.
+        """
+        replied: set[Key] = set()
+        waiting: dict[Key, BatchBallot] = {}
         for line in lines:
-            replies += line.reply is not None and parsed_id(line.id) is not None
-            if (found := self._read(batch, model, line, waiting)) is not None:
+            key = parsed_id(line.id)
+            if key is not None and line.reply is not None:
+                replied.add(key)
+            if (found := self._read(batch, model, line, waiting, asked)) is not None:
                 waiting[found.ballot, found.request] = found
             if len(waiting) >= COMMIT_EVERY:
                 await self._commit(waiting)
         await self._commit(waiting)
-        return replies
+        return replied
 
     def is_of(self, batch: Batch, line: Line) -> bool:
         """Whether a result answers a request of this batch."""
@@ -48,18 +55,16 @@ class Collector:
         key = parsed_id(line.id)
         return self._table.find(*key) if key else None
 
-    def _read(
-        self, batch: Batch, model: str, line: Line, waiting: Mapping[tuple[bytes, bytes], BatchBallot]
-    ) -> BatchBallot | None:
+    def _read(self, batch: Batch, model: str, line: Line, waiting: Mapping[Key, BatchBallot], asked: int) -> BatchBallot | None:
         known = self._known(line)
         if known is None or (known.ballot, known.request) in waiting:
             return None
         if known.state is not Asked.SENT:
             if known.batch != batch.id and line.reply:  # sent twice, and paid for twice
-                self._budget.collect(model, _usage(line.reply))
+                self._budget.collect(model, believable(line.reply, asked).in_batch())
             return None
         if line.reply is not None:
-            self._budget.collect(model, _usage(line.reply))
+            self._budget.collect(model, believable(line.reply, asked).in_batch())
             return replace(known, state=Asked.ANSWERED, reply=json.dumps(_kept(line.reply)))
         assert line.error is not None
         if known.batch != batch.id:
@@ -69,14 +74,10 @@ class Collector:
         state = Asked.RETRY if line.error.retryable else Asked.FAILED
         return replace(known, state=state, reply=json.dumps(error_data(line.error)))
 
-    async def _commit(self, waiting: dict[tuple[bytes, bytes], BatchBallot]) -> None:
+    async def _commit(self, waiting: dict[Key, BatchBallot]) -> None:
         if waiting:
             await self._table.answer(waiting.values(), self._budget.account.to_dict())
             waiting.clear()
-
-
-def _usage(reply: Reply) -> Usage:
-    return measured(_NOBODY, reply).usage.in_batch()
 
 
 def _kept(reply: Reply) -> dict[str, object]:

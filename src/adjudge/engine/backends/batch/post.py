@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import random
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from adjudge.engine.backends.batch.collect import Collector
+from adjudge.engine.backends.batch.collect import Collector, Key
 from adjudge.engine.backends.batch.request_file import is_id, is_whole, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
-from adjudge.errors import ModelError, ModelUnusable, RunError, Unavailable
+from adjudge.errors import ModelError, ModelUnusable, RunError, Unavailable, Unreachable
 from adjudge.gateway.batches.api import BatchApi, Phase, Remote, error_data
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import OpenBudget
@@ -25,7 +26,9 @@ _LOG = logging.getLogger("adjudge")
 _TRIES = 7
 _NOT_TAKEN = (409, 429)
 """What says for sure that nothing was created."""
-_TOO_LARGE, _GONE = 413, 404
+_TOO_LARGE, _GONE, _WRONG_KEY = 413, 404, 401
+_FIRST_SEARCH, _LONGEST_SEARCH = 1.0, 15.0
+"""Seconds before a list is asked for again, which double."""
 _TOO_LARGE_FOR_GOOGLE = "payload size exceeds"
 """What stands in its 400."""
 _SKEW = 600.0
@@ -64,22 +67,61 @@ class Post:
         _, api = self.models.get(batch.model, (None, None))
         if api is None:
             raise RunError(f"the batch {batch.id} was sent for {batch.model}, which this run does not ask in batches now")
-        if api.account != batch.account:
-            raise RunError(
-                f"the batch {batch.id} was sent to {batch.provider} with another key, address or command, and only that can read "
-                f"it: resume with the one that began the run, or cancel the batch there and delete {self.folder.parent}"
-            )
         return api
+
+    # -- another key than the one that sent it ---------------------------------------
+
+    async def recognise(self, batch: Batch) -> None:
+        """Have what another key sent taken for ours, where the provider says that it is, or the user does."""
+        api = self.api_of(batch)
+        if api.account == batch.account:
+            return
+        under_way, vouched = batch.state is not State.INTENDED, self.settings.orphans
+        if batch.asked and vouched != "adopt" and not await self._is_of_this_account(batch, api):
+            if vouched is None:
+                raise self._of_another_key(batch)
+            if under_way:
+                again = await self._twice(batch, f"{batch.remote_id or batch.id} was sent with another key")
+                await self._finish(again, "left behind")
+                return
+        await self.table.keep(replace(batch, account=api.account))
+
+    async def _is_of_this_account(self, batch: Batch, api: BatchApi) -> bool:
+        """Whether the provider gives the batch to the key that asks now, or says that both keys are of one account."""
+        try:
+            for id in [batch.remote_id] if batch.remote_id else self._candidates(batch):
+                if await api.gives(id):
+                    return True
+            named = batch.state is State.INTENDED and bool(await self._listed(batch, api)) and api.marks
+        except ModelError as error:
+            if error.status == _WRONG_KEY:
+                raise _unusable(error) from None
+            if not error.retryable:
+                return False
+            raise RunError(
+                f"whether the batch {batch.id} can be read with the key that asks now cannot be told, since "
+                f"{batch.provider} does not answer ({error}): resume the run later"
+            ) from None
+        return named or (batch.state is State.INTENDED and api.organisation == batch.organisation != "")
+
+    def _of_another_key(self, batch: Batch) -> RunError:
+        return RunError(
+            f"the batch {batch.remote_id or batch.id} was sent to {batch.provider} with another key or command, "
+            "and the one that asks now cannot read it: resume with the one that began the run, or with another key "
+            "of the same account; if this is one, 'adjudge resume RUN --batch adopt' takes your word for it; "
+            "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
+        )
 
     # -- sending -------------------------------------------------------------------
 
-    async def submit(self, batch: Batch, *, maybe_there: bool = False) -> None:
+    async def submit(self, batch: Batch) -> None:
         """Send a batch that is in the ledger. Where it may have arrived, it is looked for before it is sent again."""
         for attempt in range(_TRIES):
             try:
-                missing = await self._missing(batch) if maybe_there else batch
+                missing = await self._missing(batch) if batch.asked else batch
                 if missing:
-                    await self._create(missing)
+                    batch = missing
+                    await self._create(batch)
                 return
             except ModelError as error:
                 if _is_too_large(error):
@@ -88,20 +130,33 @@ class Post:
                 if not error.retryable:
                     await self._give_up(batch, str(error))
                     raise _unusable(error) from None
-                maybe_there = maybe_there or error.status not in _NOT_TAKEN
+                batch = await self._after(batch, error)
                 _LOG.info("%s; sending the batch again", error)
                 await self.budget.pause(wait_before_retry(error, attempt))
         raise RunError(f"the batch {batch.id} could not be sent, since {batch.provider} does not answer: resume the run later")
 
     async def _create(self, batch: Batch) -> None:
+        """The ledger knows when the provider is asked to: whoever is killed before that has nothing to look for."""
         api, path = self.api_of(batch), self._path(batch)
-        if is_whole(path, batch.request_sha):
-            await self._sent(batch, await api.create(batch.id, path))
-        else:
+        if not is_whole(path, batch.request_sha):
             await self._give_up(batch, "its requests are gone from the run's folder")
+            return
+        uploaded = await api.upload(path)
+        asked = await self.table.asked(batch.with_more(organisation=api.organisation))
+        await self._sent(asked, await api.create(batch.id, path, uploaded))
+
+    async def _after(self, batch: Batch, error: ModelError) -> Batch:
+        """As the ledger has it after an attempt; what surely did not arrive is not looked for."""
+        known = next(one for one in self.table.under_way() if one.id == batch.id)
+        if known.asked == batch.asked or not (error.status in _NOT_TAKEN or isinstance(error, Unreachable)):
+            return known
+        again = known.with_more(asked=batch.asked)
+        await self.table.keep(again)
+        return again
 
     async def _sent(self, batch: Batch, remote: Remote) -> None:
-        more = {**batch.more, "said": remote.said, "candidates": []}
+        told = {"said": remote.said, "candidates": [], "organisation": self.api_of(batch).organisation}
+        more = {**batch.more, **told}
         open_now = replace(batch, state=State.OPEN, remote_id=remote.id, expires=remote.expires, counts=remote.counts, more=more)
         await self.table.keep(open_now)
         self.tell(BatchNews("sent", batch.provider, requests=batch.requests))
@@ -129,45 +184,65 @@ class Post:
     # -- after a kill ----------------------------------------------------------------
 
     async def _missing(self, batch: Batch) -> Batch | None:
-        """The batch, where it is not at the provider yet. Where that cannot be told, the user is asked."""
-        api = self.api_of(batch)
-        try:
-            remotes = await api.sent(batch.id, self._path(batch), batch.created - _TWO_DAYS)
-        except ModelError as error:
-            if error.retryable:
-                raise
-            return await self._not_told(batch, error)
+        """The batch, where it is not at the provider. A list may be late: it is asked for again until it has had its time.
+
+        What was not listed by then may be there all the same: that is said.
+        """
+        api, pause = self.api_of(batch), _FIRST_SEARCH
+        while True:
+            try:
+                found = await self._listed(batch, api)
+            except ModelError as error:
+                if error.retryable:
+                    raise
+                return await self._not_told(batch, error)
+            if found and api.marks:
+                await self._sent(batch, found[0])
+                return None
+            if found:
+                return await self._choose(batch, [one.id for one in found])
+            if not api.lists_late:
+                return batch
+            left = min(self.settings.search, batch.asked + self.settings.search - time.time())
+            if left <= 0 or self.settings.orphans == "resubmit":
+                return await self._twice(batch, f"{batch.provider} may have taken it before, and does not list it")
+            if pause == _FIRST_SEARCH:
+                self.tell(BatchNews("searching", batch.provider, requests=batch.requests, seconds=left))
+            await self.budget.pause(min(pause, left))
+            pause = min(pause * 2, _LONGEST_SEARCH)
+
+    async def _listed(self, batch: Batch, api: BatchApi) -> list[Remote]:
+        """Those that the provider lists and that may be this one; with names of ours, that are it."""
+        remotes = await api.sent(batch.id, self._path(batch), batch.created - _TWO_DAYS)
         if api.marks:
-            if remotes:
-                await self._sent(batch, remotes[0])
-            return None if remotes else batch
-        known = self.table.remote_ids()
+            return remotes
+        known = self.table.remote_ids() | set(batch.more.get("others") or ())
         since = batch.created - _TWO_DAYS if api.clock_ahead is None else batch.created + api.clock_ahead - _SKEW
         recent = [one for one in remotes if one.created is None or one.created >= since]
-        fitting = [one.id for one in recent if one.id not in known and one.requests in (None, batch.requests)]
-        return await self._choose(batch, fitting) if fitting else batch
+        return [one for one in recent if one.id not in known and one.requests in (None, batch.requests)]
 
     async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
         """The provider does not say which batches there are: the user decides whether it is sent again."""
         if self.settings.orphans == "resubmit":
-            return await self._twice(batch, [batch.id])
+            return await self._twice(batch, f"{batch.provider} may have taken it before, and does not list its batches")
         raise RunError(
             f"whether the batch {batch.id} has arrived at {batch.provider} cannot be told, since its list of batches is refused "
             f"({error}): use a key that may read it, or send the batch again with 'adjudge resume RUN --batch resubmit', "
             "and perhaps pay twice"
         )
 
-    async def _twice(self, batch: Batch, fitting: list[str]) -> Batch:
-        """It is sent again, or asked again, as the user wants it: that is said, and kept."""
-        self.tell(BatchNews("twice", batch.provider, len(fitting), batch.requests, text=", ".join(fitting)))
-        again = replace(batch, more={**batch.more, "twice": fitting})
+    async def _twice(self, batch: Batch, why: str, fitting: Sequence[str] = (), requests: int | None = None) -> Batch:
+        """It is sent again, or some of it asked again, and may have been paid before: that is said, and kept."""
+        many = batch.requests if requests is None else requests
+        self.tell(BatchNews("twice", batch.provider, requests=many, text=why))
+        again = batch.with_more(twice=list(fitting) or [batch.remote_id or batch.id], again=batch.paid_twice + many)
         await self.table.keep(again)
         return again
 
     async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
         """Among batches without a name of ours: one is taken for ours until its results tell, several are asked about."""
         if self.settings.orphans == "resubmit":
-            return await self._twice(batch, fitting)
+            return await self._twice(batch, f"there is also {', '.join(fitting)}", fitting)
         if len(fitting) > 1 and self.settings.orphans is None:
             raise RunError(
                 f"{len(fitting)} batches at {batch.provider} may be the one that was about to be sent when the run ended "
@@ -197,8 +272,8 @@ class Post:
     async def _not_found(self, batch: Batch) -> bool:
         """Said once, that may be a gateway's mistake, and what was answered would be paid for twice. Whether it is believed."""
         if not self._once_more(batch, "not_found"):
-            _LOG.warning("the batch %s is gone from %s: its requests are asked again", batch.remote_id, batch.provider)
-            await self._finish(batch, "gone")
+            again = await self._twice(batch, f"{batch.remote_id} is gone from there")
+            await self._finish(again, "gone")
             return True
         await self.table.keep(_counted(batch, "not_found"))
         return False
@@ -225,9 +300,10 @@ class Post:
     async def _among(self, batch: Batch, api: BatchApi) -> Remote | None:
         """The one of several whose results are ours; None as long as none has ended that is. With none left it is sent."""
         candidates = self._candidates(batch)
-        afresh = replace(batch, state=State.INTENDED, more={**batch.more, "candidates": [], "unread": {}})
+        afresh = replace(batch, state=State.INTENDED).with_more(candidates=[], unread={})
         if self.settings.orphans == "resubmit":
-            await self.submit(await self._twice(afresh, candidates))
+            also = f"there is also {', '.join(candidates)}"
+            await self.submit((await self._twice(afresh, also, candidates)).with_more(asked=0))
             return None
         left, unread = [], dict(batch.more.get("unread") or {})
         for id in candidates:
@@ -238,8 +314,9 @@ class Post:
                 left.append(id)
             unread[id] = unread.get(id, 0) + 1 if found == "unread" else 0
         if not left:
-            _LOG.warning("no batch at %s turned out to be %s: it is sent again", batch.provider, batch.id)
-            await self.submit(afresh)
+            _LOG.warning("no batch at %s turned out to be %s: it is looked for once more", batch.provider, batch.id)
+            others = [*(batch.more.get("others") or ()), *candidates]
+            await self.submit(afresh.with_more(others=others))
             return None
         await self.table.keep(replace(batch, more={**batch.more, "candidates": left, "unread": unread}))
         if lost := [id for id in left if unread[id] >= _BELIEVED]:
@@ -288,7 +365,11 @@ class Post:
     async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
         """Whether all of it is there: results that are not whole are fetched again before anything is asked again."""
         model, paths = self.models[batch.model][0], await api.fetch(remote, self._results(batch))
-        replies = sum([await self._collector.collect(batch, model.name, api.lines(path)) for path in paths])
+        size = self._path(batch).stat().st_size if self._path(batch).exists() else 0
+        asked, found = size // max(1, batch.requests), set[Key]()
+        for path in paths:
+            found |= await self._collector.collect(batch, model.name, api.lines(path), asked)
+        replies = len(found)
         if replies < remote.answered:
             _remove(paths)
             if self._once_more(batch, "not_whole"):
@@ -302,12 +383,9 @@ class Post:
 
     async def _unreadable(self, batch: Batch, replies: int, answered: int) -> Batch:
         """Some replies are lost: they are asked again. Where it is all of them, only if the user wants to pay twice."""
-        if replies:
-            missing = answered - replies
-            _LOG.warning("replies missing from the results of the batch %s: %s; they are asked again", batch.remote_id, missing)
-            return batch
-        if self.settings.orphans == "resubmit":
-            return await self._twice(batch, [str(batch.remote_id)])
+        missing = f"replies are missing from the results of {batch.remote_id}"
+        if replies or self.settings.orphans == "resubmit":
+            return await self._twice(batch, missing, requests=answered - replies)
         raise RunError(
             f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} are answered, and its results hold "
             "no reply: resume the run later, or have them asked and paid for again with 'adjudge resume RUN --batch resubmit'"

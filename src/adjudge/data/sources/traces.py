@@ -1,0 +1,57 @@
+"""Pieces of agents' traces, which look like rows and are none: read as rows, a tool's result would be judged as an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_INSPECT = "samples of an Inspect log"
+_SIGNS = (
+    (frozenset({"traceId", "parentObservationId"}), "observations of Langfuse"),
+    (frozenset({"trace_id", "parent_observation_id"}), "observations of Langfuse"),
+    (frozenset({"raw", "tasks_output"}), "outputs of CrewAI"),
+    (frozenset({"raw", "agent", "output_format", "expected_output"}), "outputs of CrewAI"),
+    (frozenset({"timestamp", "task_name", "task", "agent", "status"}), "a log of CrewAI"),
+    (frozenset({"toolCalls", "toolResults", "finishReason"}), "steps of the Vercel AI SDK"),
+    (frozenset({"action", "observation", "thought", "state"}), "steps of SWE-agent"),
+    (frozenset({"epoch", "target", "output", "messages", "model_usage"}), _INSPECT),
+)
+"""Keys that together stand in no row that somebody wrote."""
+_LANGFUSE_TYPES = (
+    *("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN"),
+    *("RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"),
+)
+_RESPONSES = "items of OpenAI's Responses API"
+_RESPONSES_TEXTS = ("input_text", "output_text")
+
+
+def trace_of(cells: Mapping[str, object]) -> str | None:
+    """What a row is a piece of, as people call it; None where it is a row."""
+    keys = cells.keys()
+    if "type" in keys or "object" in keys:
+        if _is_responses_item(cells):
+            return _RESPONSES
+        if cells.get("type") in _LANGFUSE_TYPES and {"traceId", "startTime"} <= keys:
+            return "observations of Langfuse"
+    return next((name for signs, name in _SIGNS if signs <= keys), None)
+
+
+def refusal_of(name: str, trace: str) -> str:
+    """What is said of a source that holds pieces of a trace."""
+    if trace == _INSPECT:
+        return f"{name} holds {trace}: bring the whole log in with adjudge import, and judge its rows with adjudge run --data RUN"
+    return (
+        f"{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not read yet: give each run as one "
+        'row, such as {"user_input": "…", "response": "…"} or {"messages": […]}'
+    )
+
+
+def _is_responses_item(cells: Mapping[str, object]) -> bool:
+    kind, content = cells.get("type"), cells.get("content")
+    if cells.get("object") == "response":
+        return isinstance(cells.get("output"), list)
+    if isinstance(kind, str) and kind.startswith("function_call"):
+        return "call_id" in cells
+    if kind == "reasoning":
+        return isinstance(cells.get("summary"), list)
+    first = content[0] if kind == "message" and isinstance(content, list) and content else None
+    return isinstance(first, Mapping) and first.get("type") in _RESPONSES_TEXTS

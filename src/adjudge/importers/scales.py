@@ -1,0 +1,96 @@
+"""What labels and verdicts mean that are words or codes: all of a file tells it, one of them does not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.vote import Outcome
+from adjudge.errors import RunError
+from adjudge.importers.record import FAIL, PASS, Asked, RecordedVote
+from adjudge.importers.values import number, text
+
+GOOD = ("correct", "yes", "pass", "passed", "true", "good", "right", "1", "1.0")
+BAD = ("incorrect", "no", "fail", "failed", "false", "bad", "wrong", "0", "0.0")
+"""Words for the ends of a scale."""
+Codes = Mapping[str, str]
+"""Numbers that stand for compared responses → the usual words for them."""
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """What the labels of a whole file tell of each of them."""
+
+    words: frozenset[str]
+    every: bool
+    """Whether all records have one, so that the rows are no selection; else somebody may have picked them."""
+
+    def passes(self, label: object) -> str | None:
+        """PASS or FAIL, where the labels are such; of words that name the good one, every other is a FAIL."""
+        word, words = text(label).strip().casefold(), {one.strip().casefold() for one in self.words}
+        graded = all(number(one) is not None for one in words)
+        if graded and not words <= {*GOOD, *BAD}:
+            return None
+        if word in GOOD:
+            return PASS
+        return FAIL if word in BAD or (not graded and words & {*GOOD}) else None
+
+
+def scale_of(words: Collection[str]) -> Asked:
+    """What the labels are: numbers, or words, the better of two first, where one of them is known to be good or bad."""
+    points = [points for word in words if (points := number(word)) is not None]
+    if len(points) == len(set(words)):
+        low, high = (min(points), max(points)) if points else (0.0, 1.0)
+        bounds = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
+        return Asked("verdict", "Which number does it deserve?", "rating", bounds=bounds)
+    apart = {word.strip().casefold(): word.strip() for word in sorted(words, reverse=True)}.values()
+    ordered = sorted(apart, key=lambda word: (word.casefold() not in GOOD, word.casefold() in BAD, word))
+    ends = [(word.casefold() in GOOD, word.casefold() in BAD) for word in ordered]
+    told = len(ordered) == 2 and ends[0] != ends[1]
+    scores = (1.0, 0.0) if told else (None,) * len(ordered)
+    options = (CriteriaOption(name, score=score) for name, score in zip(ordered, scores, strict=True))
+    return Asked("verdict", "What is to be said of it?", options=tuple(options))
+
+
+def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
+    """A verdict on the scale of the labels; one that is not on it is no further option of it."""
+    if asked.kind == "rating":
+        points = number(value)
+        return vote.failed(f"{value!r} is no number", Outcome.UNREADABLE) if points is None else vote.said(points)
+    named = option_on(asked, value)
+    if named is None:
+        known = ", ".join(one.name for one in asked.options)
+        return vote.failed(f"{value!r} is none of the labels ({known})", Outcome.UNREADABLE)
+    return vote.said(named)
+
+
+def option_on(asked: Asked, word: str) -> str | None:
+    """The option that a word names, in any case; None where it names none."""
+    return next((one.name for one in asked.options if one.name.casefold() == word.strip().casefold()), None)
+
+
+def truth_on(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
+    """What is true or false, as the better or the worse of two options."""
+    if truth.casefold() not in (*GOOD, *BAD):
+        return vote.failed(f"{truth!r} is neither true nor false", Outcome.UNREADABLE)
+    return vote.said(asked.options[0 if truth.casefold() in GOOD else 1].name)
+
+
+def codes_of(source: str, labels: Iterable[object], verdicts: Iterable[object] = ()) -> Codes:
+    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not, what judges say."""
+    given = {f"{code:g}" for one in labels if (code := number(one)) is not None}
+    if {"0", "1", "2"} <= given:
+        raise RunError(
+            f"{source}: pairs are labelled 0, 1 and 2, and nobody says which of them is a tie: write 'tie' for it, and 1 and 2 "
+            "for the responses"
+        )
+    known = given if given & {"0", "2"} else given | {f"{code:g}" for one in verdicts if (code := number(one)) is not None}
+    from_nought = "0" in known and "2" not in known
+    return {"0": "model_1", "1": "model_2", "2": ""} if from_nought else {}
+
+
+def response_of(value: object, codes: Codes) -> object:
+    """What names a response, in the usual words."""
+    code = number(value)
+    return value if code is None else codes.get(f"{code:g}", f"{code:g}")

@@ -1,0 +1,37 @@
+"""Which models answered, as their replies name them: another than was asked, or several for one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+_VERSION = re.compile(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
+"""What may stand behind a model's name without making it another model."""
+_NUMBERED = re.compile(r" \d+$")
+"""How a panel tells models of one name apart."""
+
+
+def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """A sentence for each model that several models answered for, or another one. ``named``: asked, named → votes."""
+    by_model: dict[str, dict[str, int]] = {}
+    for (model, name), votes in named.items():
+        by_model.setdefault(model, {})[name] = votes
+    for model, names in by_model.items():
+        if len(names) > 1:
+            most = sorted(names.items(), key=lambda one: (-one[1], one[0]))
+            told = ", ".join(f"{name} ({votes})" for name, votes in most)
+            yield f"{model} was asked, and its replies name several models, so that rows may not compare: {told}"
+        elif is_other(model, name := next(iter(names))):
+            yield f"{model} was asked, and its replies name another model: {name}"
+
+
+def is_other(asked: str, named: str) -> bool:
+    """Whether a reply names another model than was asked, and not a version of it."""
+    one, two = (_own_name(_NUMBERED.sub("", id)) for id in (asked, named))
+    shorter, longer = sorted((one, two), key=len)
+    return not longer.startswith(shorter) or not _VERSION.fullmatch(longer[len(shorter) :])
+
+
+def _own_name(id: str) -> str:
+    """Without the provider, the address or the vendor, and without what says that it is the newest."""
+    return id.rpartition("#")[2].rpartition("/")[2].casefold().removesuffix("-latest").removesuffix(":latest")

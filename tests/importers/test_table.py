@@ -1,0 +1,154 @@
+"""``adjudge import --as table``: any table, by the columns that the user names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from importing import Imported, imported, imported_path
+
+from adjudge.errors import RunError, SetupError
+from adjudge.importers.run import ImportOptions, import_file
+from adjudge.importers.table import TableColumns
+from support.commands import adjudge
+
+
+def table(tmp_path: Path, content: str, name: str = "t.csv", **columns: Any) -> Imported:
+    return imported(tmp_path, content, name=name, kind="table", table=TableColumns(**columns))
+
+
+def test_a_table_gives_rows_verdicts_and_labels_by_its_columns(tmp_path: Path) -> None:
+    content = "nr,question,reply,gold,gpt,claude\n1,q1,r1,good,good,bad\n2,q2,r2,bad,good,\n3,q3,r3,good,great,bad\n"
+    found = table(tmp_path, content, texts=("reply",), labels=("gold",), judges=("gpt", "claude"))
+    by = {(row["judge"], row["row"]): row for row in found.rows}
+    assert [by["gpt", n]["option"] for n in (1, 2, 3)] == ["good", "good", None]
+    assert [by["claude", n]["option"] for n in (1, 2, 3)] == ["bad", None, "bad"]
+    assert found.outcomes == {"ok": 4, "unreadable": 1, "model_error": 1}
+    assert by["gpt", 1]["fields"] == {"user_input": "q1", "response": "r1"}
+    assert by["gpt", 1]["score"] == 1.0
+    assert {label.id: label.answer for label in found.labels} == {"row 1": "good", "row 2": "bad", "row 3": "good"}
+    assert {label.design for label in found.labels} == {"random"}
+
+
+def test_ones_and_noughts_of_a_table_are_pass_and_fail_however_each_column_writes_them(tmp_path: Path) -> None:
+    content = "text,human,judge\na,1,True\nb,0,False\nc,1,no\nd,,PASS\n"
+    found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
+    assert found.verdicts == ["PASS", "FAIL", "FAIL", "PASS"]
+    assert sorted(found.answers) == ["FAIL", "PASS", "PASS"]
+    assert {label.design for label in found.labels} == {"chosen"}
+
+
+def test_numbers_of_a_table_are_grades(tmp_path: Path) -> None:
+    content = "text,human,judge\na,4,5\nb,2,1.5\nc,3,nan\nd,3,four\n"
+    found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
+    assert (found.verdicts, found.outcomes) == ([5.0, 1.5, None, None], {"ok": 2, "model_error": 1, "unreadable": 1})
+    assert found.rows[0]["range"] == [1.5, 5.0]
+    probable = table(
+        tmp_path / "p", "text,human,judge\na,1,0.9\nb,0,0.2\n", texts=("text",), labels=("human",), judges=("judge",)
+    )
+    assert (probable.verdicts, sorted(probable.answers)) == ([0.9, 0.2], [0.0, 1.0])
+
+
+def test_percentages_of_a_table_are_parts_of_one(tmp_path: Path) -> None:
+    found = table(tmp_path, "text,judge\na,85%\nb,40 %\n", texts=("text",), judges=("judge",))
+    assert found.verdicts == [0.85, 0.4]
+    mixed = table(
+        tmp_path / "mixed", "text,human,judge\na,85,85%\nb,40,40\n", texts=("text",), labels=("human",), judges=("judge",)
+    )
+    assert (mixed.verdicts, mixed.outcomes) == ([None, 40.0], {"unreadable": 1, "ok": 1})
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (("gpt", "claude", "tie"), (0, 1, "tie")),
+        (("A", "B", "tie"), (0, 1, "tie")),
+        ((0, 1, 0), (0, 1, 0)),
+        ((1, 2, 1), (0, 1, 0)),
+        (("GPT", "neither", ""), (0, None, None)),
+    ],
+)
+def test_two_text_columns_are_compared(tmp_path: Path, said: tuple[object, ...], meant: tuple[object, ...]) -> None:
+    lines = [{"prompt": f"p{n}", "gpt": f"g{n}", "claude": f"c{n}", "best": one, "llm": one} for n, one in enumerate(said)]
+    content = "".join(json.dumps(one) + "\n" for one in lines)
+    found = table(tmp_path, content, "t.jsonl", texts=("gpt", "claude"), labels=("best",), judges=("llm",))
+    assert found.verdicts == list(meant)
+    assert len(found.answers) == sum(one is not None for one in meant)
+    assert found.rows[0]["fields"] == {"user_input": "p0", "response": ["g0", "c0"]}
+
+
+def test_a_table_without_judges_is_rows_with_labels(tmp_path: Path) -> None:
+    found = table(tmp_path, "text,human\na,yes\nb,no\n", texts=("text",), labels=("human",))
+    assert (found.report.tally.unjudged, sorted(found.answers)) == (2, ["no", "yes"])
+
+
+def test_the_labels_of_several_people_are_theirs(tmp_path: Path) -> None:
+    found = table(tmp_path, "text,ann,bob,j\na,yes,no,yes\n", texts=("text",), labels=("ann", "bob"), judges=("j",))
+    assert {(label.annotator, label.answer) for label in found.labels} == {("ann", "yes"), ("bob", "no")}
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"t\.csv has no column 'verdict' \(--judge\); it has: text, human"):
+        table(tmp_path, "text,human\na,1\n", texts=("text",), labels=("human",), judges=("verdict",))
+    with pytest.raises(SetupError, match="--as table needs --text"):
+        import_file(tmp_path / "t.csv", tmp_path / "run", ImportOptions("table"))
+    with pytest.raises(SetupError, match=r"--as table needs .*--judge COLUMN.*--label COLUMN"):
+        import_file(tmp_path / "t.csv", tmp_path / "run", ImportOptions("table", table=TableColumns(texts=("text",))))
+    with pytest.raises(SetupError, match="say what a table holds: add --as table"):
+        import_file(tmp_path / "t.csv", tmp_path / "run", ImportOptions(table=TableColumns(texts=("text",))))
+
+
+COLUMNS = TableColumns(texts=("text",), labels=("label",), judges=("judge",))
+
+
+def test_a_sheet_of_excel_is_such_a_table(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (("text", "label", "judge"), ("a", True, "no"), ("b", False, "no")):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    found = imported_path(tmp_path / "t.xlsx", tmp_path / "run", kind="table", table=COLUMNS)
+    assert (found.verdicts, sorted(found.answers)) == (["FAIL", "FAIL"], ["FAIL", "PASS"])
+
+
+def test_parquet_is_such_a_table(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    cells = {"text": ["a", "b"], "label": [True, False], "judge": ["no", "no"]}
+    parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
+    found = imported_path(tmp_path / "t.parquet", tmp_path / "run", kind="table", table=COLUMNS)
+    assert (found.verdicts, sorted(found.answers)) == (["FAIL", "FAIL"], ["FAIL", "PASS"])
+
+
+def test_the_command_imports_and_measures_a_table(tmp_path: Path) -> None:
+    rows = "".join(f"t{n},{'yes' if n % 3 else 'no'},{'yes' if n % 2 else 'no'}\n" for n in range(30))
+    (tmp_path / "t.csv").write_text(f"body,human,mine\n{rows}")
+    asked = ("import", "t.csv", "--run", "one", "--as", "table", "--text", "body", "--label", "human", "--judge", "mine")
+    done = adjudge(*asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "read: body → response, human → labels, mine → votes" in done.stdout
+    measured = adjudge("calibrate", "one", cwd=tmp_path)
+    assert "30 labels" in measured.stdout, measured.stdout + measured.stderr
+    wrong = adjudge("import", "t.csv", "--run", "two", "--as", "table", "--text", "Body2", "--judge", "mine", cwd=tmp_path)
+    assert wrong.returncode == 1
+    assert "t.csv has no column 'Body2' (--text); it has: body, human, mine" in wrong.stderr
+
+
+def test_a_label_in_another_case_is_the_same_label(tmp_path: Path) -> None:
+    content = "text,human,judge\na,Yes,yes\nb,yes,YES\nc,No ,no\nd,no,No\n"
+    found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
+    assert found.verdicts == ["Yes", "Yes", "No", "No"]
+    assert sorted(found.answers) == ["No", "No", "Yes", "Yes"]
+    rows = [
+        {"response": f"r{n}", "label": one, "judges": {"j": {"verdict": one}}} for n, one in enumerate(("Good", "good", "bad "))
+    ]
+    records = imported(tmp_path / "records", rows)
+    assert (records.verdicts, sorted(records.answers)) == (["Good", "Good", "bad"], ["Good", "Good", "bad"])
+
+
+def test_codes_of_pairs_that_a_spreadsheet_made_decimal_are_read(tmp_path: Path) -> None:
+    content = "a,b,best,judge\nx,y,1.0,2.0\nz,w,2.0,\n"
+    found = table(tmp_path, content, texts=("a", "b"), labels=("best",), judges=("judge",))
+    assert (found.verdicts, sorted(found.answers)) == ([1, None], [0, 1])
