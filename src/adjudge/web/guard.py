@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adjudge.web.door import HARDENING, SAFE, Door, is_too_long, sealed
+from adjudge.web.door import CLOSED, HARDENING, SAFE, Door, has_two_lengths, is_too_long, sealed
 
 TOKEN_HEADER = "x-adjudge-token"  # noqa: S105 - a name
 _FIXED = {
@@ -90,6 +90,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         """Why a request is not answered, where it is not."""
         headers, access = Headers(scope=scope), self._access
+        if has_two_lengths(headers):
+            return PlainTextResponse("the request says in two ways how long its body is", 400, CLOSED)
         if is_too_long(scope):
             return PlainTextResponse("the address is too long", 414)
         if headers.get("host", "").lower() not in access.hosts:
