@@ -208,7 +208,7 @@ YES_NO = [{"name": "Yes", "description": "a"}, {"name": "No", "description": "b"
 LONG_CRITERIA: dict[str, Any] = {
     "many joints": {"name": "x", "description": "red and dog " * 8_000, "options": YES_NO},
     "many adverbs": {"name": "x", "description": "Is it good and " + "very " * 20_000 + "x?", "options": YES_NO},
-    "many options": {"name": "x", "description": "Is it?", "options": [{"name": f"n{n}"} for n in range(8_000)]},
+    "many options": {"name": "x", "description": "Is it?", "options": [{"name": f"n{n}"} for n in range(20_000)]},
     "options alike": {"name": "x", "description": "Is it?", "options": [{"name": f"n {'.' * n}"} for n in range(400)]},
     "one long name": {"name": "x", "description": "Is it?", "options": [{"name": "a " * 20_000 + end} for end in "bcd"]},
     "many examples": {
