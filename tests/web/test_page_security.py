@@ -31,6 +31,7 @@ HOSTILE = (
 CELL = int(os.environ.get("ADJUDGE_PAGE_CELL", "200000"))
 AT_ONCE = int(os.environ.get("ADJUDGE_PAGE_AT_ONCE", "40"))
 """Ten million characters and two hundred requests with make test-browser."""
+LINKS = ("href", "src", "action", "hx-get", "hx-post", "hx-push-url", "data-link", "data-events")
 OURS = ("/", "#main", "data:,")
 
 
@@ -78,14 +79,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""])
 def test_a_host_that_is_not_ours_is_refused(page: Page, host: str) -> None:
-    answer = page.ask("/", host=host, cookie=page.cookie)
+    answer = page.get("/", host=host)
     assert answer.status == 421
     assert b"plain" not in answer.body
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]"])
 def test_our_own_names_are_served(page: Page, name: str) -> None:
-    assert page.ask("/", host=f"{name}:{page.access.port}", cookie=page.cookie).status == 200
+    assert page.get("/", host=f"{name}:{page.access.port}").status == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/run/x", "/static/page.css", "/?token=wrong", "/run/x?token={token}", "/language?set=ru"])
@@ -97,14 +98,95 @@ def test_without_the_token_nothing_is_shown(page: Page, path: str) -> None:
 
 def test_the_token_in_the_address_becomes_a_cookie_and_is_gone(page: Page) -> None:
     answer = page.ask(page.access.url.removeprefix(f"http://127.0.0.1:{page.access.port}"))
-    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert (answer.status, answer.headers["location"]) == (303, f"{page.access.place}/")
     assert "HttpOnly" in answer.headers["set-cookie"]
     assert "SameSite=strict" in answer.headers["set-cookie"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/{place}x/", "/x/{place}/", "/?token={session}", "/run/x", "/static/page.css", "/%2e/{place}"]
+)
+def test_a_server_on_another_port_can_do_nothing_with_the_cookie(page: Page, path: str) -> None:
+    """Browsers send the cookies of 127.0.0.1 to every port: one that held the token let anybody there read and label."""
+    answer = page.ask(page.access.url.removeprefix(f"http://127.0.0.1:{page.access.port}"))
+    given = answer.headers["set-cookie"]
+    assert page.access.token not in given and f"Path={page.access.place};" in f"{given};"
+    value = given.partition(";")[0]
+    address = path.format(place=page.access.place[1:], session=page.access.session)
+    assert page.ask(address, cookie=value).status == 403
+    assert page.ask(address, x_adjudge_token=page.access.session).status == 403
+    forged = {"origin": f"http://127.0.0.1:{page.access.port}", "sec_fetch_site": "same-origin"}
+    for token in (page.access.session, page.access.form_token):
+        assert (
+            page.ask(
+                f"{page.run('plain')}/label?annotator=x", "POST", "do=undo", cookie=value, x_adjudge_token=token, **forged
+            ).status
+            == 403
+        )
+
+
+def test_who_knows_the_place_alone_sees_nothing(page: Page) -> None:
+    assert page.ask(f"{page.access.place}/").status == 403
+    assert page.ask(f"{page.access.place}/", cookie=f"{page.access.cookie}={page.access.form_token}").status == 403
+
+
+@pytest.mark.parametrize(
+    "odd", ["a[b]=c", "x", "=;;", 'q="\\', "\xe9=\xff", "adjudge_{port}=odd", "adjudge_{port}", "a=b " * 500]
+)
+def test_an_odd_cookie_of_another_port_locks_nobody_out(page: Page, odd: str) -> None:
+    odd = odd.format(port=page.access.port)
+    assert page.get("/", cookie=f"{odd}; {page.cookie}").status == 200
+    assert page.get("/", cookie=f"{page.cookie}; {odd}").status == 200
+
+
+def test_the_way_in_from_another_page_brings_the_cookie_along(page: Page) -> None:
+    """A browser withholds a strict cookie from a redirect that another page began: it is asked to go on by itself."""
+    answer = page.ask(f"/?token={page.access.token}&q=%22%3E%3Cscript%3E", sec_fetch_site="cross-site")
+    assert (answer.status, answer.headers["set-cookie"].partition("=")[0]) == (200, page.access.cookie)
+    assert f'url={page.access.place}/?q=%22%3E%3Cscript%3E"' in answer.text
+    assert page.access.token not in answer.text
+
+
+def test_an_address_without_the_place_says_how_to_get_in_and_nothing_else(page: Page) -> None:
+    answer = page.ask(page.run("plain"), accept="text/html", cookie=page.cookie)
+    assert (answer.status, page.access.place in answer.text) == (403, False)
+    assert "open the address that adjudge view printed" in answer.text
+
+
+def test_a_script_that_has_the_token_needs_no_place(page: Page) -> None:
+    answer = page.ask(page.run("plain"), x_adjudge_token=page.access.token)
+    assert (answer.status, page.access.place in answer.text) == (200, False)
+
+
+def test_every_link_stays_where_the_cookie_is_sent(page: Page) -> None:
+    run = page.run("plain")
+    id = run.removeprefix("/run/")
+    for path in (
+        "/",
+        f"{run}?row=1",
+        f"{run}/figures",
+        f"{run}/row/1",
+        f"{run}/label?annotator=ann",
+        f"{run}/trust",
+        "/start?data=rows.csv",
+        "/criteria",
+        "/criteria/conciseness",
+        "/criteria-file?name=own.yaml",
+        "/benchmarks",
+        f"/compare?a={id}&b={id}",
+        "/playground",
+        f"/playground?run={id}&row=1&judge=AspectCritic",
+        "/nowhere",
+    ):
+        given = Elements.of(page.get(path).text).attributes
+        links = [value for name, value in given if name in LINKS and not value.startswith(("#", "data:,"))]
+        assert links and [one for one in links if not one.startswith(f"{page.access.place}/")] == [], path
+
+
 def test_the_token_stands_in_no_page(page: Page) -> None:
     for path in ("/", page.run("plain")):
-        assert page.access.token.encode() not in page.get(path).body
+        body = page.get(path).body
+        assert page.access.token.encode() not in body and page.access.session.encode() not in body
 
 
 @pytest.mark.parametrize(
@@ -122,7 +204,7 @@ def test_the_token_stands_in_no_page(page: Page) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_what_changes_something_must_come_from_our_page(page: Page, method: str, headers: dict[str, str]) -> None:
     given = {name: value.format(form=page.access.form_token, port=page.access.port) for name, value in headers.items()}
-    assert page.ask("/", method, "a=b", cookie=page.cookie, **given).status == 403
+    assert page.ask(f"{page.access.place}/", method, "a=b", cookie=page.cookie, **given).status == 403
 
 
 def test_every_answer_forbids_what_is_not_ours(page: Page) -> None:
@@ -213,7 +295,7 @@ def test_a_strange_query_is_answered_in_words(page: Page, query: str) -> None:
 
 def test_the_language_switch_leads_nowhere_else(page: Page) -> None:
     for back in ("http://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "%2F%0d%0aSet-Cookie:x"):
-        assert page.get(f"/language?set=ru&back={back}").headers["location"] == "/"
+        assert page.get(f"/language?set=ru&back={back}").headers["location"] == f"{page.access.place}/"
     assert page.get("/language?set=ru&back=/run/x").headers["location"] == "/run/x"
 
 

@@ -53,7 +53,7 @@ def page(home: Path) -> Iterator[Page]:
 def begin(page: Page, **more: str) -> str:
     answer = page.post("/start", **{**ASKED, **more})
     assert answer.status == 202, answer.text
-    return answer.headers["hx-redirect"]
+    return page.led_to(answer)
 
 
 def ended(page: Page, job: str) -> dict[str, object]:
@@ -97,7 +97,7 @@ def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, hom
     provider.latency = 0
     again = page.post(f"{page.run('stopped')}/resume", usd="0.5")
     assert again.status == 202, again.text
-    found = ended(page, again.headers["hx-redirect"])
+    found = ended(page, page.led_to(again))
     assert found["fine"], found
     assert len(provider.requests) - before == ROWS
 
@@ -208,7 +208,7 @@ def test_a_form_that_changed_since_is_estimated_again(page: Page) -> None:
 
 
 def test_criteria_that_are_in_english_alone_stand_apart_on_the_russian_page(page: Page) -> None:
-    text = page.ask("/start?data=rows.csv", cookie=f"{page.cookie}; adjudge_language=ru").text
+    text = page.get("/start?data=rows.csv", cookie=f"{page.cookie}; adjudge_language=ru").text
     russian, english = text.split("Только на английском", 1)
     assert 'value="conciseness"' in russian
     assert 'value="empathy"' in english
@@ -237,7 +237,7 @@ def test_two_tabs_that_start_a_run_of_one_name_get_one_run(page: Page, home: Pat
         answers = list(tabs.map(lambda _: page.post("/start", **ASKED, name="one", usd="0.1", limit="1"), range(4)))
     assert sorted(answer.status for answer in answers) == [202, 400, 400, 400]
     assert all("already" in answer.text for answer in answers if answer.status == 400)
-    ended(page, next(answer.headers["hx-redirect"] for answer in answers if answer.status == 202))
+    ended(page, next(page.led_to(answer) for answer in answers if answer.status == 202))
     assert run_info(home / "runs" / "one").state == "complete"
 
 
@@ -256,6 +256,6 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     with connect(home / "runs" / "theirs" / FILE) as ledger:
         write_meta(ledger, {"command": {"argv": ["run", "/elsewhere/eval.yaml"], "cwd": str(home)}, "ended": None})
     answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
-    found = ended(page, answer.headers["hx-redirect"])
+    found = ended(page, page.led_to(answer))
     assert not found["fine"]
     assert "was not made by you" in str(found["message"])

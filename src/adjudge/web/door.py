@@ -33,7 +33,7 @@ class Door:
 
     def opens(self, token: str) -> bool:
         """Whether it is the token."""
-        return secrets.compare_digest(token.encode(), self.token.encode())
+        return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 
 def is_too_long(scope: Scope) -> bool:
