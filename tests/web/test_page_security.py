@@ -7,10 +7,15 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -19,9 +24,13 @@ from adjudge import AspectCritic, Instance
 from adjudge.domain.label import Label
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.rows import COLUMNS, insert, sealed, select
+from adjudge.rag import RagEvaluator
 from adjudge.trust.benchmark import FACT
+from adjudge.web.pages.row import marked
 from support.labels import judged, model
 from support.page import Page, served
+from support.tower import ROW, knows, says
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -312,6 +321,139 @@ def test_a_huge_cell_is_shown_in_part(tmp_path: Path) -> None:
         assert len(page.get(f"{run}/label?annotator=ann&whole=1").body) > CELL
         assert str(CELL - 20_000) in page.get(f"{run}/row/1").text
         assert len(page.get(f"{run}/row/1?whole=1").body) > CELL
+
+
+def test_a_huge_row_is_not_sent_to_the_playground(tmp_path: Path) -> None:
+    judged(tmp_path / "large", ["x" * 600_000], lambda _: "PASS")
+    with served(tmp_path) as page:
+        answer = page.get(f"/playground?run={page.run('large').removeprefix('/run/')}&row=1&judge=AspectCritic")
+    assert (answer.status, len(answer.body) < 10_000, "at most" in answer.text) == (400, True, True)
+
+
+def test_sixty_thousand_quotes_in_an_explanation_take_no_time(tmp_path: Path) -> None:
+    """They took nine seconds of CPU, however short the text was."""
+    quotes = " ".join(f'"quote {number:05}"' for number in range(60_000))
+    judged(tmp_path / "quoting", ["It says quote 00001 and quote 59999."], lambda _: "PASS")
+    change(tmp_path / "quoting", "result", lambda kept: {**kept, "explanation": quotes})
+    with served(tmp_path) as page:
+        run = page.run("quoting")
+        before = time.process_time()
+        shown = page.get(f"{run}/row/1").text
+        assert time.process_time() - before < 2, "seconds of CPU of this process, in which the server runs"
+    assert "<mark>quote 00001</mark>" in shown
+
+
+def test_the_longest_quotation_at_a_place_is_marked() -> None:
+    found = marked("so: abc def, abc, abc def", {"abc", "abc def", "bc", "def, a", "nothing"})
+    assert found == [("so: ", False), ("abc def", True), (", ", False), ("abc", True), (", ", False), ("abc def", True)]
+
+
+def change(folder: Path, column: str, how: Callable[[dict[str, Any]], object]) -> None:
+    """A run as somebody else may have written it: the JSON of its first judgment changed, its checksum right."""
+    with connect(folder / FILE) as ledger:
+        row = dict(zip((*COLUMNS["judgments"], "checksum"), ledger.execute(select("judgments")).fetchone(), strict=True))
+        row[column] = json.dumps(how(json.loads(row[column])))
+        ledger.execute(insert("judgments"), sealed(*(row[name] for name in COLUMNS["judgments"])))
+        ledger.commit()
+
+
+ODD = [None, "x", -1, 1e300, 10**400, True, [], [[]], [None], {}, {"value": {}}]
+PLACES = [
+    ("result", ["status"]),
+    ("result", ["score"]),
+    ("result", ["measures"]),
+    ("result", ["measures", "citations"]),
+    ("result", ["measures", "citations", "value"]),
+    ("result", ["measures", "citations", "reason"]),
+    ("result", ["evidence"]),
+    ("result", ["evidence", "sentences"]),
+    ("result", ["evidence", "sentences", 0]),
+    ("result", ["evidence", "sentences", 0, "support"]),
+    ("result", ["evidence", "sentences", 0, "evidence"]),
+    ("result", ["blame"]),
+    ("instance", ["response"]),
+    ("instance", ["contexts"]),
+]
+
+
+@pytest.mark.parametrize(("column", "place"), PLACES, ids=str)
+def test_a_run_that_holds_something_odd_is_shown_or_refused_in_words(tmp_path: Path, column: str, place: list[str | int]) -> None:
+    RagEvaluator(says(knows), dimensions="none", measures=["citations"], evidence="each").evaluate(ROW, run=tmp_path / "odd")
+    with served(tmp_path, home=tmp_path) as page:
+        run = page.run("odd")
+        kept: dict[str, Any] = {}
+        change(tmp_path / "odd", column, lambda found: kept.setdefault("found", found))
+        for odd in ODD:
+            change(tmp_path / "odd", column, lambda _, odd=odd: put(kept["found"], place, odd))
+            for path in (
+                f"{run}/row/1",
+                f"{run}?row=1",
+                f"{run}/label?annotator=a",
+                f"/playground?run={run[5:]}&judge=RagEvaluator",
+            ):
+                answer = page.get(path)
+                assert answer.status in (200, 400), (path, odd, answer.text)
+
+
+def put(found: Any, place: list[str | int], odd: object) -> Any:
+    """``found`` with something else in that place, where it has the place."""
+    changed = json.loads(json.dumps(found))
+    held = changed
+    for part in place[:-1]:
+        held = held[part] if isinstance(held, list) else held.setdefault(part, {})
+    held[place[-1]] = odd
+    return changed
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 400])
+def test_a_row_number_without_end_is_answered_in_words(page: Page, number: str) -> None:
+    run = page.run("plain")
+    id = run.removeprefix("/run/")
+    for path in (f"{run}/row/{number}", f"{run}?row={number}", f"{run}?row=1e300", f"{run}?after=0__{number}"):
+        assert page.get(path).status == 400, path
+    assert page.get(f"/playground?run={id}&row={number}&judge=AspectCritic").status == 400
+
+
+def test_a_blank_file_below_the_folder_stops_no_page(tmp_path: Path) -> None:
+    """A YAML file of 12 kB of line breaks took ten seconds, one of 200 kB half an hour."""
+    judged(tmp_path / "one", ["one"], lambda _: "PASS")
+    (tmp_path / "blank.yaml").write_text(" \n" * 90_000)
+    (tmp_path / "dashes.yaml").write_text("- " * 90_000)
+    (tmp_path / "own.yaml").write_text("- name: polite\n\n  description: Is it?\n  options: [Yes, No]\n")
+    with served(tmp_path, home=tmp_path) as page:
+        before = time.process_time()
+        shown = page.get("/criteria").text
+        assert time.process_time() - before < 3, "seconds of CPU of this process, in which the server runs"
+    assert "own.yaml" in shown and "blank.yaml" not in shown
+
+
+def test_the_token_does_not_stand_among_the_words_that_start_the_browser(tmp_path: Path) -> None:
+    """Every user of a machine can read them."""
+    started, seen = tmp_path / "browser", tmp_path / "seen"
+    started.write_text(f'#!/bin/sh\necho "$@" > {seen}.new && cat "${{1#file://}}" >> {seen}.new && mv {seen}.new {seen}\n')
+    started.chmod(0o700)
+    (tmp_path / "runs").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "adjudge", "view", str(tmp_path / "runs")],
+        env={**os.environ, "BROWSER": f"{started} %s"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        while not seen.exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        words, page = seen.read_text().split("\n", 1)
+        token = re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=(\S{43})", address)
+        assert token and token[1] not in words and address in html.unescape(page)
+        file = Path(words.removeprefix("file://"))
+        assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert not file.exists()
 
 
 def test_many_requests_at_once_are_all_answered(page: Page) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -78,6 +81,43 @@ def test_an_estimate_then_a_run_that_comes_to_its_end(page: Page, home: Path) ->
     late = page.post(f"{job}/stop")  # from a tab that has not heard yet
     assert "Finished." in late.text
     assert "Stopped" not in late.text
+
+
+def test_an_estimate_that_is_asked_for_again_and_again_starts_few_processes(page: Page) -> None:
+    """Every reload of the address started one more."""
+    address, most, over = f"/start?{urlencode({**ASKED, 'do': 'estimate'})}", 0, threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        while not over.wait(0.02):
+            most = max(most, sum(b"--dry-run" in words for words in children()))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda _: page.get(address), range(12)))
+    over.set()
+    looking.join()
+    assert 1 <= most <= 2
+    assert {answer.status for answer in answers} == {200, 400}
+    assert all("estimates are under way" in answer.text for answer in answers if answer.status == 400)
+    assert page.get(address).status == 200
+
+
+def test_nobody_waits_for_an_estimate_when_the_page_ends(home: Path) -> None:
+    with served(home / "runs", home=home, models=[MODEL]) as page, ThreadPoolExecutor(1) as pool:
+        pool.submit(page.get, f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")
+        assert wait_until(lambda: any(b"--dry-run" in words for words in children()), 30)
+        page.server.site.jobs.close()
+        assert wait_until(lambda: not any(b"--dry-run" in words for words in children()), 2)
+
+
+def children() -> Iterator[bytes]:
+    """The words of every process that this one started."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(file.read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                yield (file.parent / "cmdline").read_bytes()
 
 
 def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, home: Path, provider: FakeProvider) -> None:
