@@ -77,7 +77,7 @@ def html_page(report: Report, judgments: Iterable[Judgment] | None = None) -> st
 
 def write_html(report: Report, judgments: Iterable[Judgment] | None, path: Path) -> None:
     """The same into a file, as the judgments pass."""
-    with text_file(path) as file:
+    with text_file(path, is_page=True) as file:
         file.writelines(_html(report, judgments))
 
 
