@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,9 @@ def answered(port: int, sent: bytes) -> bytes:
     """What comes back until the server closes, or has answered once."""
     with connected(port) as client:
         client.sendall(sent)
-        found = http.client.HTTPResponse(client)
-        found.begin()
-        return f"HTTP {found.status} ".encode() + found.read()
+        with closing(http.client.HTTPResponse(client)) as found:
+            found.begin()
+            return f"HTTP {found.status} ".encode() + found.read()
 
 
 # -- bodies ----------------------------------------------------------------------------
@@ -81,7 +81,8 @@ def test_a_body_with_two_lengths_is_refused_and_the_connection_closed(api: Serve
     ):
         with connected(port) as client:
             client.sendall(first + smuggled)
-            answer = client.makefile("rb").read()
+            with client.makefile("rb") as come:
+                answer = come.read()
         assert status_of(answer) == 400, answer
         assert answer.count(b"HTTP/1.1") == 1, "what stood behind the body was answered, too"
 
@@ -132,9 +133,9 @@ def test_a_form_in_parts_is_counted_as_it_comes(page: Page) -> None:
         client.sendall(first)
         for _ in range(3):
             client.sendall(b"10000;a=b\r\n" + b"x" * 0x10000 + b"\r\n")
-        found = http.client.HTTPResponse(client)
-        found.begin()
-        assert found.status == 413
+        with closing(http.client.HTTPResponse(client)) as found:
+            found.begin()
+            assert found.status == 413
 
 
 @pytest.mark.parametrize("which", ["api", "page"])
@@ -148,6 +149,39 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(
     first = "POST /v1/judge HTTP/1.1" if which == "api" else "POST /start HTTP/1.1"
     access = api.access if which == "api" else ApiAccess(port)
     assert status_of(answered(port, head(access, *own, "Content-Length: 500", first=first) + b'{"criteria"')) == 408
+
+
+ODD_REQUESTS = {
+    "negative part": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
+    "part that does not end": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n",
+    "quoted line break": 'POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n3;a="b\r\n"\r\nabc\r\n0\r\n\r\n',
+    "two codings": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "two lengths that differ": "POST {path} HTTP/1.1\r\n{own}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    "no length": "POST {path} HTTP/1.1\r\n{own}Content-Length: +3\r\n\r\nabc",
+    "length without end": "POST {path} HTTP/1.1\r\n{own}Content-Length: 99999999999999999999999\r\n\r\nabc",
+    "two hosts": "GET {path} HTTP/1.1\r\n{own}Host: evil.example\r\n\r\n",
+    "a whole address": "GET http://evil.example{path} HTTP/1.1\r\n{own}\r\n",
+    "a lower-case method": "get {path} HTTP/1.1\r\n{own}\r\n",
+    "all addresses": "OPTIONS * HTTP/1.1\r\n{own}\r\n",
+    "another origin": "POST {path} HTTP/1.1\r\n{own}Origin: null\r\nContent-Length: 0\r\n\r\n",
+    "another protocol": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a path that climbs": "GET /static/../../../../etc/passwd HTTP/1.1\r\n{own}\r\n",
+    "a path that climbs in code": "GET /static/%2e%2e%2f%2e%2e%2fetc%2fpasswd%00 HTTP/1.1\r\n{own}\r\n",
+}
+
+
+@pytest.mark.parametrize("which", ["api", "page"])
+@pytest.mark.parametrize("odd", ODD_REQUESTS)
+def test_an_odd_request_is_refused_without_a_word_in_the_terminal(
+    api: Served, page: Page, which: str, odd: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    port = api.access.port if which == "api" else page.access.port
+    key = f"Authorization: Bearer {api.access.token}" if which == "api" else f"X-Adjudge-Token: {page.access.token}"
+    own = f"Host: 127.0.0.1:{port}\r\n{key}\r\nContent-Type: application/json\r\n"
+    request = ODD_REQUESTS[odd].format(path="/v1/judge" if which == "api" else "/start", own=own)
+    assert 400 <= status_of(answered(port, request.encode())) < 500
+    assert (api.ask("/v1/status").status if which == "api" else page.get("/").status) == 200
+    assert capfd.readouterr().err == ""
 
 
 # -- connections -----------------------------------------------------------------------

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -66,6 +67,16 @@ class _Connection(H11Protocol):
         self._expect_request()
         super().on_response_complete()
         self._hear_request()
+
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP. Whoever was about to answer has nobody to answer any more."""
+        if not self._is_silent:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self._leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
