@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
-from adjudge.catalog.lint import lint
+from adjudge.catalog.lint import Finding, lint
+from adjudge.domain.criteria import Criteria
 from adjudge.runs.project import ModelEntry
 from adjudge.service.judging import JudgingService
 from adjudge.web.api import LARGEST
@@ -267,7 +268,12 @@ def test_linting_long_criteria_takes_no_time_and_stops_nobody(api: Served, which
 def test_criteria_are_not_checked_where_everybody_waits(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not in the thread whose loop answers everybody."""
     seen: list[str] = []
-    monkeypatch.setattr("adjudge.web.api.lint", lambda said: (seen.append(threading.current_thread().name), lint(said))[1])
+
+    def watched(said: Criteria) -> list[Finding]:
+        seen.append(threading.current_thread().name)
+        return lint(said)
+
+    monkeypatch.setattr("adjudge.web.api.lint", watched)
     loops = [one.name for one in threading.enumerate() if one.name.endswith("(serve)")]
     assert api.ask("/v1/criteria/lint", {"criteria": "Is it polite?"}).status == 200
     assert seen and loops and not set(seen) & set(loops)

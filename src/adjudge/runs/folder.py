@@ -352,7 +352,7 @@ def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any
 
 def _with_more(vote: dict[str, Any]) -> dict[str, Any]:
     """What has a column of its own is never taken from the rest."""
-    more = _object(vote.pop("more") or "{}")
+    more = _object(vote["more"] or "{}")
     return {**vote, **{name: value for name, value in more.items() if name not in vote}}
 
 

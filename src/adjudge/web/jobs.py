@@ -134,8 +134,9 @@ class Jobs:
 
     def close(self) -> None:
         """The page ends: every job stops gently, and nobody waits for an estimate any more."""
-        for process in list(self._estimates):
-            process.kill()
+        with self._lock:  # one that is just being started is among them
+            for process in self._estimates:
+                process.kill()
         for job in self._jobs.values():
             if job.is_running:
                 job.stop()

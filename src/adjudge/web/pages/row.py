@@ -120,7 +120,8 @@ def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
     """``text`` in parts; those that are quoted are marked, the longest where several begin at one place."""
     nearest = [(place, -len(quote), quote) for quote in quotes if (place := text.find(quote)) != -1]
     heapify(nearest)
-    parts, end = [], 0
+    parts: list[tuple[str, bool]] = []
+    end = 0
     while nearest and len(parts) < _MOST_PARTS:
         place, _, quote = nearest[0]
         if place >= end:
