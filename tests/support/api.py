@@ -5,8 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,3 +90,20 @@ def serving(service: JudgingService, root: Path, at_once: int = 32) -> Iterator[
     yield Served(access, service)
     listening.stop()
     thread.join(20)
+
+
+@contextmanager
+def command(root: Path) -> Iterator[tuple[subprocess.Popen[str], ApiAccess]]:
+    """``adjudge serve`` as a process of its own, and how it is reached."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "adjudge", "serve", str(root), "-m", "scripted/No", "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address, key = process.stdout.readline().strip(), process.stdout.readline().removeprefix("key: ").strip()
+        yield process, ApiAccess(int(address.rpartition(":")[2]), key)
+    finally:
+        process.terminate()
+        process.communicate()

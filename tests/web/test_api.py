@@ -7,8 +7,6 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from adjudge.service.judging import JudgingService
 from adjudge.service.run_shelf import RunShelf
 from adjudge.web.api import LARGEST, api_application
 from adjudge.web.api_guard import ApiAccess
-from support.api import OPENAPI, Served, serving, validate
+from support.api import OPENAPI, Served, command, serving, validate
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
 
@@ -223,20 +221,9 @@ def test_what_is_under_way_when_the_server_stops_is_told_so(tmp_path: Path, capf
 
 
 def test_the_command_prints_its_address_and_a_key(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", "serve", str(tmp_path), "-m", "scripted/No", "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        address, key = process.stdout.readline().strip(), process.stdout.readline().removeprefix("key: ").strip()
-        access = ApiAccess(int(address.rpartition(":")[2]), key)
+    with command(tmp_path) as (_, access):
         served = Served(access, JudgingService([ModelEntry(model="scripted/No")]))
         assert served.checked("/v1/judge", {"criteria": "Is it polite?", "response": "x"})["option"] == "No"
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def test_other_machines_need_a_key_of_yours(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import http.client
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ from adjudge.runs.project import ModelEntry
 from adjudge.service.judging import JudgingService
 from adjudge.web.api import LARGEST
 from adjudge.web.api_guard import ApiAccess
-from support.api import Served, serving
+from support.api import Served, command, serving
 from support.labels import judged
 from support.page import Page, served
 
@@ -90,24 +88,13 @@ def test_a_body_with_two_lengths_is_refused_and_the_connection_closed(api: Serve
 
 def test_a_body_that_is_longer_than_it_says_is_not_kept(tmp_path: Path) -> None:
     """400 MB were sent so, and all of them kept."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", "serve", str(tmp_path), "-m", "scripted/No", "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        address, key = process.stdout.readline().strip(), process.stdout.readline().removeprefix("key: ").strip()
-        access = ApiAccess(int(address.rpartition(":")[2]), key)
+    with command(tmp_path) as (process, access):
         for framing in (("Transfer-Encoding: chunked", "Content-Length: 5"), ("Transfer-Encoding: chunked",)):
             before = resident(process.pid)
             with connected(access.port) as client:
                 client.sendall(head(access, *framing))
                 send_until_refused(client, b"10000\r\n" + b"x" * 0x10000 + b"\r\n", 1600)
             assert resident(process.pid) - before < 20_000_000
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def resident(pid: int) -> int:
