@@ -96,12 +96,11 @@ def shoot_pages(browser: Browser, folder: Path, out: Path) -> None:
     with viewing(folder) as first:
         page = browser.new_page()
         page.goto(first)
-        rows = page.locator("a[href^='/run/']").evaluate_all(
-            "links => links.map(l => [l.textContent.trim(), l.getAttribute('href')])"
-        )
-        runs = {name: urlsplit(address).path for name, address in rows if "/" not in address.removeprefix("/run/")}
+        home = page.url.rstrip("/")
+        rows = page.locator("a[href*='/run/']").evaluate_all("links => links.map(l => [l.textContent.trim(), l.href])")
+        found = {name: address.removeprefix(home) for name, address in rows}
+        runs = {name: urlsplit(path).path for name, path in found.items() if "/" not in path.removeprefix("/run/")}
         page.close()
-        home = first.partition("/?")[0].rstrip("/")
         for picture in PAGES:
             language = f"{home}/language?set={picture.language}"
             shoot(browser, picture, [first, language, home + picture.address.format(**runs)], out)

@@ -95,13 +95,13 @@ def opened(
     page.set_default_timeout(10_000)
     own = f"http://127.0.0.1:{server.access.port}"
     page.goto(server.access.url)
-    page.goto(f"{own}/language?set={language}")
+    page.goto(server.address(f"/language?set={language}"))
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on(
         "request", lambda request: troubles.append(request.url) if not request.url.startswith((own, "data:,", "blob:")) else None
     )
-    page.goto(f"{own}{path}")
+    page.goto(server.address(path))
     page.wait_for_selector("#findings p")
     return page
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import http.server
 import json
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +18,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.ledger.labels import LabelStore
 from adjudge.trust.benchmark import FACT
+from adjudge.web.opener import opener
 from support.fake_provider import KEY, FakeProvider
 from support.labels import compared, judged, model
 from support.page import Page as Server
@@ -104,12 +107,12 @@ def opened(
     page = context.new_page()
     page.goto(server.access.url)
     if language != "en":
-        page.goto(f"http://127.0.0.1:{server.access.port}/language?set={language}")
+        page.goto(server.address(f"/language?set={language}"))
     own = f"http://127.0.0.1:{server.access.port}/"
     page.on("console", lambda message: troubles.append(message.text) if "404" not in message.text else None)
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith((own, "data:,")) else None)
-    page.goto(own.rstrip("/") + address(server, path))
+    page.goto(server.address(address(server, path)))
     return page
 
 
@@ -322,7 +325,7 @@ def opened_at(browser: Browser, server: Server, troubles: list[str], path: str) 
     page.goto(server.access.url)
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(f"http://127.0.0.1:{server.access.port}{path}", wait_until="networkidle")  # a key is lost before buttons are ready
+    page.goto(server.address(path), wait_until="networkidle")  # a key is lost before buttons are ready
     return page
 
 
@@ -349,3 +352,60 @@ def test_a_page_of_somebody_else_can_neither_read_nor_change_anything(browser: B
     page.evaluate("document.querySelector('#f').submit()")
     page.wait_for_url("**/label*")
     assert "only the page itself" in page.content()
+
+
+class _Listener(http.server.BaseHTTPRequestHandler):
+    """Somebody else's server on this machine, who looks at what browsers send."""
+
+    heard: list[str]
+
+    def do_GET(self) -> None:
+        self.heard.append(f"{self.path} {self.headers.get('cookie', '')} {self.headers.get('referer', '')}")
+        self.send_response(200)
+        self.send_header("Set-Cookie", "odd[name]=x; Path=/")
+        self.end_headers()
+        self.wfile.write(b"<h1>another server</h1>")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_server_on_another_port_is_sent_nothing_that_opens_the_page(browser: Browser, server: Server) -> None:
+    heard: list[str] = []
+    listener = type("_Here", (_Listener,), {"heard": heard})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), listener) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        page = browser.new_context().new_page()
+        page.goto(server.access.url)
+        page.goto(f"http://127.0.0.1:{other.server_port}/anything")
+        page.goto(server.address("/"))
+        assert page.locator("h1").count() == 1, "a cookie of the other server locked the user out"
+        page.evaluate(f"location.href = 'http://127.0.0.1:{other.server_port}/linked'")
+        page.wait_for_url("**/linked")
+        other.shutdown()
+    sent = " ".join(heard)
+    assert "/anything" in sent and "/linked" in sent
+    secrets = (server.access.token, server.access.session, server.access.form_token, server.access.place)
+    assert not [one for one in secrets if one in sent]
+
+
+def test_an_address_without_the_place_finds_its_way_in_a_browser_that_was_let_in(browser: Browser, server: Server) -> None:
+    run, page = server.run("dates"), browser.new_context().new_page()
+    own = f"http://127.0.0.1:{server.access.port}"
+    page.goto(f"{own}{run}?row=3")
+    assert "open the address that adjudge view printed" in page.content()
+    page.goto(server.access.url)
+    for earlier in ("", f"/{'0' * 32}"):
+        page.goto(f"{own}{earlier}{run}?row=3#row")
+        page.wait_for_url(server.address(f"{run}?row=3#row"))
+        assert page.locator("#row .vote").count() == 1
+
+
+def test_the_file_that_opens_the_browser_leads_to_the_page(browser: Browser, server: Server) -> None:
+    with opener(server.access.url) as file:
+        assert file.stat().st_mode & 0o077 == 0
+        page = browser.new_context().new_page()
+        page.goto(file.as_uri())
+        page.wait_for_url(server.address("/"))
+        assert page.get_by_role("link", name="dates").count() == 1
+    assert not file.exists()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adjudge import DirectJudge, Instance, PairwiseJudge
+import pytest
+
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
 from adjudge.ledger.labels import LabelStore
@@ -35,6 +37,42 @@ def test_without_labels_it_says_that_nothing_is_known(tmp_path: Path) -> None:
     page = tmp_path / "card.md"
     assert commands.adjudge("judge-card", run, "-o", page).returncode == 0
     assert "Not measured: nobody labelled rows of this run" in page.read_text(encoding="utf-8")
+
+
+HOSTILE = "Is it <img src=x onerror=alert(1) > fine?"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("judge-card", "{run}"),
+        ("report", "{run}", "--to", "md"),
+        ("report", "{run}", "--to", "github"),
+        ("report", "{run}", "--to", "junit"),
+        ("export", "{run}", "--to", "csv"),
+        ("export", "{run}", "--to", "jsonl"),
+        ("export", "{run}", "--to", "md"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("name", ["x.html", "x.HTM", "x.svg"])
+def test_what_is_no_page_is_not_written_as_one(tmp_path: Path, words: tuple[str, ...], name: str) -> None:
+    """Markdown in an HTML file: a browser ran what stood in the question of somebody's run."""
+    AspectCritic(HOSTILE, model(lambda _: "PASS"), name="x").evaluate([HOSTILE], run=tmp_path / "run")
+    done = commands.adjudge(*(one.format(run=tmp_path / "run") for one in words), "-o", tmp_path / name)
+    assert done.returncode in (1, 2)
+    assert "let its name end otherwise" in done.stderr
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("words", [("report", "{run}", "--to", "html"), ("export", "{run}")], ids=" ".join)
+def test_a_page_shows_what_somebody_wrote_as_text(tmp_path: Path, words: tuple[str, ...]) -> None:
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
+        [Instance({"response": HOSTILE}, HOSTILE)], run=tmp_path / "run"
+    )
+    page = tmp_path / "x.html"
+    assert commands.adjudge(*(one.format(run=tmp_path / "run") for one in words), "-o", page).returncode == 0
+    assert "<img" not in page.read_text("utf-8") and "&lt;img" in page.read_text("utf-8")
 
 
 def leanings(folder: Path) -> dict[str, str]:

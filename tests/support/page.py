@@ -63,7 +63,7 @@ class Page:
 
     def get(self, path: str, **headers: str) -> Answer:
         """As a browser that has the cookie."""
-        return self.ask(path, cookie=self.cookie, **headers)
+        return self.ask(self.access.place + path, **{"cookie": self.cookie, **headers})
 
     def data(self, path: str) -> Any:
         """As a script that wants JSON."""
@@ -74,11 +74,20 @@ class Page:
     def post(self, path: str, **fields: str) -> Answer:
         """As our own page does."""
         headers = {"origin": f"http://127.0.0.1:{self.access.port}", "x_adjudge_token": self.access.form_token}
-        return self.ask(path, "POST", urlencode(fields) or "nothing=", cookie=self.cookie, **headers)
+        return self.ask(self.access.place + path, "POST", urlencode(fields) or "nothing=", cookie=self.cookie, **headers)
 
     @property
     def cookie(self) -> str:
-        return f"{self.access.cookie}={self.access.token}"
+        return f"{self.access.cookie}={self.access.session}"
+
+    def led_to(self, answer: Answer) -> str:
+        """Where our own page goes on after an answer."""
+        assert answer.headers["hx-redirect"].startswith(f"{self.access.place}/")
+        return answer.headers["hx-redirect"].removeprefix(self.access.place)
+
+    def address(self, path: str) -> str:
+        """What a browser that has the cookie opens."""
+        return f"http://127.0.0.1:{self.access.port}{self.access.place}{path}"
 
     def run(self, name: str) -> str:
         """The address of the run of that name."""

@@ -48,7 +48,7 @@ def verdict(body: dict[str, Any]) -> str:
 
 def sent(page: Page, path: str, form: Form, *, wants: str = "application/json") -> Answer:
     headers = {"origin": f"http://127.0.0.1:{page.access.port}", "x_adjudge_token": page.access.form_token}
-    return page.ask(path, "POST", urlencode(form), cookie=page.cookie, accept=wants, **headers)
+    return page.ask(page.access.place + path, "POST", urlencode(form), cookie=page.cookie, accept=wants, **headers)
 
 
 def direct(rows: Sequence[tuple[str, str]], *more: tuple[str, str]) -> Form:

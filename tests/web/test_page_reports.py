@@ -51,7 +51,7 @@ def test_every_tab_lists_the_rows_it_counts(page: Page, tab: str) -> None:
 
 def test_failed_rows_are_told_in_the_language_of_the_page(page: Page) -> None:
     one, two = ids(page, "one", "two")
-    text = page.ask(f"/compare?a={one}&b={two}&tab=both_failed", cookie=f"{page.cookie}; adjudge_language=ru").text
+    text = page.get(f"/compare?a={one}&b={two}&tab=both_failed", cookie=f"{page.cookie}; adjudge_language=ru").text
     assert "<td>сбой</td><td>сбой</td>" in text
     assert ">failed<" not in text
 

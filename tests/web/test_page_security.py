@@ -7,10 +7,16 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -19,9 +25,13 @@ from adjudge import AspectCritic, Instance
 from adjudge.domain.label import Label
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.rows import COLUMNS, insert, sealed, select
+from adjudge.rag import RagEvaluator
 from adjudge.trust.benchmark import FACT
+from adjudge.web.pages.row import marked
 from support.labels import judged, model
 from support.page import Page, served
+from support.tower import ROW, knows, says
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -31,6 +41,7 @@ HOSTILE = (
 CELL = int(os.environ.get("ADJUDGE_PAGE_CELL", "200000"))
 AT_ONCE = int(os.environ.get("ADJUDGE_PAGE_AT_ONCE", "40"))
 """Ten million characters and two hundred requests with make test-browser."""
+LINKS = ("href", "src", "action", "hx-get", "hx-post", "hx-push-url", "data-link", "data-events")
 OURS = ("/", "#main", "data:,")
 
 
@@ -78,14 +89,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""])
 def test_a_host_that_is_not_ours_is_refused(page: Page, host: str) -> None:
-    answer = page.ask("/", host=host, cookie=page.cookie)
+    answer = page.get("/", host=host)
     assert answer.status == 421
     assert b"plain" not in answer.body
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]"])
 def test_our_own_names_are_served(page: Page, name: str) -> None:
-    assert page.ask("/", host=f"{name}:{page.access.port}", cookie=page.cookie).status == 200
+    assert page.get("/", host=f"{name}:{page.access.port}").status == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/run/x", "/static/page.css", "/?token=wrong", "/run/x?token={token}", "/language?set=ru"])
@@ -97,14 +108,95 @@ def test_without_the_token_nothing_is_shown(page: Page, path: str) -> None:
 
 def test_the_token_in_the_address_becomes_a_cookie_and_is_gone(page: Page) -> None:
     answer = page.ask(page.access.url.removeprefix(f"http://127.0.0.1:{page.access.port}"))
-    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert (answer.status, answer.headers["location"]) == (303, f"{page.access.place}/")
     assert "HttpOnly" in answer.headers["set-cookie"]
     assert "SameSite=strict" in answer.headers["set-cookie"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/{place}x/", "/x/{place}/", "/?token={session}", "/run/x", "/static/page.css", "/%2e/{place}"]
+)
+def test_a_server_on_another_port_can_do_nothing_with_the_cookie(page: Page, path: str) -> None:
+    """Browsers send the cookies of 127.0.0.1 to every port: one that held the token let anybody there read and label."""
+    answer = page.ask(page.access.url.removeprefix(f"http://127.0.0.1:{page.access.port}"))
+    given = answer.headers["set-cookie"]
+    assert page.access.token not in given and f"Path={page.access.place};" in f"{given};"
+    value = given.partition(";")[0]
+    address = path.format(place=page.access.place[1:], session=page.access.session)
+    assert page.ask(address, cookie=value).status == 403
+    assert page.ask(address, x_adjudge_token=page.access.session).status == 403
+    forged = {"origin": f"http://127.0.0.1:{page.access.port}", "sec_fetch_site": "same-origin"}
+    for token in (page.access.session, page.access.form_token):
+        assert (
+            page.ask(
+                f"{page.run('plain')}/label?annotator=x", "POST", "do=undo", cookie=value, x_adjudge_token=token, **forged
+            ).status
+            == 403
+        )
+
+
+def test_who_knows_the_place_alone_sees_nothing(page: Page) -> None:
+    assert page.ask(f"{page.access.place}/").status == 403
+    assert page.ask(f"{page.access.place}/", cookie=f"{page.access.cookie}={page.access.form_token}").status == 403
+
+
+@pytest.mark.parametrize(
+    "odd", ["a[b]=c", "x", "=;;", 'q="\\', "\xe9=\xff", "adjudge_{port}=odd", "adjudge_{port}", "a=b " * 500]
+)
+def test_an_odd_cookie_of_another_port_locks_nobody_out(page: Page, odd: str) -> None:
+    odd = odd.format(port=page.access.port)
+    assert page.get("/", cookie=f"{odd}; {page.cookie}").status == 200
+    assert page.get("/", cookie=f"{page.cookie}; {odd}").status == 200
+
+
+def test_the_way_in_from_another_page_brings_the_cookie_along(page: Page) -> None:
+    """A browser withholds a strict cookie from a redirect that another page began: it is asked to go on by itself."""
+    answer = page.ask(f"/?token={page.access.token}&q=%22%3E%3Cscript%3E", sec_fetch_site="cross-site")
+    assert (answer.status, answer.headers["set-cookie"].partition("=")[0]) == (200, page.access.cookie)
+    assert f'url={page.access.place}/?q=%22%3E%3Cscript%3E"' in answer.text
+    assert page.access.token not in answer.text
+
+
+def test_an_address_without_the_place_says_how_to_get_in_and_nothing_else(page: Page) -> None:
+    answer = page.ask(page.run("plain"), accept="text/html", cookie=page.cookie)
+    assert (answer.status, page.access.place in answer.text) == (403, False)
+    assert "open the address that adjudge view printed" in answer.text
+
+
+def test_a_script_that_has_the_token_needs_no_place(page: Page) -> None:
+    answer = page.ask(page.run("plain"), x_adjudge_token=page.access.token)
+    assert (answer.status, page.access.place in answer.text) == (200, False)
+
+
+def test_every_link_stays_where_the_cookie_is_sent(page: Page) -> None:
+    run = page.run("plain")
+    id = run.removeprefix("/run/")
+    for path in (
+        "/",
+        f"{run}?row=1",
+        f"{run}/figures",
+        f"{run}/row/1",
+        f"{run}/label?annotator=ann",
+        f"{run}/trust",
+        "/start?data=rows.csv",
+        "/criteria",
+        "/criteria/conciseness",
+        "/criteria-file?name=own.yaml",
+        "/benchmarks",
+        f"/compare?a={id}&b={id}",
+        "/playground",
+        f"/playground?run={id}&row=1&judge=AspectCritic",
+        "/nowhere",
+    ):
+        given = Elements.of(page.get(path).text).attributes
+        links = [value for name, value in given if name in LINKS and not value.startswith(("#", "data:,"))]
+        assert links and [one for one in links if not one.startswith(f"{page.access.place}/")] == [], path
+
+
 def test_the_token_stands_in_no_page(page: Page) -> None:
     for path in ("/", page.run("plain")):
-        assert page.access.token.encode() not in page.get(path).body
+        body = page.get(path).body
+        assert page.access.token.encode() not in body and page.access.session.encode() not in body
 
 
 @pytest.mark.parametrize(
@@ -122,7 +214,7 @@ def test_the_token_stands_in_no_page(page: Page) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_what_changes_something_must_come_from_our_page(page: Page, method: str, headers: dict[str, str]) -> None:
     given = {name: value.format(form=page.access.form_token, port=page.access.port) for name, value in headers.items()}
-    assert page.ask("/", method, "a=b", cookie=page.cookie, **given).status == 403
+    assert page.ask(f"{page.access.place}/", method, "a=b", cookie=page.cookie, **given).status == 403
 
 
 def test_every_answer_forbids_what_is_not_ours(page: Page) -> None:
@@ -213,7 +305,7 @@ def test_a_strange_query_is_answered_in_words(page: Page, query: str) -> None:
 
 def test_the_language_switch_leads_nowhere_else(page: Page) -> None:
     for back in ("http://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "%2F%0d%0aSet-Cookie:x"):
-        assert page.get(f"/language?set=ru&back={back}").headers["location"] == "/"
+        assert page.get(f"/language?set=ru&back={back}").headers["location"] == f"{page.access.place}/"
     assert page.get("/language?set=ru&back=/run/x").headers["location"] == "/run/x"
 
 
@@ -230,6 +322,137 @@ def test_a_huge_cell_is_shown_in_part(tmp_path: Path) -> None:
         assert len(page.get(f"{run}/label?annotator=ann&whole=1").body) > CELL
         assert str(CELL - 20_000) in page.get(f"{run}/row/1").text
         assert len(page.get(f"{run}/row/1?whole=1").body) > CELL
+
+
+def test_a_huge_row_is_not_sent_to_the_playground(tmp_path: Path) -> None:
+    judged(tmp_path / "large", ["x" * 600_000], lambda _: "PASS")
+    with served(tmp_path) as page:
+        answer = page.get(f"/playground?run={page.run('large').removeprefix('/run/')}&row=1&judge=AspectCritic")
+    assert (answer.status, len(answer.body) < 10_000, "at most" in answer.text) == (400, True, True)
+
+
+def test_sixty_thousand_quotes_in_an_explanation_take_no_time(tmp_path: Path) -> None:
+    """They took nine seconds of CPU, however short the text was."""
+    quotes = " ".join(f'"quote {number:05}"' for number in range(60_000))
+    judged(tmp_path / "quoting", ["It says quote 00001 and quote 59999."], lambda _: "PASS")
+    change(tmp_path / "quoting", "result", lambda kept: {**kept, "explanation": quotes})
+    with served(tmp_path) as page:
+        run = page.run("quoting")
+        before = time.process_time()
+        shown = page.get(f"{run}/row/1").text
+        assert time.process_time() - before < 2, "seconds of CPU of this process, in which the server runs"
+    assert "<mark>quote 00001</mark>" in shown
+
+
+def test_the_longest_quotation_at_a_place_is_marked() -> None:
+    found = marked("so: abc def, abc, abc def", {"abc", "abc def", "bc", "def, a", "nothing"})
+    assert found == [("so: ", False), ("abc def", True), (", ", False), ("abc", True), (", ", False), ("abc def", True)]
+
+
+def change(folder: Path, column: str, how: Callable[[dict[str, Any]], object]) -> None:
+    """A run as somebody else may have written it: the JSON of its first judgment changed, its checksum right."""
+    with connect(folder / FILE) as ledger:
+        row = dict(zip((*COLUMNS["judgments"], "checksum"), ledger.execute(select("judgments")).fetchone(), strict=True))
+        row[column] = json.dumps(how(json.loads(row[column])))
+        ledger.execute(insert("judgments"), sealed(*(row[name] for name in COLUMNS["judgments"])))
+        ledger.commit()
+
+
+ODD: list[object] = [None, "x", -1, 1e300, 10**400, True, [], [[]], [None], {}, {"value": {}}]
+PLACES = [
+    ("result", ["status"]),
+    ("result", ["score"]),
+    ("result", ["measures"]),
+    ("result", ["measures", "citations"]),
+    ("result", ["measures", "citations", "value"]),
+    ("result", ["measures", "citations", "reason"]),
+    ("result", ["evidence"]),
+    ("result", ["evidence", "sentences"]),
+    ("result", ["evidence", "sentences", 0]),
+    ("result", ["evidence", "sentences", 0, "support"]),
+    ("result", ["evidence", "sentences", 0, "evidence"]),
+    ("result", ["blame"]),
+    ("instance", ["response"]),
+    ("instance", ["contexts"]),
+]
+
+
+@pytest.mark.parametrize(("column", "place"), PLACES, ids=str)
+def test_a_run_that_holds_something_odd_is_shown_or_refused_in_words(tmp_path: Path, column: str, place: list[str | int]) -> None:
+    RagEvaluator(says(knows), dimensions="none", measures=["citations"], evidence="each").evaluate(ROW, run=tmp_path / "odd")
+    with served(tmp_path, home=tmp_path) as page:
+        run = page.run("odd")
+        for odd in ODD:
+            change(tmp_path / "odd", column, partial(put, place=place, odd=odd))
+            for path in (
+                f"{run}/row/1",
+                f"{run}?row=1",
+                f"{run}/label?annotator=a",
+                f"/playground?run={run[5:]}&judge=RagEvaluator",
+            ):
+                answer = page.get(path)
+                assert answer.status in (200, 400), (path, odd, answer.text)
+
+
+def put(found: Any, place: list[Any], odd: object) -> Any:
+    """``found`` with something else in that place, where it has the place."""
+    changed = json.loads(json.dumps(found))
+    held = changed
+    for part in place[:-1]:
+        held = held[part] if isinstance(held, list) else held.setdefault(part, {})
+    held[place[-1]] = odd
+    return changed
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 400])
+def test_a_row_number_without_end_is_answered_in_words(page: Page, number: str) -> None:
+    run = page.run("plain")
+    id = run.removeprefix("/run/")
+    for path in (f"{run}/row/{number}", f"{run}?row={number}", f"{run}?row=1e300", f"{run}?after=0__{number}"):
+        assert page.get(path).status == 400, path
+    assert page.get(f"/playground?run={id}&row={number}&judge=AspectCritic").status == 400
+
+
+def test_a_blank_file_below_the_folder_stops_no_page(tmp_path: Path) -> None:
+    """A YAML file of 12 kB of line breaks took ten seconds, one of 200 kB half an hour."""
+    judged(tmp_path / "one", ["one"], lambda _: "PASS")
+    (tmp_path / "blank.yaml").write_text(" \n" * 90_000)
+    (tmp_path / "dashes.yaml").write_text("- " * 90_000)
+    (tmp_path / "own.yaml").write_text("- name: polite\n\n  description: Is it?\n  options: [Yes, No]\n")
+    with served(tmp_path, home=tmp_path) as page:
+        before = time.process_time()
+        shown = page.get("/criteria").text
+        assert time.process_time() - before < 3, "seconds of CPU of this process, in which the server runs"
+    assert "own.yaml" in shown and "blank.yaml" not in shown
+
+
+def test_the_token_does_not_stand_among_the_words_that_start_the_browser(tmp_path: Path) -> None:
+    """Every user of a machine can read them."""
+    started, seen = tmp_path / "browser", tmp_path / "seen"
+    started.write_text(f'#!/bin/sh\necho "$@" > {seen}.new && cat "${{1#file://}}" >> {seen}.new && mv {seen}.new {seen}\n')
+    started.chmod(0o700)
+    (tmp_path / "runs").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "adjudge", "view", str(tmp_path / "runs")],
+        env={**os.environ, "BROWSER": f"{started} %s"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        while not seen.exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        words, page = seen.read_text().split("\n", 1)
+        token = re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=(\S{43})", address)
+        assert token and token[1] not in words and address in html.unescape(page)
+        file = Path(words.removeprefix("file://"))
+        assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert not file.exists()
 
 
 def test_many_requests_at_once_are_all_answered(page: Page) -> None:

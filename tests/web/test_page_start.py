@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -54,7 +57,7 @@ def page(home: Path) -> Iterator[Page]:
 def begin(page: Page, **more: str) -> str:
     answer = page.post("/start", **{**ASKED, **more})
     assert answer.status == 202, answer.text
-    return answer.headers["hx-redirect"]
+    return page.led_to(answer)
 
 
 def ended(page: Page, job: str) -> dict[str, object]:
@@ -81,6 +84,43 @@ def test_an_estimate_then_a_run_that_comes_to_its_end(page: Page, home: Path) ->
     assert "Stopped" not in late.text
 
 
+def test_an_estimate_that_is_asked_for_again_and_again_starts_few_processes(page: Page) -> None:
+    """Every reload of the address started one more."""
+    address, most, over = f"/start?{urlencode({**ASKED, 'do': 'estimate'})}", 0, threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        while not over.wait(0.02):
+            most = max(most, sum(b"--dry-run" in words for words in children()))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda _: page.get(address), range(12)))
+    over.set()
+    looking.join()
+    assert 1 <= most <= 2
+    assert {answer.status for answer in answers} == {200, 400}
+    assert all("estimates are under way" in answer.text for answer in answers if answer.status == 400)
+    assert page.get(address).status == 200
+
+
+def test_nobody_waits_for_an_estimate_when_the_page_ends(home: Path) -> None:
+    with served(home / "runs", home=home, models=[MODEL]) as page, ThreadPoolExecutor(1) as pool:
+        pool.submit(page.get, f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")
+        assert wait_until(lambda: any(b"--dry-run" in words for words in children()), 30)
+        page.server.site.jobs.close()
+        assert wait_until(lambda: not any(b"--dry-run" in words for words in children()), 2)
+
+
+def children() -> Iterator[bytes]:
+    """The words of every process that this one started."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(file.read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                yield (file.parent / "cmdline").read_bytes()
+
+
 def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, home: Path, provider: FakeProvider) -> None:
     provider.latency = 0.3
     before = len(provider.requests)
@@ -98,7 +138,7 @@ def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, hom
     provider.latency = 0
     again = page.post(f"{page.run('stopped')}/resume", usd="0.5")
     assert again.status == 202, again.text
-    found = ended(page, again.headers["hx-redirect"])
+    found = ended(page, page.led_to(again))
     assert found["fine"], found
     assert len(provider.requests) - before == ROWS
 
@@ -209,7 +249,7 @@ def test_a_form_that_changed_since_is_estimated_again(page: Page) -> None:
 
 
 def test_criteria_that_are_in_english_alone_stand_apart_on_the_russian_page(page: Page) -> None:
-    text = page.ask("/start?data=rows.csv", cookie=f"{page.cookie}; adjudge_language=ru").text
+    text = page.get("/start?data=rows.csv", cookie=f"{page.cookie}; adjudge_language=ru").text
     russian, english = text.split("Только на английском", 1)
     assert 'value="conciseness"' in russian
     assert 'value="empathy"' in english
@@ -248,7 +288,7 @@ def test_two_tabs_that_start_a_run_of_one_name_get_one_run(page: Page, home: Pat
         answers = list(tabs.map(lambda _: page.post("/start", **ASKED, name="one", usd="0.1", limit="1"), range(4)))
     assert sorted(answer.status for answer in answers) == [202, 400, 400, 400]
     assert all("already" in answer.text for answer in answers if answer.status == 400)
-    ended(page, next(answer.headers["hx-redirect"] for answer in answers if answer.status == 202))
+    ended(page, next(page.led_to(answer) for answer in answers if answer.status == 202))
     assert run_info(home / "runs" / "one").state == "complete"
 
 
@@ -267,6 +307,6 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     with connect(home / "runs" / "theirs" / FILE) as ledger:
         write_meta(ledger, {"command": {"argv": ["run", "/elsewhere/eval.yaml"], "cwd": str(home)}, "ended": None})
     answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
-    found = ended(page, answer.headers["hx-redirect"])
+    found = ended(page, page.led_to(answer))
     assert not found["fine"]
     assert "was not made by you" in str(found["message"])

@@ -93,11 +93,11 @@ def test_runs_are_listed_with_what_they_came_to(page: Page) -> None:
 def test_a_number_that_labels_correct_is_in_the_list_a_moment_later(page: Page) -> None:
     run = page.run("dates")
     if not next(one for one in page.data("/")["runs"] if one["name"] == "dates")["complete"]:
-        assert f'hx-get="{run}/line"' in page.get("/").text
+        assert f'hx-get="{page.access.place}{run}/line"' in page.get("/").text
     (corrected,) = page.data(f"{run}/line")["run"]["corrected"]
     assert corrected["lower"] < corrected["value"] < corrected["upper"]
-    assert f'<a href="{run}/trust">corrected</a>' in page.get("/").text
-    assert f'hx-get="{run}/line"' not in page.get("/").text
+    assert f'<a href="{page.access.place}{run}/trust">corrected</a>' in page.get("/").text
+    assert f'hx-get="{page.access.place}{run}/line"' not in page.get("/").text
 
 
 def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pyte
     found = page.data(run)
     assert found["figures"] is None
     assert found["rows"][0]["status"] == "failed"
-    assert f'hx-get="{run}/figures?' in page.get(run).text
+    assert f'hx-get="{page.access.place}{run}/figures?' in page.get(run).text
     assert page.data(f"{run}/figures")["figures"]["attempted"] == 120
     by_row = page.data(f"{run}?verdict=FAIL")
     assert by_row["sort"] == "row"
@@ -203,9 +203,9 @@ def test_the_list_does_not_wait_for_what_a_large_run_comes_to(root: Path, monkey
     monkeypatch.setattr("adjudge.web.library.LARGE", 1)
     with served(root) as page:
         run = page.run("dates")
-        assert f'hx-get="{run}/line"' in page.get("/").text
+        assert f'hx-get="{page.access.place}{run}/line"' in page.get("/").text
         assert page.data(f"{run}/line")["run"]["judges"][0]["statuses"] == {"scored": 119, "failed": 1}
-        assert f'hx-get="{run}/line"' not in page.get("/").text
+        assert f'hx-get="{page.access.place}{run}/line"' not in page.get("/").text
 
 
 def test_by_row_is_in_the_order_of_the_data(page: Page) -> None:
@@ -243,13 +243,13 @@ def test_a_row_that_failed_says_why(page: Page) -> None:
 
 def test_pages_are_small(page: Page) -> None:
     first = page.get(page.run("dates"))
-    loaded = re.findall(r'(?:src|href)="(/static/[^"]+)"', first.text)
+    loaded = re.findall(rf'(?:src|href)="{page.access.place}(/static/[^"]+)"', first.text)
     assert len(loaded) == 5
     assert len(first.body) + sum(len(page.get(path).body) for path in loaded) < 150_000
 
 
 def test_the_language_is_a_switch_in_the_page(page: Page) -> None:
-    assert "Прогоны" in page.ask("/", cookie=f"{page.cookie}; adjudge_language=ru").text
+    assert "Прогоны" in page.get("/", cookie=f"{page.cookie}; adjudge_language=ru").text
     assert '<html lang="en">' in page.get("/").text
     assert page.get("/language?set=ru&back=/").headers["set-cookie"].startswith("adjudge_language=ru")
 

@@ -162,7 +162,7 @@ def test_other_pages_can_ask_for_nothing(play: Page) -> None:
     foreign = {"cookie": play.cookie, "origin": "http://evil.example", "x_adjudge_token": play.access.form_token}
     assert play.ask("/playground/judge", "POST", body, **foreign).status == 403
     ours = f"http://127.0.0.1:{play.access.port}"
-    assert play.ask("/playground/save", "POST", body, cookie=play.cookie, origin=ours).status == 403
+    assert play.ask(f"{play.access.place}/playground/save", "POST", body, cookie=play.cookie, origin=ours).status == 403
 
 
 def test_what_is_typed_is_text_whatever_it_holds(play: Page) -> None:
@@ -287,7 +287,7 @@ def test_rows_without_labels_are_compared_with_what_the_run_said(runs: Path, tmp
 def test_a_row_of_a_run_opens_as_an_instance_with_its_criteria(runs: Path, tmp_path: Path) -> None:
     with served(runs, home=tmp_path) as play:
         shown = play.get(f"{play.run('labelled')}/row/2").text
-        link = re.search(r'href="(/playground[?][^"]+)"', shown)
+        link = re.search(rf'href="{play.access.place}(/playground[?][^"]+)"', shown)
         assert link
         draft = play.data(link[1].replace("&amp;", "&"))["draft"]
         assert draft["description"] == "The response gives a date."

@@ -14,15 +14,20 @@ _SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 _WORD = re.compile(r"[\w'’-]+|[,;:]")
 _SHORTEST = 4
 """Shorter words have no ending to speak of."""
+_READ = 3
+"""Words that are read behind a joint."""
 
 
 def double_barrelled(description: str) -> str | None:
     """The words that join two questions, or None. Of a description with a question only the question counts."""
     words = _WORD.findall(_asked(description).casefold())
+    left, has_verb, starts = "", False, _starts(words)
     for index, word in enumerate(words):
-        before, after = words[:index], _skipped(words[index + 1 :])
-        if _is("joints", word) and before and after and _joins(before, after):
-            return " ".join((before[-1], word, *after[:2]))
+        after = words[starts[index + 1] : starts[index + 1] + _READ] if _is("joints", word) else []
+        if index and after and _joins(left, after, has_verb=has_verb):
+            return " ".join((words[index - 1], word, *after[:2]))
+        left = left if word == "," else word
+        has_verb = has_verb or _verb(word)
     return None
 
 
@@ -32,20 +37,24 @@ def _asked(description: str) -> str:
     return " ".join(questions or sentences[:1])
 
 
-def _skipped(words: list[str]) -> list[str]:
-    """Without "also", "very", … at the front."""
-    return _skipped(words[1:]) if len(words) > 1 and _is("between", words[0]) else words
+def _starts(words: list[str]) -> list[int]:
+    """For each place, where the words go on without "also", "very", … at the front."""
+    found = list(range(len(words) + 1))
+    for place in reversed(range(len(words) - 1)):
+        if _is("between", words[place]):
+            found[place] = found[place + 1]
+    return found
 
 
-def _joins(before: list[str], after: list[str]) -> bool:
-    left = next((word for word in reversed(before) if word != ","), "")
+def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
+    """``left``: the word before the joint; ``has_verb``: whether one stands anywhere before it."""
     new_clause = _is("clause_openers", after[0]) or "ли" in after[1:3]
-    return new_clause or (_adjective(left) and _adjective(after[0])) or _two_verbs(before, left, after)
+    return new_clause or (_adjective(left) and _adjective(after[0])) or (has_verb and _second_verb(left, after))
 
 
-def _two_verbs(before: list[str], left: str, after: list[str]) -> bool:
-    """The second one right beside the first, or with an object of its own; alone it may as well be a noun."""
-    if not (_verb(after[0]) and any(map(_verb, before))):
+def _second_verb(left: str, after: list[str]) -> bool:
+    """Right beside the first, or with an object of its own; alone it may as well be a noun."""
+    if not _verb(after[0]):
         return False
     return _verb(left) or after[0].endswith(_words("verb_endings")) or _is("object_openers", *after[1:2])
 
@@ -68,7 +77,12 @@ def _ends(which: str, word: str) -> bool:
 
 
 def _is(which: str, *words: str) -> bool:
-    return any(word in _words(which) for word in words)
+    return not _set(which).isdisjoint(words)
+
+
+@cache
+def _set(which: str) -> frozenset[str]:
+    return frozenset(_words(which))
 
 
 @cache

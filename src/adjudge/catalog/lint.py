@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import islice, pairwise
 from operator import itemgetter
 from pathlib import Path
 from string import ascii_uppercase
@@ -19,10 +19,18 @@ from adjudge.domain.verdict import TIE
 from adjudge.reading.values import Place, WrongValue, nearest
 
 Severity = Literal["error", "warning"]
+_Pair = tuple[CriteriaOption, CriteriaOption]
 _Remark = tuple[Severity, str, str]
 """Severity, field, message."""
 _WORD = re.compile(r"[-−–+<>≤≥]?\d+(?:[.,]\d+)*%?|\w+(?:[-+]+(?!\w))?")
 """A word with the sign that gives it its meaning: "-1" is not "1", and "A-" is not "A"."""
+_MOST = 100
+"""Findings of one kind that are listed."""
+_MOST_NAMES = 30
+_LONGEST_SHOWN = 200
+"""Characters of a name."""
+_LONGEST_NAME = 12
+"""Words of a name that is looked for in others."""
 _WIDE_STEP = 1.9
 """How many times the narrowest step leaves room for an option between two."""
 
@@ -39,10 +47,10 @@ class Finding:
 
 def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Finding]:
     """Everything found in ``criteria``, errors first. ``fields``: those that the rows to be judged have."""
-    checks = (_question, _overlaps, _unreachable, _scale, _examples)
-    remarks = [remark for check in checks for remark in check(criteria)]
+    checks = (_question, _same_names, _confusable, _same_descriptions, _unreachable, _scale, _examples)
+    remarks = [remark for check in checks for remark in _first(check(criteria))]
     if fields is not None:
-        remarks += _unknown_fields(criteria, fields)
+        remarks += _first(_unknown_fields(criteria, fields))
     found = [Finding(severity, criteria.name, field, message) for severity, field, message in remarks]
     return sorted(found, key=lambda finding: finding.severity)
 
@@ -61,47 +69,84 @@ def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[F
     return found + [finding for _, entry in read for finding in lint(entry.criteria, fields)]
 
 
+def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
+    """As many as anybody reads."""
+    yield from islice(remarks, _MOST)
+    if further := next(remarks, None):
+        severity, field, _ = further
+        yield severity, field.partition("[")[0], f"there are more than these {_MOST} of the kind: mend them first"
+
+
 def _question(criteria: Criteria) -> Iterator[_Remark]:
     pair = double_barrelled(criteria.definition)
     if pair:
         yield "warning", "description", f"seems to ask two things at once ({pair!r}): make two criteria of it"
 
 
-def _overlaps(criteria: Criteria) -> Iterator[_Remark]:
-    for one, other in combinations(criteria.options, 2):
-        if _words(one.name) == _words(other.name):
-            yield "error", "options", f"{one.name!r} and {other.name!r} differ only in case or punctuation"
-        elif _contained(one.name, other.name):
-            yield "warning", "options", f"{one.name!r} and {other.name!r} are easily confused: one name contains the other"
-        if one.description.strip() and _words(one.description) == _words(other.description):
-            yield "error", "options", f"{one.name!r} and {other.name!r} have the same description"
+def _same_names(criteria: Criteria) -> Iterator[_Remark]:
+    for one, other in _alike(criteria.options, lambda option: _words(option.name)):
+        yield "error", "options", f"{_shown(one.name)} and {_shown(other.name)} differ only in case or punctuation"
+
+
+def _same_descriptions(criteria: Criteria) -> Iterator[_Remark]:
+    described = [option for option in criteria.options if option.description.strip()]
+    for one, other in _alike(described, lambda option: _words(option.description)):
+        yield "error", "options", f"{_shown(one.name)} and {_shown(other.name)} have the same description"
+
+
+def _alike(options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]) -> Iterator[_Pair]:
+    """Each option with the last one before it that is the same in this."""
+    seen: dict[Hashable, CriteriaOption] = {}
+    for option in options:
+        key = what(option)
+        if key in seen:
+            yield seen[key], option
+        seen[key] = option
+
+
+def _confusable(criteria: Criteria) -> Iterator[_Remark]:
+    places: dict[tuple[str, ...], int] = {}
+    for place, option in enumerate(criteria.options):
+        places.setdefault(_words(option.name), place)
+    sizes = {len(words) for words in places if len(words) <= _LONGEST_NAME}
+    for words, place in places.items():
+        parts = (words[at : at + size] for size in sizes if size < len(words) for at in range(len(words) - size + 1))
+        for inside in sorted({places[part] for part in parts if part in places}):
+            one, other = (_shown(criteria.options[at].name) for at in sorted((place, inside)))
+            yield "warning", "options", f"{one} and {other} are easily confused: one name contains the other"
 
 
 def _unreachable(criteria: Criteria) -> Iterator[_Remark]:
     options = criteria.options
     if len(options) == 1:
-        yield "error", "options", f"{options[0].name!r} is the only option: there is nothing to decide"
+        yield "error", "options", f"{_shown(options[0].name)} is the only option: there is nothing to decide"
     silent = [option for option in options if not option.description.strip()]
     if len(silent) < len(options):
         for option in silent:
-            yield "warning", "options", f"{option.name!r} has no description, others have one: a judge will seldom choose it"
+            yield (
+                "warning",
+                "options",
+                f"{_shown(option.name)} has no description, others have one: a judge will seldom choose it",
+            )
     yield from _indistinct(silent)
-    yield from _wide_steps(options, silent)
+    yield from _wide_steps(options)
 
 
 def _indistinct(silent: list[CriteriaOption]) -> Iterator[_Remark]:
-    for one, other in combinations(silent, 2):
-        if _score(one) is not None and _score(one) == _score(other):
-            yield "warning", "options", f"{one.name!r} and {other.name!r} have one score and no description to tell them apart"
+    for one, other in _alike((option for option in silent if _score(option) is not None), _score):
+        names = f"{_shown(one.name)} and {_shown(other.name)}"
+        yield "warning", "options", f"{names} have one score and no description to tell them apart"
 
 
-def _wide_steps(options: Collection[CriteriaOption], silent: list[CriteriaOption]) -> Iterator[_Remark]:
+def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[_Remark]:
     scored = [(score, option) for option in options if (score := _score(option)) is not None]
     steps = list(pairwise(sorted(scored, key=itemgetter(0))))
     narrowest = min((above - below for (below, _), (above, _) in steps if above > below), default=0.0)
     for (below, one), (above, other) in steps:
-        if above - below > _WIDE_STEP * narrowest and one in silent and other in silent:
-            yield "warning", "options", f"nothing lies between {one.name!r} and {other.name!r}, and no description says why"
+        is_silent = not one.description.strip() and not other.description.strip()
+        if above - below > _WIDE_STEP * narrowest and is_silent:
+            names = f"{_shown(one.name)} and {_shown(other.name)}"
+            yield "warning", "options", f"nothing lies between {names}, and no description says why"
 
 
 def _scale(criteria: Criteria) -> Iterator[_Remark]:
@@ -137,19 +182,19 @@ def _range(worst: float, best: float) -> Iterator[_Remark]:
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:
-    chosen = {example.option for example in criteria.examples}
+    chosen, offered = {example.option for example in criteria.examples}, frozenset(criteria.option_names)
     for number, example in enumerate(criteria.examples, 1):
-        if example.option not in criteria.option_names and not (example.option == TIE and _compares(criteria)):
-            offered = ", ".join(criteria.option_names)
-            yield "error", f"examples[{number}].option", f"{example.option!r} is not an option; there are {offered}"
+        if example.option not in offered and not (example.option == TIE and _compares(criteria)):
+            named = _listed(criteria.option_names)
+            yield "error", f"examples[{number}].option", f"{_shown(example.option)} is not an option; there are {named}"
         for field in _unshown(criteria, example):
             yield (
                 "error",
                 f"examples[{number}].fields",
-                f"the criteria reads {field!r}, the example has only {_listed(example.fields)}",
+                f"the criteria reads {_shown(field)}, the example has only {_listed(sorted(example.fields))}",
             )
     if len(criteria.examples) > 1 and len(chosen) == 1:
-        yield "warning", "examples", f"all of them are {chosen.pop()!r}: a judge learns to say nothing else"
+        yield "warning", "examples", f"all of them are {_shown(chosen.pop())}: a judge learns to say nothing else"
 
 
 def _unshown(criteria: Criteria, example: CriteriaExample) -> list[str]:
@@ -188,10 +233,14 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold())) or (text,)
 
 
-def _contained(one: str, other: str) -> bool:
-    short, long = sorted((_words(one), _words(other)), key=len)
-    return any(long[start : start + len(short)] == short for start in range(len(long) - len(short) + 1))
-
-
 def _listed(names: Collection[str]) -> str:
-    return ", ".join(sorted(names))
+    listed = [_cut(name) for name in islice(names, _MOST_NAMES)]
+    return ", ".join([*listed, "…"] if len(names) > _MOST_NAMES else listed)
+
+
+def _shown(name: str) -> str:
+    return repr(_cut(name))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"

@@ -59,7 +59,7 @@ def rank(run: Path, confidence: float, draws: int, seed: int, length_control: bo
 
 def _write(path: Path, text: str) -> None:
     try:
-        with text_file(path) as file:
+        with text_file(path, is_page=path.suffix.lower() == ".html") as file:
             file.write(text)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -6,6 +6,7 @@ import webbrowser
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from adjudge.cli.options import LANGUAGE, PATH, argument, command
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.project import find_project
+
+if TYPE_CHECKING:
+    from adjudge.web.server import PageServer
 
 _NEEDED = ("starlette", "uvicorn")
 
@@ -40,11 +44,20 @@ def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str,
     use_prices(find_project().prices_path)
     server = PageServer(folder, port=port, read_only=read_only, language=language, max_usd=max_usd, models=model)
     with suppress(KeyboardInterrupt):  # that is how it ends
-        server.serve(lambda url: _tell(url, is_opened=not no_open))
+        if no_open:
+            server.serve(click.echo)
+        else:
+            _serve_and_open(server)
     return ExitCode.OK
 
 
-def _tell(url: str, *, is_opened: bool) -> None:
-    click.echo(url)
-    if is_opened:
-        webbrowser.open(url)
+def _serve_and_open(server: PageServer) -> None:
+    from adjudge.web.opener import opener
+
+    with opener(server.access.url) as file:
+
+        def tell(url: str) -> None:
+            click.echo(url)
+            webbrowser.open(file.as_uri())
+
+        server.serve(tell)

@@ -175,11 +175,13 @@ def _check_description(criteria: str, description: str) -> None:
 
 
 def _check_options(criteria: str, names: list[str | None]) -> None:
+    seen: set[str] = set()
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise SetupError(f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')")
-        if names.count(name) > 1:
+        if name in seen:
             raise SetupError(f"criteria {criteria!r} offers the option {name!r} twice")
+        seen.add(name)
 
 
 def _as_example(criteria: str, given: object) -> CriteriaExample:
@@ -200,7 +202,8 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
 
 def _check_examples(criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]) -> None:
     """Compared responses may be a tie, which is no option of its own."""
+    allowed = {*names, TIE}
     for example in examples:
-        if example.option not in (*names, TIE):
+        if example.option not in allowed:
             offered = ", ".join(names)
             raise SetupError(f"an example of criteria {criteria!r} has the option {example.option!r}; there are {offered}")

@@ -51,6 +51,8 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 """Column → what it holds; the others hold a text or nothing."""
 _OBJECTS = ("more", "instance", "result")
 """Columns that hold an object as JSON, or nothing."""
+LARGEST = 2**63 - 1
+"""Number that SQLite can be asked for."""
 KEY_BYTES = 16
 """Of the hash by which a ballot's votes are found."""
 _encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode

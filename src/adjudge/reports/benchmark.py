@@ -204,7 +204,7 @@ def write_page(path: Path, found: Benchmark, language: str = "en") -> None:
     text = page(found, language) if page else benchmark_json(found)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with text_file(path) as file:
+        with text_file(path, is_page=page is benchmark_html) as file:
             file.write(text)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -19,6 +19,8 @@ from adjudge.reports.template import environment
 Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"]
 _SIGNS: Mapping[Mark, str] = {"supported": "✓", "contradicted": "✗", "not found": "?", "unanswered": "–", "unchecked": "·"}
 """So that nobody needs colours to tell them apart."""
+_AROUND = 80
+"""Characters that are shown on either side of a quote."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,11 @@ def evidence_of(one: Judgment) -> ShownEvidence | None:
     rules = found.get("method") == "rules"
     parts = tuple(_parts(text, [_mapping(kept) for kept in _list(found.get("sentences"))], fragments, rules=rules))
     sentences = [part.sentence for part in parts if part.sentence]
-    shown = tuple(_fragment(number, fragment, sentences) for number, fragment in enumerate(fragments, 1))
+    used: dict[int, list[tuple[int, ShownQuote]]] = {}
+    for sentence in sentences:
+        for quote in sentence.quotes:
+            used.setdefault(quote.fragment, []).append((sentence.number, quote))
+    shown = tuple(_fragment(number, fragment, used.get(number, ())) for number, fragment in enumerate(fragments, 1))
     counts = {name: _count(found.get(name)) for name in ("claims", "supported", "contradicted", "not_found", "unanswered")}
     invented = {str(model): _count(count) for model, count in _mapping(found.get("invented_quotes")).items()}
     return ShownEvidence(parts, shown, counts, invented, names)
@@ -124,9 +130,9 @@ def _parts(text: str, sentences: Sequence[Mapping[str, object]], fragments: Sequ
 
 
 def _sentence(number: int, text: str, kept: Mapping[str, object], fragments: Sequence[str], *, rules: bool) -> ShownSentence:
-    support = kept.get("support")
+    support = str(kept.get("support"))
     nothing: Mark = "unchecked" if rules else "unanswered"
-    marks: Mapping[object, Mark] = {"supported": "supported", "contradicted": "contradicted", "not found": "not found"}
+    marks: Mapping[str, Mark] = {"supported": "supported", "contradicted": "contradicted", "not found": "not found"}
     quotes = (_quote(_mapping(one), fragments) for one in _list(kept.get("evidence")))
     return ShownSentence(
         number=number,
@@ -148,11 +154,12 @@ def _quote(kept: Mapping[str, object], fragments: Sequence[str]) -> ShownQuote |
     if fragment[start : start + len(quote)] != quote:
         return None
     by_program = kept.get("by") == "program"
-    return ShownQuote(number, fragment[:start][-80:], quote, fragment[start + len(quote) :][:80], by_program, start)
+    end = start + len(quote)
+    before, after = fragment[max(0, start - _AROUND) : start], fragment[end : end + _AROUND]
+    return ShownQuote(number, before, quote, after, by_program, start)
 
 
-def _fragment(number: int, text: str, sentences: Sequence[ShownSentence]) -> ShownFragment:
-    used = [(one, quote) for one in sentences for quote in one.quotes if quote.fragment == number]
+def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) -> ShownFragment:
     quoted = sorted({(quote.start, quote.start + len(quote.quote)) for _, quote in used})
     parts: list[tuple[str, bool]] = []
     end = 0
@@ -162,7 +169,7 @@ def _fragment(number: int, text: str, sentences: Sequence[ShownSentence]) -> Sho
             parts += [(text[end:begin], False), (text[begin:stop], True)]
             end = stop
     parts.append((text[end:], False))
-    return ShownFragment(number, tuple(part for part in parts if part[0]), tuple(dict.fromkeys(one.number for one, _ in used)))
+    return ShownFragment(number, tuple(part for part in parts if part[0]), tuple(dict.fromkeys(sentence for sentence, _ in used)))
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------

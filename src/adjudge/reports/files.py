@@ -12,17 +12,25 @@ from stat import S_IMODE
 from typing import BinaryIO, TextIO
 
 from adjudge.aio.files import written_whole
+from adjudge.errors import SetupError
 from adjudge.ledger.file import FILE
 
 STDOUT = Path("-")
 """Standard output."""
+_OF_PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mhtml", ".svg")
 _SYSTEM = ("/dev", "/proc")
 """Where links such as /dev/stdout are the system's own."""
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it points to may be anybody's."""
+def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it points to may be anybody's.
+
+    ``is_page``: whether HTML is written, every foreign text escaped. Nothing else gets a name that browsers open as a page: they
+    would run what somebody wrote into a text.
+    """
+    if target.suffix.lower() in _OF_PAGES and not is_page:
+        raise SetupError(f"{target} would be opened as a page, and what is written is none: let its name end otherwise")
     if target == STDOUT:
         sys.stdout.flush()
         yield sys.stdout.buffer
@@ -48,9 +56,9 @@ def _written_in_place(target: Path) -> bool:
 
 
 @contextmanager
-def text_file(target: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
+def text_file(target: Path, encoding: str = "utf-8", *, is_page: bool = False) -> Iterator[TextIO]:
     """The same for text; what has no place in the encoding is written as its escape."""
-    with whole_file(target) as file:
+    with whole_file(target, is_page=is_page) as file:
         text = io.TextIOWrapper(file, encoding, errors="backslashreplace", newline="")
         yield text
         text.detach()  # flushed, and left open to be put on the disk

@@ -187,8 +187,13 @@ def _count(value: object) -> int:
 
 
 def number_of(value: object) -> float | None:
-    """A number of JSON, or None."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """A number of JSON, or None; also where no float is so large."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _or_one(value: float | None) -> float:

@@ -117,9 +117,14 @@ def measured(one: Judgment, name: str) -> tuple[float | None, str]:
     return number_of(given.get("value")), str(given.get("reason") or "")
 
 
+def measure_names(one: Judgment) -> list[str]:
+    """What was measured of a row beside its dimensions."""
+    return list(part_of(one, "measures"))
+
+
 def has_measures(one: Judgment) -> bool:
-    """Whether anything was measured of a row beside its dimensions."""
-    return bool(part_of(one, "measures"))
+    """Whether anything was."""
+    return bool(measure_names(one))
 
 
 def judged_question(one: Judgment) -> str:

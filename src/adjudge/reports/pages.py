@@ -35,6 +35,7 @@ from adjudge.reports.measures import (
     has_idle_fragment,
     has_measures,
     judged_question,
+    measure_names,
     measured,
     missed,
 )
@@ -76,7 +77,7 @@ def html_page(report: Report, judgments: Iterable[Judgment] | None = None) -> st
 
 def write_html(report: Report, judgments: Iterable[Judgment] | None, path: Path) -> None:
     """The same into a file, as the judgments pass."""
-    with text_file(path) as file:
+    with text_file(path, is_page=True) as file:
         file.writelines(_html(report, judgments))
 
 
@@ -190,7 +191,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
     made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
     made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
-    made.globals |= {"measured": measured, "blamed": blamed, "because": because}
+    made.globals |= {"measure_names": measure_names, "measured": measured, "blamed": blamed, "because": because}
     made.globals |= {"fragments_seen": fragments_seen, "missed": missed, "has_measures": has_measures}
     made.globals |= {"judged_question": judged_question, "has_idle_fragment": has_idle_fragment}
     return made

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from adjudge.errors import SetupError
-from adjudge.ledger.rows import KEY_BYTES, VERDICT_SQL
+from adjudge.ledger.rows import KEY_BYTES, LARGEST, VERDICT_SQL
 from adjudge.stats.intervals import Interval, rows_interval
 
 Sort = Literal["worst", "row"]
@@ -123,9 +123,12 @@ class _Place(NamedTuple):
     def read(cls, text: str) -> _Place:
         try:
             segment, score, number = text.split("_")
-            return cls(int(segment), float(score) if score else None, int(number))
+            found = cls(int(segment), float(score) if score else None, int(number))
+            if found.segment < 0 or not -1 <= found.number <= LARGEST:
+                raise ValueError
         except ValueError:
             raise SetupError(f"{text!r} is no place in a list: follow a link to the next page") from None
+        return found
 
 
 class _Segment(NamedTuple):

@@ -38,7 +38,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
+from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, LARGEST, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
@@ -307,11 +307,13 @@ def judgments_in(
     connection: sqlite3.Connection, *, votes: bool = False, judge: str | None = None, number: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The same, of a ledger that is open; on request of one ``judge``, and of that the one with this ``number``, from 0."""
+    if number is not None and not 0 <= number <= LARGEST:
+        return
     which = " AND ".join(f"{name} = :{name}" for name, value in (("judge", judge), ("number", number)) if value is not None)
     query = f"{select('judgments')} WHERE {which or 'TRUE'} ORDER BY judge, number"
     for row in connection.execute(query, {"judge": judge, "number": number}):
         judge, number, id, instance, ballots, _, _, result = checked("judgments", row)
-        fields, kept = _object(instance), _object(result)
+        fields, kept = _fields(instance), _object(result)
         found = {"judge": judge, "row": number + 1, "id": id, "fields": fields, **kept}
         if INPUT in kept:
             found[INPUT] = input_from(kept[INPUT], fields)
@@ -345,7 +347,21 @@ def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any
     rows = [row for key in keys if (row := connection.execute(newest, (key,)).fetchone())]
     votes = [dict(zip(COLUMNS["votes"], checked("votes", row), strict=True)) for row in rows]
     shown = [{name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes]
-    return [{**vote, **_object(vote.pop("more") or "{}")} for vote in shown]
+    return [_with_more(vote) for vote in shown]
+
+
+def _with_more(vote: dict[str, Any]) -> dict[str, Any]:
+    """What has a column of its own is never taken from the rest."""
+    more = _object(vote["more"] or "{}")
+    return {**vote, **{name: value for name, value in more.items() if name not in vote}}
+
+
+def _fields(text: str) -> dict[str, Any]:
+    found = _object(text)
+    for name, value in found.items():
+        if not all(isinstance(one, str) for one in (value if isinstance(value, list) else [value])):
+            raise sqlite3.DatabaseError(f"holds no text in the field {name!r} of a row")
+    return found
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -64,10 +64,11 @@ def _votes(connection: sqlite3.Connection, ballots: bytes) -> Iterator[_Asked]:
             vote = dict(zip(COLUMNS["votes"], checked("votes", row), strict=True))
             more = _mapping(json.loads(vote["more"] or "{}"))
             order, persona, kept = more.get("order"), more.get("persona"), _mapping(more.get("metadata")).get("prompt")
+            repairs = more.get("repairs")
             yield _Asked(
                 str(vote["model"]),
                 vote["prompt"],
-                int(more.get("repairs") or 0),  # type: ignore[call-overload]
+                repairs if isinstance(repairs, int) else 0,
                 tuple(order) if isinstance(order, list) else None,
                 None if persona is None else str(persona),
                 kept if isinstance(kept, str) else None,

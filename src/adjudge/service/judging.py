@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from adjudge.aio import event_loop
 from adjudge.catalog.criteria import criteria_of, ready_made
@@ -80,6 +80,7 @@ class JudgingService:
 
     def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
         """What is asked. No file is read, whatever it is called."""
+        _check_length([said])
         if isinstance(said, Mapping):
             found = parse_entry(dict(said), Place("criteria"), self.language, kind)
             if found.kind != kind:
@@ -92,7 +93,7 @@ class JudgingService:
         return criteria_of(said, kind, self.language)
 
     def _ask(self, entry: JudgeEntry, row: Instance) -> Result:
-        _check_length(row)
+        _check_length(row.fields.values())
         file = EvalFile(data=DataEntry(path=""), judges=(entry,), language=self.language, models=self._models, rows=(row,))
         run = EvalRun(file, tuple(judges(file, self._model)), None)
         results: list[Result] = []
@@ -140,7 +141,20 @@ def _votes(wanted: int) -> int:
     return wanted
 
 
-def _check_length(row: Instance) -> None:
-    length = sum(len(value) if isinstance(value, str) else sum(map(len, value)) for value in row.fields.values())
+def _check_length(values: Iterable[object]) -> None:
+    length = sum(len(text) for text in _texts(values))
     if length > LONGEST:
         raise SetupError(f"the texts have {length} characters together, and at most {LONGEST} are taken")
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    """Every text, however deep it stands."""
+    held = list(values)
+    while held:
+        one = held.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            held += [*one.keys(), *one.values()]
+        elif isinstance(one, Sequence):
+            held += one

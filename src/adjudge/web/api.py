@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ from starlette.types import ASGIApp
 import adjudge
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.entry import CatalogEntry
-from adjudge.catalog.lint import lint
+from adjudge.catalog.lint import Finding, lint
 from adjudge.domain.frozen import plain
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
@@ -31,15 +30,15 @@ from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
+from adjudge.web.body import body_of
 from adjudge.web.json_bytes import json_bytes
 
 LARGEST = 1 << 20
 """Bytes of a request's body."""
 MOST_AT_ONCE = 32
 """Judgments under way; who asks for more is told to wait."""
-_BODY_SECONDS = 30
 _PLACE = Place("request")
-_KINDS = {404: "no_such_address", 408: "too_slow"}
+_KINDS = {404: "no_such_address", 408: "too_slow", 413: "too_large"}
 _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
     NoSuchRun: (404, "no_such_run"),
     BudgetSpent: (402, "budget_spent"),
@@ -146,11 +145,7 @@ def _whole(value: object, place: Place) -> int:
 
 
 async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            body = await request.body()
-    except TimeoutError:
-        raise HTTPException(408, f"the body did not arrive within {_BODY_SECONDS} seconds") from None
+    body = await body_of(request, LARGEST)
     try:
         given = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -175,9 +170,12 @@ async def _one_criteria(request: Request) -> Response:
 
 async def _lint(request: Request) -> Response:
     given = await _body(request, ("criteria",), ("criteria",))
-    said = _said(given)
+    return _json({"findings": plain(await run_in_threadpool(_findings, _api(request).service, _said(given)))})
+
+
+def _findings(service: JudgingService, said: CriteriaLike) -> list[Finding]:
     pairwise = isinstance(said, Mapping) and said.get("kind") == "pairwise"
-    return _json({"findings": plain(lint(_api(request).service.criteria(said, "pairwise" if pairwise else "direct")))})
+    return lint(service.criteria(said, "pairwise" if pairwise else "direct"))
 
 
 def _entry(one: CatalogEntry) -> dict[str, object]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adjudge.web.door import HARDENING, SAFE, Door, is_too_long, sealed
+from adjudge.web.door import CLOSED, HARDENING, SAFE, Door, has_two_lengths, is_too_long, sealed
 from adjudge.web.json_bytes import json_bytes
 
 _FIXED = {
@@ -46,6 +46,8 @@ class ApiGuard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
+        if has_two_lengths(headers):
+            return problem(400, "two_lengths", "send the body's length or send it in parts, not both", CLOSED)
         if is_too_long(scope):
             return problem(414, "too_long", "the address is too long")
         if headers.get("host", "").lower() not in self._access.hosts:
@@ -85,7 +87,7 @@ async def _until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Sen
             )
 
 
-def problem(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Response:
+def problem(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """What went wrong, as every error of the API says it."""
     return Response(json_bytes({"error": {"type": kind, "message": message}}), status, headers, "application/json")
 

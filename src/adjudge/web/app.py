@@ -75,9 +75,9 @@ def static(request: Request) -> Response:
 
 def choose_language(request: Request) -> Response:
     """Remember the language and go back to where the reader was."""
-    chosen, back = request.query_params.get("set", ""), request.query_params.get("back", "/")
+    chosen, back = request.query_params.get("set", ""), request.query_params.get("back", "")
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
-    answer = RedirectResponse(back if is_ours else "/", 303)
+    answer = RedirectResponse(back if is_ours else f"{request.scope['root_path']}/", 303)
     if chosen in LANGUAGES:
         answer.set_cookie(LANGUAGE_COOKIE, chosen, samesite="strict", httponly=True, path="/")
     return answer

@@ -6,10 +6,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import Message, Scope, Send
 
 SAFE = ("GET", "HEAD")
+CLOSED = {"connection": "close"}
+"""Of an answer behind which nothing on the connection can be trusted."""
 HARDENING = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 _LONGEST_PATH = 8_192
 
@@ -31,12 +33,18 @@ class Door:
 
     def opens(self, token: str) -> bool:
         """Whether it is the token."""
-        return secrets.compare_digest(token.encode(), self.token.encode())
+        return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 
 def is_too_long(scope: Scope) -> bool:
     """Whether an address is longer than any of ours."""
     return len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_PATH
+
+
+def has_two_lengths(headers: Headers) -> bool:
+    """Whether a body has a length and comes in parts: servers differ on where such a body ends, and what follows it may be
+    taken for somebody else's request."""
+    return "content-length" in headers and "transfer-encoding" in headers
 
 
 def sealed(send: Send, fixed: Mapping[str, str], usual: Mapping[str, str]) -> Send:

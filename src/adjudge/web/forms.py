@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from adjudge.web.body import body_of
+
 LARGEST = 65_536
 """Bytes of a form, unless a page says otherwise."""
 _MOST_FIELDS = 500
@@ -20,11 +22,7 @@ def whole(text: str) -> int | None:
 
 async def fields_of(request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS) -> list[tuple[str, str]]:
     """Every field that was sent, in its order; a name may be there several times."""
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > largest:
-            raise HTTPException(413, "that is more than a page of ours sends")
+    body = await body_of(request, largest)
     try:
         return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most)
     except ValueError as error:

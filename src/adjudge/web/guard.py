@@ -10,15 +10,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
+from html import escape
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adjudge.web.door import HARDENING, SAFE, Door, is_too_long, sealed
+from adjudge.web.door import CLOSED, HARDENING, SAFE, Door, has_two_lengths, is_too_long, sealed
 
 TOKEN_HEADER = "x-adjudge-token"  # noqa: S105 - a name
 _FIXED = {
@@ -27,6 +28,23 @@ _FIXED = {
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
 }
+
+
+_GO_ON = """<!doctype html>
+<meta charset="utf-8"><title>adjudge</title>
+<meta http-equiv="refresh" content="0; url={0}">
+<p><a href="{0}">adjudge</a></p>
+"""
+_STRAY = """<!doctype html>
+<meta charset="utf-8"><title>adjudge</title>
+<p>{said}</p>
+<script nonce="{nonce}">
+const place = localStorage.getItem("adjudge");
+const wanted = location.pathname.replace(/^\\/[0-9a-f]{{32}}(?=\\/|$)/, "");
+if (place && !location.pathname.startsWith(place)) location.replace(place + wanted + location.search + location.hash);
+</script>
+"""
+"""For an address without ``Access.place``, or with that of an earlier server on this port."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +67,32 @@ class Access(Door):
         return f"adjudge_{self.port}"
 
     @property
+    def place(self) -> str:
+        """The path below which browsers find the pages. The cookie is sent there alone, so a server on another port, whose
+        paths nobody asks for by this one, never gets it; and without this path the cookie opens nothing."""
+        return f"/{self._made_for('place')[:32]}"
+
+    @property
+    def session(self) -> str:
+        """What the cookie holds. It opens the pages below ``place`` of this server, while it runs, and nothing else."""
+        return self._made_for("session")
+
+    @property
     def form_token(self) -> str:
         """What our pages send along when they change something; the token itself stands in no page."""
-        return hmac.new(self.token.encode(), b"form", hashlib.sha256).hexdigest()
+        return self._made_for("form")
+
+    def _made_for(self, purpose: str) -> str:
+        return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+    def is_below_place(self, path: str) -> bool:
+        """Whether an address is one that browsers use."""
+        begins, rest = path[: len(self.place)], path[len(self.place) :]
+        return _same(begins, self.place) and rest[:1] in ("", "/")
+
+    def knows_session(self, given: Iterable[str]) -> bool:
+        """Whether one of these is what our cookie holds: other servers may have set cookies of its name."""
+        return any(_same(one, self.session) for one in given)
 
     def knows(self, token: str | None) -> bool:
         """Whether it is the token."""
@@ -59,8 +100,7 @@ class Access(Door):
 
     def knows_form(self, token: str | None) -> bool:
         """Whether a change may be made with it."""
-        known = token is not None and secrets.compare_digest(token.encode(), self.form_token.encode())
-        return known or self.knows(token)
+        return self.knows(token) or (token is not None and _same(token, self.form_token))
 
 
 def policy(nonce: str) -> str:
@@ -84,12 +124,15 @@ class Guard:
             return
         nonce = secrets.token_urlsafe(16)
         scope.setdefault("state", {})["nonce"] = nonce
+        scope["root_path"] = self._access.place if self._access.is_below_place(scope["path"]) else ""
         answer = self._refusal(scope) or self._begun(scope)
         await (answer or self._app)(scope, receive, _sealed(send, nonce))
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Why a request is not answered, where it is not."""
         headers, access = Headers(scope=scope), self._access
+        if has_two_lengths(headers):
+            return PlainTextResponse("the request says in two ways how long its body is", 400, CLOSED)
         if is_too_long(scope):
             return PlainTextResponse("the address is too long", 414)
         if headers.get("host", "").lower() not in access.hosts:
@@ -97,7 +140,7 @@ class Guard:
         if scope["method"] not in SAFE and not self._is_ours(headers):
             return PlainTextResponse("only the page itself may change something: reload it", 403)
         if not self._is_known(scope, headers):
-            return PlainTextResponse("open the address that adjudge view printed, with its token", 403)
+            return _stray(scope, headers)
         return None
 
     def _is_ours(self, headers: Headers) -> bool:
@@ -107,29 +150,43 @@ class Guard:
 
     def _is_known(self, scope: Scope, headers: Headers) -> bool:
         access = self._access
-        held = (_cookie(headers, access.cookie), headers.get(TOKEN_HEADER), _given(scope) if scope["path"] == "/" else None)
-        return any(access.knows(token) for token in held)
+        if scope["root_path"] and access.knows_session(_cookies(headers, access.cookie)):
+            return True
+        return access.knows(headers.get(TOKEN_HEADER)) or (scope["path"] == "/" and access.knows(_given(scope)))
 
     def _begun(self, scope: Scope) -> Response | None:
         """From the address with the token to the one without it: a token in an address ends up in histories."""
         if scope["path"] != "/" or _given(scope) is None:
             return None
         rest = [(name, value) for name, value in parse_qsl(scope["query_string"].decode("latin-1")) if name != "token"]
-        answer = RedirectResponse(f"/?{urlencode(rest)}" if rest else "/", 303)
-        answer.set_cookie(self._access.cookie, self._access.token, httponly=True, samesite="strict", path="/")
+        address = f"{self._access.place}/{'?' if rest else ''}{urlencode(rest)}"
+        # a redirect that began in another page, such as the file that opens the browser, goes without a strict cookie
+        is_foreign = Headers(scope=scope).get("sec-fetch-site") == "cross-site"
+        answer = HTMLResponse(_GO_ON.format(escape(address))) if is_foreign else RedirectResponse(address, 303)
+        answer.set_cookie(self._access.cookie, self._access.session, httponly=True, samesite="strict", path=self._access.place)
         return answer
+
+
+def _same(given: str, known: str) -> bool:
+    return secrets.compare_digest(given.encode("utf-8", "replace"), known.encode())
 
 
 def _given(scope: Scope) -> str | None:
     return dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
 
 
-def _cookie(headers: Headers, name: str) -> str | None:
-    try:
-        held = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return None
-    return held[name].value if name in held else None
+def _cookies(headers: Headers, name: str) -> list[str]:
+    """Every cookie of that name. Whatever else is sent, other servers have set: it may be of any form."""
+    pairs = (part.partition("=") for held in headers.getlist("cookie") for part in held.split(";"))
+    return [value.strip() for key, _, value in pairs if key.strip() == name]
+
+
+def _stray(scope: Scope, headers: Headers) -> Response:
+    """No key: a browser that was here before finds the way by itself."""
+    said = "open the address that adjudge view printed, with its token"
+    if scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
+        return PlainTextResponse(said, 403)
+    return HTMLResponse(_STRAY.format(said=said, nonce=scope["state"]["nonce"]), 403)
 
 
 def _sealed(send: Send, nonce: str) -> Send:

@@ -7,7 +7,8 @@ import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -23,6 +24,7 @@ _WORKER = (sys.executable, "-m", "adjudge.web.worker")
 _MOST_AT_ONCE = 4
 _MOST_KEPT = 100
 _LONGEST_MESSAGE = 2000
+_ESTIMATES_AT_ONCE = 2
 _PATIENCE = 300
 """Seconds that an estimate may take."""
 _FINE = (ExitCode.OK, ExitCode.UNSCORED, ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE)
@@ -94,6 +96,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._totals: dict[Path, int] = {}
         self._lock = threading.Lock()
+        self._estimates: set[subprocess.Popen[bytes]] = set()
 
     def start(self, words: Sequence[str], folder: Path, usd: float, total: int | None = None) -> Job:
         """Give a command that judges into ``folder``, with ``usd`` more than it has spent."""
@@ -111,7 +114,7 @@ class Jobs:
                 )
             except OSError as error:
                 share.settle(0.0)
-                raise RunError(f"no process could be started: {error.strerror or error}") from error
+                raise _no_process(error) from error
             self._totals[folder] = total = total or self._totals.get(folder, 0)
             job = Job(secrets.token_hex(4), folder, total or None, share, before, process, said)
             self._forget_old()
@@ -130,29 +133,57 @@ class Jobs:
         return next((job for job in reversed(self._jobs.values()) if job.folder == folder), None)
 
     def close(self) -> None:
-        """The page ends: every job stops gently."""
+        """The page ends: every job stops gently, and nobody waits for an estimate any more."""
+        with self._lock:  # one that is just being started is among them
+            for process in self._estimates:
+                process.kill()
         for job in self._jobs.values():
             if job.is_running:
                 job.stop()
 
     def estimate(self, words: Sequence[str]) -> dict[str, object]:
         """What a command would take, in a process of its own, so that this one stays small."""
-        command = [sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]
-        try:
-            done = subprocess.run(  # noqa: S603 - our own command
-                command, cwd=self._home, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise RunError("the estimate takes too long: judge the first rows alone") from error
-        if done.returncode:
-            raise SetupError(_plain(done.stderr))
-        found: dict[str, object] = json.loads(done.stdout)["results"][0]
+        with self._estimating([sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]) as process:
+            try:
+                told, said = process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired as error:
+                raise RunError("the estimate takes too long: judge the first rows alone") from error
+        if process.returncode:
+            raise SetupError(_plain(said))
+        found: dict[str, object] = json.loads(told)["results"][0]
         return found
+
+    @contextmanager
+    def _estimating(self, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+        """A process of an address that anybody may reload: never more of them than a machine bears, and none is left behind."""
+        with self._lock:
+            if len(self._estimates) >= _ESTIMATES_AT_ONCE:
+                raise SetupError(f"{_ESTIMATES_AT_ONCE} estimates are under way: wait for one of them")
+            pipe = subprocess.PIPE
+            try:
+                process = subprocess.Popen(  # noqa: S603 - our own command
+                    command, cwd=self._home, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+                )
+            except OSError as error:
+                raise _no_process(error) from error
+            self._estimates.add(process)
+        try:
+            with process:
+                try:
+                    yield process
+                finally:
+                    process.kill()  # which does nothing to one that has ended
+        finally:
+            self._estimates.discard(process)
 
     def _forget_old(self) -> None:
         ended = [id for id, job in self._jobs.items() if not job.is_running]
         for id in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
             del self._jobs[id]
+
+
+def _no_process(error: OSError) -> RunError:
+    return RunError(f"no process could be started: {error.strerror or error}")
 
 
 def dollars_in(folder: Path) -> float:

@@ -7,13 +7,20 @@ import socket
 import threading
 from collections.abc import Callable
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adjudge.errors import SetupError
 
 LOOPBACK = "127.0.0.1"
 _MOST_AT_ONCE = 500
+"""Requests under way. Only who has the key gets that far: all others are answered at once."""
+_MOST_SILENT = 200
+"""Connections on which no request is under way."""
+_HEAD_SECONDS = 10.0
+"""How long a request's first line and headers may take to come."""
 _WAIT_AT_END = 1
 
 
@@ -37,6 +44,79 @@ class Listening:
             self._server.should_exit = True
 
 
+class _Connection(H11Protocol):
+    """A connection on which a request is expected soon. Who sends none makes room for whoever comes next: silence must lock
+    out nobody."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody is there."""
+        super().connection_made(transport)
+        self._expect_request()
+        self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        """Something was sent."""
+        super().data_received(data)
+        self._hear_request()
+
+    def on_response_complete(self) -> None:
+        """The next request is expected, or is there already."""
+        self._expect_request()
+        super().on_response_complete()
+        self._hear_request()
+
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP. Whoever was about to answer has nobody to answer any more."""
+        if not self._is_silent:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self._leave()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    @property
+    def _is_silent(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _expect_request(self) -> None:
+        self._expect_nothing()
+        self._since = self.loop.time()
+        self._deadline = self.loop.call_later(_HEAD_SECONDS, self._end_silence)
+
+    def _hear_request(self) -> None:
+        if not self._is_silent:
+            self._expect_nothing()
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _end_silence(self) -> None:
+        if self.transport.get_write_buffer_size():  # the last answer is still being read
+            self._expect_request()
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _make_room(self) -> None:
+        silent = [one for one in self.connections if isinstance(one, _Connection) and one._is_silent]
+        if len(silent) > _MOST_SILENT:
+            min(silent, key=lambda one: one._since)._leave()
+
+
 def _settings(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -44,11 +124,12 @@ def _settings(app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         lifespan="off",
         ws="none",
-        http="h11",
+        http=_Connection,
         loop="asyncio",
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_MOST_AT_ONCE,
+        backlog=_MOST_SILENT,
+        limit_concurrency=_MOST_AT_ONCE + _MOST_SILENT,
         timeout_graceful_shutdown=_WAIT_AT_END,
     )
 
@@ -67,7 +148,7 @@ def _listening(port: int, host: str) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
-        made.listen(_MOST_AT_ONCE)
+        made.listen(_MOST_SILENT)
     except OSError as error:
         made.close()
         why = error.strerror or error

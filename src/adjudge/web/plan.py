@@ -23,7 +23,7 @@ from adjudge.web.site import Site
 
 EVAL_FILE = "eval.yaml"
 _NAME = re.compile(r"\w[\w.-]{0,59}")
-_KEY = re.compile(r"""^[-\s]*["']?(\w+)["']?\s*:""", re.MULTILINE)
+_KEY = re.compile(r"""^[- \t]*["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 _LONGEST_QUESTION = 2000
 _MOST_VOTES = 50
 _LARGEST_CRITERIA = 200_000

@@ -179,6 +179,7 @@ class Site:
                 share=lambda value: percent(float(value), language),
                 language=language,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+                root=request.scope["root_path"],
                 nonce=request.state.nonce,
                 form_token=self.access.form_token,
                 read_only=self.read_only,

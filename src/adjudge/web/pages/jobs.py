@@ -46,7 +46,7 @@ def _resume(request: Request, given: dict[str, str]) -> Response:
     place = site.library.find(request.path_params["run"])
     job = site.jobs.start(["resume", str(place.folder), "--"], place.folder, dollars(given, site))
     answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
-    answer.headers["hx-redirect"] = f"/jobs/{job.id}"
+    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/jobs/{job.id}"
     return answer
 
 

@@ -40,6 +40,8 @@ from adjudge.web.site import Site, our_words, site_of, wants_json
 LARGEST_FORM = 4_000_000
 """Bytes of a test case in a form."""
 MOST_FIELDS = 10_000
+_LONGEST_ROW = 500_000
+"""Characters of a run's row that is opened in the form, which is sent to and fro as a whole."""
 _LOOK = 0.1
 """Seconds between two looks at a trial."""
 _AT_MOST = 0.4
@@ -117,7 +119,12 @@ def _opened(request: Request, site: Site) -> Draft:
     models = site.known_models()[:1]
     if run := asked.get("run"):
         place, row = site.library.find(run), _number(asked.get("row")) or 1
-        return Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), row, models, language))
+        draft = Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), row, models, language))
+        if (length := len(str(draft))) > _LONGEST_ROW:
+            raise SetupError(
+                f"row {row} and its criteria have {length} characters, too many to edit here: at most {_LONGEST_ROW}"
+            )
+        return draft
     if file := asked.get("file"):
         return draft_of(_own_entry(site, file, asked.get("criteria", "")), models, language)
     name = asked.get("criteria") or FIRST

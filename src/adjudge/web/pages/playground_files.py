@@ -37,7 +37,7 @@ def save(request: Request, form: Form) -> Response:
     language = site.language_of(request)
     message = said_in("Saved as version {number} of {name} in {folder}.", language)
     text = said_in("Go on from this version", language)
-    link = Link(f"/playground?{urlencode({'case': name, 'version': number})}", text)
+    link = Link(f"{request.scope['root_path']}/playground?{urlencode({'case': name, 'version': number})}", text)
     return said(request, message.format(number=number, name=name, folder=FOLDER), link=link)
 
 

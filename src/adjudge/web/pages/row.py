@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
@@ -12,6 +14,7 @@ from starlette.routing import Route
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE
+from adjudge.reports.judgment import number_of
 from adjudge.runs.browse import judges_in, same_text
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
@@ -22,8 +25,12 @@ _LOOKED_THROUGH = 20_000_000
 """Bytes of a ledger that is looked through for rows of equal content: no index holds them."""
 LONGEST = 20_000
 """Characters of a text that are shown at once."""
+_MOST_QUOTES = 200
+"""Quotations that are looked for in the texts of a row: the first ones of its explanations."""
+_MOST_PARTS = 4_000
+"""Of one text, marked and unmarked: behind them nothing is marked."""
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
-_OF_A_VOTE = ("model", "sample", "outcome", "option", "explanation", "reason", "order", "persona")
+_OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
 _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
 _SHOWN_APART = (
@@ -66,21 +73,21 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
     """A judgment as the page shows it. That its verdict was shown is remembered: who labels the row later was not blind."""
     with reading(place.folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
+        if found is None:
+            raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
         prompts = shown_prompts(connection, judge, row - 1)
         same = same_text(connection, judge, row - 1) if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH else []
-    if found is None:
-        raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
     site.sessions.saw(place, row - 1)
-    explanations = [found.get("explanation"), *(vote.get("explanation") for vote in found["votes"])]
-    quotes = set(quoted_in(explanations))
+    explanations = [_begins(one.get("explanation")) for one in (found, *found["votes"])]
+    quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     verdict = next((found[name] for name in ("winner", "verdict", "option") if found.get(name) is not None), None)
     return {
         "row": row,
         "id": found["id"],
         "judge": judge,
         "criteria": found.get("criteria"),
-        "status": found.get("status"),
-        "score": found.get("score"),
+        "status": str(found.get("status") or "failed"),
+        "score": number_of(found.get("score")),
         "verdict": None if verdict is None else str(verdict),
         "explanation": _begins(found.get("explanation")),
         "reason": _begins(found.get("reason")),
@@ -109,30 +116,38 @@ def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bo
         yield {"name": f"{name} {place}" if several else name, "parts": marked(shown, quotes), "left_out": cut}
 
 
-def marked(text: str, quotes: set[str]) -> list[tuple[str, bool]]:
-    """``text`` in parts; those that are quoted are marked."""
-    if not quotes:
-        return [(text, False)]
-    wanted = re.compile("|".join(map(re.escape, sorted(quotes, key=len, reverse=True))))
-    parts, end = [], 0
-    for match in wanted.finditer(text):
-        parts += [(text[end : match.start()], False), (match.group(), True)]
-        end = match.end()
+def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
+    """``text`` in parts; those that are quoted are marked, the longest where several begin at one place."""
+    nearest = [(place, -len(quote), quote) for quote in quotes if (place := text.find(quote)) != -1]
+    heapify(nearest)
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    while nearest and len(parts) < _MOST_PARTS:
+        place, _, quote = nearest[0]
+        if place >= end:
+            parts += [(text[end:place], False), (quote, True)]
+            end = place + len(quote)
+        if (place := text.find(quote, end)) != -1:
+            heapreplace(nearest, (place, -len(quote), quote))
+        else:
+            heappop(nearest)
     return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
 def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -> dict[str, object]:
     shares = vote.get("distribution")
     chances = shares if isinstance(shares, Mapping) else {}
-    text = vote.get("text") or ""
+    text, order, sample = str(vote.get("text") or ""), vote.get("order"), vote.get("sample")
     return {
         **{name: _begins(vote.get(name)) for name in _OF_A_VOTE},
-        "probability": chances.get(vote.get("option")),
+        "sample": sample if isinstance(sample, int) else 0,
+        "order": order if isinstance(order, list | str) else None,
+        "probability": number_of(chances.get(vote.get("option"))),
         "distribution": dict(chances),
         "tokens": [vote.get("prompt_tokens"), vote.get("completion_tokens")],
         "calls": vote.get("calls"),
         "repairs": vote.get("repairs") or 0,
-        "latency": vote.get("latency"),
+        "latency": number_of(vote.get("latency")),
         "text": text if whole else text[:LONGEST],
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,

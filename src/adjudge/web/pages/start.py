@@ -71,7 +71,7 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
-    answer.headers["hx-redirect"] = f"/jobs/{job.id}"
+    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/jobs/{job.id}"
     return answer
 
 

@@ -314,7 +314,7 @@ def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraf
 
 
 def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    return {name: (value,) if isinstance(value, str) else tuple(value) for name, value in fields.items()}
+    return {name: (value,) if isinstance(value, str) else tuple(value) or ("",) for name, value in fields.items()}
 
 
 def _option_parts(entry: CatalogEntry) -> Iterable[tuple[str, float | None, str]]:

@@ -1,6 +1,9 @@
 "use strict";
 // Keys, copying, and nothing else: what a page shows is made by the server.
 
+// Where the pages are, for addresses without it. No other server on this machine can read what is kept here.
+localStorage.setItem("adjudge", document.body.dataset.root);
+
 const lines = () => [...document.querySelectorAll("[data-line]")];
 const isTyping = (target) => target.closest("input, select, textarea, [contenteditable]") !== null;
 

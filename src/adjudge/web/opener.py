@@ -1,0 +1,27 @@
+"""How a browser is told the address with the token: every user of a machine sees with which words a program was started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+_PAGE = """<!doctype html>
+<meta charset="utf-8"><title>adjudge</title>
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={0}">
+<p><a href="{0}">adjudge</a></p>
+"""
+
+
+@contextmanager
+def opener(url: str) -> Iterator[Path]:
+    """A page that leads to ``url`` and that only this user can read, for as long as it is needed."""
+    with TemporaryDirectory(prefix="adjudge-") as folder:  # which is this user's alone
+        path = Path(folder) / "open.html"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(_PAGE.format(escape(url)))
+        yield path
