@@ -57,6 +57,7 @@ class Outcome:
             against=self._against(),
             margin=self.run.file.gates.margin,
             cluster=self._cluster(),
+            id=self.run.file.data.id or "",
             data=self.run.file.data.path,
             baseline=self._compared_with(),
         )

@@ -34,7 +34,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
 
     check_against(setup.against)
     level = setup.confidence or CONFIDENCE
-    with run_diff(setup.against, folder, setup.cluster or None) as found:
+    with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
         yield replace(_gate(one, setup.against, setup.margin, upper, len(compared)), cluster=setup.cluster)
@@ -45,7 +45,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
 def _gate(found: RunComparison, against: str, margin: float, highest: float | None, among: int) -> GateResult:
     """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of many fails by chance."""
     shown, scored = found.shown, found.rows
-    rows = scored + found.missing
+    rows = scored + found.without
     lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
     share = scored / rows if rows else 0.0
     return GateResult(
@@ -57,12 +57,13 @@ def _gate(found: RunComparison, against: str, margin: float, highest: float | No
         lower=lower * share - (1 - share) * found.reach,
         upper=upper * share + (1 - share) * found.reach,
         rows=rows,
-        missing=found.missing,
+        missing=found.without,
         confidence=found.level,
         sure=shown.lower is not None,
         against=against,
         among=among,
         same_judge=found.same_judge,
+        pairing=found.pairing,
     )
 
 

@@ -132,6 +132,8 @@ class Setup:
     """By how much it may."""
     cluster: str = ""
     """A column: rows that share its value belong together, and do not pass for independent ones."""
+    id: str = ""
+    """The column that names the rows, where one was named."""
     data: str = ""
     """Where the rows came from."""
     modes: tuple[str, ...] = ()
@@ -188,6 +190,7 @@ class Setup:
             against=str(known.get("against") or ""),
             margin=number_of(known.get("margin")) or 0.0,
             cluster=str(known.get("cluster") or ""),
+            id=str(known.get("id") or ""),
             data=str(known.get("data") or ""),
             modes=_texts(known.get("modes")),
             columns={name: str(column) for name, column in _part(known, "columns").items()},
@@ -204,6 +207,7 @@ class Setup:
             "against": self.against,
             "margin": self.margin,
             "cluster": self.cluster,
+            "id": self.id,
             "data": self.data,
             "modes": list(self.modes),
             "columns": dict(self.columns),
