@@ -6,12 +6,14 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from adjudge.data.ids import ID_ALIASES
 from adjudge.data.rendered import chat, chat_parts, chat_turns, is_chat, parsed, shown
 from adjudge.data.sources.row import is_blank
-from adjudge.errors import RunError
+from adjudge.domain.instance import Instance
+from adjudge.errors import RunError, SetupError
 
 ALIASES = {
     "response": (
@@ -50,6 +52,8 @@ CHATS = ("messages", "conversations", "conversation", "chat", "сообщени�
 """Columns that may hold a whole chat, the answer included, where no column holds the answer by itself."""
 CHAT_FIELDS = ("response", "user_input", "history")
 ID_COLUMNS = ("id", "ID", "row_id")
+ID_FIELD = "id"
+"""Who names a column for it means what the rows are called."""
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
 """Fields that may be nested: of an answer, JSON is what was answered."""
@@ -92,10 +96,19 @@ def is_id(name: object) -> bool:
     return folded(str(name)) in _FOLDED_IDS
 
 
+def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, str], str | None]:
+    """Field → column, and the column that names the rows: ``columns`` may say that, too, as if the id were a field."""
+    named = columns.get(ID_FIELD)
+    if named is not None and id is not None and named != id:
+        raise SetupError(f"two columns are to name the rows, {id!r} and {named!r}: keep one of them")
+    return {field: column for field, column in columns.items() if field != ID_FIELD}, id or named
+
+
 class Columns:
     """Field → column. What was once chosen stays: a field does not change its column from one row to the next."""
 
     def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, also: Sequence[str] = ()) -> None:
+        wanted, id = names_apart(wanted, id)
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
         self._also = tuple(also)
@@ -171,6 +184,12 @@ class Columns:
         if column == self._chat and field in CHAT_FIELDS and field not in self._wanted:
             return chat_fields(cell, column).get(field)
         return text_of(cell, column, field)
+
+    def named(self, instance: Instance) -> Instance:
+        """A row that was judged before, by the column that names it now, where one was named."""
+        cells = instance.metadata.get("row")
+        name = self.name(cells) if self._id is not None and isinstance(cells, Mapping) else None
+        return instance if name is None else replace(instance, id=name)
 
     def name(self, cells: Mapping[str, object]) -> str | None:
         """What the row calls itself."""

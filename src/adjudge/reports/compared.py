@@ -15,7 +15,7 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     shown, level, pairing = found.shown, level_text(found.level), found.pairing
     if not pairing.paired:
         yield f"{found.name}: cannot tell: no row could be paired, of {pairing.rows[0]} before and {pairing.rows[1]} now"
-        yield "  no id is in both runs, and nothing beside the judged text names the same row: name the column that does with --id"
+        yield "  no id is in both, and nothing beside the judged text names the same row: name the column that does with --id"
         return
     if found.first is None or found.second is None:
         yield f"{found.name}: cannot tell: no row has a number in both runs"

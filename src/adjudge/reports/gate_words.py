@@ -36,8 +36,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
         "fewest.",
         "nothing shared": "Gate undecided: no judge of this run is in {against}, too: there is nothing to compare.",
-        "nothing paired": "Gate undecided: no row of {of} could be paired with one of {against} ({before} rows there, {now} here): "
-        "no id is in both, and nothing beside the judged text names the same row in both. Name the column that does: "
+        "nothing paired": "Gate undecided: no row of {of} could be paired with one of {against} ({before} rows there, {now} "
+        "here): no id is in both, and nothing beside the judged text names the same row in both. Name the column that does: "
         "--id COLUMN, or id under data of an eval file.",
         "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",

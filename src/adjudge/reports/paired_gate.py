@@ -25,6 +25,11 @@ def check_against(other: str) -> None:
         raise RunError(f"the run that this one must not be worse than is not there: {other}")
 
 
+def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
+    """Held to another run without a margin, where one is named."""
+    return setup if baseline is None or not holds_run(baseline) else replace(setup, against=str(baseline), margin=0.0)
+
+
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """A gate for each judge and criteria that both runs have; none where no other run was named."""
     if not setup.against or not holds_run(folder):
@@ -40,6 +45,19 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         yield replace(_gate(one, setup.against, setup.margin, upper, len(compared)), cluster=setup.cluster)
     if not compared:
         yield _nothing_shared(setup, level)
+
+
+def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
+    """How a run compares with the one that was named as its baseline, row by row; nothing where that is gone."""
+    place = Path(setup.baseline.place)
+    if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
+        return ()
+    from adjudge.runs.diff import run_diff
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs
+
+    with run_diff(place, folder, setup.cluster or None, setup.id or None) as found:
+        settings = ComparisonSettings(level=setup.confidence or CONFIDENCE, noise=False)
+        return tuple(compare_runs(place, folder, found, settings))
 
 
 def _gate(found: RunComparison, against: str, margin: float, highest: float | None, among: int) -> GateResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
@@ -55,14 +56,16 @@ class Baseline:
     """Its folder."""
     figures: Mapping[str, float] = FrozenDict()
     """Criteria, dimension or system → its mean or win rate. What several judges of the run have is under "judge: criteria"."""
+    place: str = ""
+    """The folder wherever one stands, for its rows."""
 
     @classmethod
-    def of(cls, run: str, figures: Iterable[tuple[str, Figure]]) -> Baseline:
+    def of(cls, run: Path, figures: Iterable[tuple[str, Figure]]) -> Baseline:
         """Of the figures of that run, each with its judge."""
         found: dict[str, float] = {}
         for judge, one in figures:
             found[one.key if one.key not in found else f"{judge}: {one.key}"] = one.value
-        return cls(run, found)
+        return cls(str(run), found, str(run.absolute()))
 
     @classmethod
     def of_kept(cls, kept: object) -> Baseline:
@@ -70,12 +73,14 @@ class Baseline:
         match kept:
             case {"run": str(run), "figures": dict(figures)}:
                 known = {str(name): number_of(value) for name, value in figures.items()}
-                return cls(run, {name: value for name, value in known.items() if value is not None})
+                place = kept.get("place")
+                figures = {name: value for name, value in known.items() if value is not None}
+                return cls(run, figures, place if isinstance(place, str) else "")
         return cls()
 
     def kept(self) -> dict[str, object]:
         """What a run folder keeps of it."""
-        return {"run": self.run, "figures": dict(self.figures)}
+        return {"run": self.run, "figures": dict(self.figures), "place": self.place}
 
     def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
         """What both have."""

@@ -201,9 +201,7 @@ class _Systems:
         return {**row, "fields": fields, "selected_option": order.index(own[chosen]) if isinstance(chosen, int) else chosen}
 
 
-def _values(
-    side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None
-) -> tuple[object, ...]:
+def _values(side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None) -> tuple[object, ...]:
     criteria, fields = str(row.get("criteria") or ""), row["fields"]
     judged = {_ANSWER, systems.judged_field((row["judge"], criteria))}
     beside = {name: value for name, value in fields.items() if name not in judged}
@@ -222,7 +220,7 @@ def _digest(said: object) -> bytes | None:
 
 
 def _name(row: Mapping[str, Any], column: str | None) -> tuple[str, int]:
-    """What a row is called, and whether that names it: 2 where ``column`` does, 1 where its own id does, 0 where it is a place."""
+    """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it is called by its place."""
     if column:
         with suppress(SetupError):
             return str(cell_of_column(row, column)), 2
