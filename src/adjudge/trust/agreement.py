@@ -123,7 +123,7 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
-        orders=_orders(kept, rows.systems, settings.group),
+        orders=_orders(kept, settings.group),
     )
 
 
@@ -250,9 +250,9 @@ def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Ans
     return [(answers[one], answers[other]) for answers in both]
 
 
-def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], group: str | None) -> dict[str, OrderAgreement]:
+def _orders(rows: Sequence[LabelledRow], group: str | None) -> dict[str, OrderAgreement]:
     names = ["", *(sorted({one.group for one in rows} - {""}) if group else ())]
-    found = {name: order_agreement((one for one in rows if name in ("", one.group)), systems) for name in names}
+    found = {name: order_agreement(one for one in rows if name in ("", one.group)) for name in names}
     return {name: one for name, one in found.items() if one is not None}
 
 

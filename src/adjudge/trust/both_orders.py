@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from adjudge.trust.rows import LabelledRow, Votes
+from adjudge.trust.rows import LabelledRow, Votes, vote_option
 
 _Order = tuple[object, ...]
 
@@ -32,9 +32,9 @@ class OrderAgreement:
         return {"n": self.count, "accuracy": self.accuracy, "by_order": list(self.right), "consistency": self.alike}
 
 
-def order_agreement(rows: Iterable[LabelledRow], systems: Sequence[str]) -> OrderAgreement | None:
+def order_agreement(rows: Iterable[LabelledRow]) -> OrderAgreement | None:
     """None where no labelled row was asked in two orders."""
-    seen = [(one.truth, by_order) for one in rows if len(by_order := _by_order(one.votes, systems)) == 2]
+    seen = [(one.truth, by_order) for one in rows if len(by_order := _by_order(one.votes, one.systems)) == 2]
     if not seen:
         return None
     first, second = (fmean(fmean(said == truth for said in pair[side]) for truth, pair in seen) for side in (0, 1))
@@ -45,18 +45,10 @@ def _by_order(votes: Votes, systems: Sequence[str]) -> list[list[str]]:
     """What was said in each order, as they were asked; a vote that failed says nothing."""
     found: dict[_Order, list[str]] = defaultdict(list)
     for vote in votes:
-        said, order = _said(vote, systems), vote.get("order")
+        said, order = vote_option(vote, systems), vote.get("order")
         if said is not None and isinstance(order, Sequence):
             found[tuple(order)].append(said)
     return list(found.values())
-
-
-def _said(vote: Mapping[str, object], systems: Sequence[str]) -> str | None:
-    option = vote.get("option")
-    if not isinstance(option, str):
-        return None
-    place = int(option) if option.isdecimal() and systems else None
-    return option if place is None else systems[place] if place < len(systems) else f"response {place + 1}"
 
 
 def _most(said: Sequence[str]) -> str:
