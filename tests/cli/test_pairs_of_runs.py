@@ -195,7 +195,6 @@ def test_comparisons_and_rag_answers_are_paired_by_their_question(project: Proje
         held = ("--not-worse-than", "{}-old", "--margin", "0.9") if run == "new" else ()
         compare = ("compare", "-f", "pairs.csv", "--column", "a", "--column", "b", "--criterion", "Which?", "-m", "scripted/A")
         for kind, words in (("compare", compare), ("rag", ("rag", "-f", "rag.csv", "-m", "scripted/2"))):
-            words = (*words, "--run", f"{kind}-{run}", *(one.format(kind) for one in held))
-            done = commands.adjudge(*words, cwd=project.folder)
+            done = commands.adjudge(*words, "--run", f"{kind}-{run}", *(one.format(kind) for one in held), cwd=project.folder)
             assert done.returncode == 0, done.stderr
             assert not held or "12 of 12 rows paired, by the fields that are not judged" in done.stderr, done.stderr

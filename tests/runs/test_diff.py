@@ -171,7 +171,7 @@ def test_a_column_of_the_rows_names_them_where_the_runs_were_not_told_of_it(tmp_
     one, two = tmp_path / "one", tmp_path / "two"
     assert ways(one, two) == {"place": 3}
     assert ways(one, two, id="number") == {"id": 2}
-    with pytest.raises(SetupError, match="no row of .* has a column 'nomber'"):
+    with pytest.raises(SetupError, match=r"no row of .* has a column 'nomber'"):
         ways(one, two, id="nomber")
 
 
@@ -330,7 +330,7 @@ def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -
 def test_every_row_is_in_one_pair_or_alone(
     tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int
 ) -> None:
-    """However the rows are shuffled: nothing is lost, what is one of its kind is compared with itself, and as many are all paired."""
+    """However rows are shuffled: nothing is lost, a text of its own is compared with itself, and as many rows are all paired."""
     folder, choice = tmp_path_factory.mktemp("runs"), random.Random(seed)
     failing = {text for text in "abcdefg" if choice.random() < 0.5}
     first, second = first or ["z"], second or ["z"]

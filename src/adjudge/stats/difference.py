@@ -189,7 +189,7 @@ def rows_to_show(difference: float, discordant: float, *, level: float = 0.95, p
 LEAST_DISCORDANT = 5
 """Labelled rows of which people say one thing in one run and another in the other; with fewer, nobody knows how far labels lie
 apart: thirty labels are often all alike where one row in twenty differs."""
-ENOUGH_DISCORDANT = 20
+ENOUGH_DISCORDANT = 10
 """From so many on PPI++ is trusted to say more than the labels alone."""
 
 
