@@ -24,7 +24,8 @@ def measured(folder: Path, rows: int) -> tuple[float, float]:
         if not run.exists():
             make_run(run, rows, seed)
     began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "adjudge", "runs", "diff", *map(str, runs)], stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, "-m", "adjudge", "runs", "diff", *map(str, runs)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     print("\n".join(process.stdout.read().splitlines()[-5:]))
     _, status, used = os.wait4(process.pid, 0)

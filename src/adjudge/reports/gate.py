@@ -161,7 +161,7 @@ class GateResult:
     def _said(self) -> str:
         if self.stopped:
             return "stopped"
-        if self.measure == "difference" and not (self.judge and self.pairing and self.pairing.paired):
+        if self.measure == "difference" and (not self.judge or (self.pairing and not self.pairing.paired)):
             return "nothing paired" if self.judge else "nothing shared"
         if self.confidence is not None and self.measure != "missing" and self.rows:
             few = "few rows" if not self.sure or self.value is None else self.verdict
