@@ -71,7 +71,7 @@ def rows(found: Sequence[JudgedRow]) -> list[int]:
 def ways(one: Path, two: Path, id: str | None = None) -> dict[str, int]:
     with run_diff(one, two, id=id) as found:
         (line,) = found.lines()
-        return dict(found.pairing(line).ways)
+        return {str(way): count for way, count in found.pairing(line).ways.items()}
 
 
 def test_the_same_run_does_not_differ(tmp_path: Path) -> None:
@@ -155,8 +155,8 @@ def test_ids_of_which_none_is_in_both_runs_name_no_rows(tmp_path: Path) -> None:
         run: [Instance({"user_input": f"q{n}", "response": f"{run} {n}"}, f"{run}-{n}") for n in range(3)] for run in ("x", "y")
     }
     assert ways(made(tmp_path / "x", rows_of["x"]), made(tmp_path / "y", rows_of["y"])) == {"fields": 3}
-    bare = [made(tmp_path / run, named(**{f"{run}{n}": f"{run} {n}" for n in range(3)})) for run in ("v", "w")]
-    assert ways(*bare) == {}
+    one, two = (made(tmp_path / run, named(**{f"{run}{n}": f"{run} {n}" for n in range(3)})) for run in ("v", "w"))
+    assert ways(one, two) == {}
 
 
 def test_an_id_of_one_run_alone_says_nothing(tmp_path: Path) -> None:

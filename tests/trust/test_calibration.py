@@ -265,7 +265,7 @@ def test_comparisons_give_the_win_rate_of_the_first_system(tmp_path: Path) -> No
     assert found.agreement is not None and set(found.agreement.baselines) == {"majority", "random", "longest"}
 
 
-def of_two_systems(run: Path, sides: Sequence[tuple[str, ...]], seed: int) -> tuple[list[Instance], list[bool]]:
+def of_two_systems(run: Path, sides: Sequence[tuple[str, ...]], seed: int) -> tuple[list[PairwiseInstance], list[bool]]:
     """A run in which each row names its systems, and whether "new" wins there: the judge says so."""
     choice, rows, wins = random.Random(seed), [], []
     for number, systems in enumerate(sides):

@@ -71,11 +71,10 @@ class Baseline:
     def of_kept(cls, kept: object) -> Baseline:
         """As a run folder keeps it."""
         match kept:
-            case {"run": str(run), "figures": dict(figures)}:
+            case {"run": str(run), "figures": dict(figures), **more}:
                 known = {str(name): number_of(value) for name, value in figures.items()}
-                place = kept.get("place")
-                figures = {name: value for name, value in known.items() if value is not None}
-                return cls(run, figures, place if isinstance(place, str) else "")
+                found = {name: value for name, value in known.items() if value is not None}
+                return cls(run, found, str(more.get("place") or ""))
         return cls()
 
     def kept(self) -> dict[str, object]:

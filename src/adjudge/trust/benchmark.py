@@ -19,7 +19,7 @@ from adjudge.runs.label_scales import judge_scales
 from adjudge.stats.difference import Difference, Outcome, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
-from adjudge.trust.contestants import Contestants
+from adjudge.trust.contestants import Contestants, Record
 from adjudge.trust.judge_figures import (
     Effort,
     JudgedRow,
@@ -32,7 +32,7 @@ from adjudge.trust.judge_figures import (
 )
 from adjudge.trust.labelled_judges import as_mapping
 from adjudge.trust.measure import Measure
-from adjudge.trust.rows import Answer, Record, Rows, Votes, by_row
+from adjudge.trust.rows import Answer, Rows, Votes, by_row
 
 FACT = "bench"
 """What a run folder that a benchmark made keeps about it."""

@@ -22,14 +22,14 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
-from adjudge.trust.contestants import Contestants
+from adjudge.trust.contestants import Contestants, Record
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
-from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
+from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +225,8 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
     estimates = _numbers(rows, drawn, measure, level) if measure.is_number else _options(rows, drawn, measure, level)
     target, several = settings.target_width, rows.contestants.refusal
     if several:
-        estimates = replace(estimates, **{name: undefined(name, 0, several.text) for name in ("naive", "alone")})
+        none = undefined("win rate", 0, several.text, level=level)
+        estimates = replace(estimates, naive=none, alone=none)
     refused = several or used.refusal or _refusal(estimates, drawn, measure)
     needed = estimates.needed(target, level)
     return Calibration(

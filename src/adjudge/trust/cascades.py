@@ -17,11 +17,11 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
-from adjudge.trust.contestants import Contestants
+from adjudge.trust.contestants import Contestants, Record
 from adjudge.trust.labelled_judges import LabelledJudge, as_mapping, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed
 from adjudge.trust.learnt_weights import label_date
-from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
+from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)

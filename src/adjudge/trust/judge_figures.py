@@ -14,7 +14,8 @@ from adjudge.stats.bootstrap import Draws, bootstrap
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import rows_interval
 from adjudge.stats.probability import brier, calibration_error
-from adjudge.trust.rows import LabelledRow, Record, Votes, vote_option
+from adjudge.trust.contestants import Record
+from adjudge.trust.rows import LabelledRow, Votes, vote_option
 
 
 @dataclass(frozen=True)
