@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,11 +29,13 @@ from adjudge.cli.main import main
 from adjudge.data.dataset import read_instances
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Request
+from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger.rows import insert, sealed
 from adjudge.rag import RagEvaluator
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import EvalRun
-from adjudge.trust.comparison import compare_runs
+from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from support.rag import ROW, gives
 
 Texts = Sequence[str | Instance]
@@ -344,6 +347,39 @@ def test_every_row_is_in_one_pair_or_alone(
     for text in {text for text in first if first.count(text) == second.count(text) == 1}:
         assert (first.index(text) + 1, second.index(text) + 1) in pairs
     assert len(first) != len(second) or not alone + other
+
+
+def written(folder: Path, rows: int) -> Path:
+    """A run of many rows, as a judge would have left it."""
+    options = [{"name": "Y", "score": 1.0}, {"name": "N", "score": 0.0}]
+    criteria = {"name": "c", "description": "?", "options": options}
+    judge = {"judge": "DirectJudge", "settings": {}, "models": {}, "criteria": [criteria], "templates": {}}
+    said = [json.dumps({"criteria": "c", "status": "scored", "score": score, "option": "YN"[score < 1]}) for score in (1.0, 0.0)]
+    folder.mkdir()
+    with connect(folder / FILE) as ledger:
+        migrate(ledger, folder / FILE)
+        write_meta(ledger, {"configuration": {"judges": {"c": judge}}, "ended": "complete"})
+        ledger.execute("BEGIN")
+        for row in range(rows):
+            fields, score = json.dumps({"response": f"answer {row}"}), float(row % 3 > 0)
+            values = sealed("c", row, f"r{row}", fields, b"", "scored", score, said[row % 3 == 0])
+            ledger.execute(insert("judgments"), values)
+        ledger.execute("COMMIT")
+    return folder
+
+
+def test_memory_does_not_grow_with_the_rows_that_are_compared(tmp_path: Path) -> None:
+    """Every row of both runs was held, with its texts' hashes: half a gigabyte of a million."""
+    most = []
+    for rows_of in (2500, 7500):
+        run = written(tmp_path / str(rows_of), rows_of)
+        with run_diff(run, run) as found:
+            tracemalloc.start()
+            (comparison,) = compare_runs(run, run, found, ComparisonSettings(noise=False))
+            most.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert comparison.rows == rows_of
+    assert most[1] < 1.5 * most[0]
 
 
 # -- the command --------------------------------------------------------------
