@@ -45,10 +45,10 @@ WORDS = [
 OPTIONS = {"Bad": 0.0, "Poor": 0.25, "Fair": 0.5, "Good": 0.75, "Excellent": 1.0}
 
 
-def make_run(folder: Path, rows: int) -> None:
+def make_run(folder: Path, rows: int, seed: int = 0) -> None:
     """A run of one judge, of the size that real ones have: a few hundred characters a row."""
     folder.mkdir(parents=True)
-    choice = random.Random(0)
+    choice = random.Random(seed)
     with connect(folder / FILE) as ledger:
         migrate(ledger, folder / FILE)
         ledger.execute("PRAGMA synchronous = OFF")

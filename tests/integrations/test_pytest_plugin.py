@@ -107,7 +107,10 @@ def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
     done = suite.run("--judged-run=second", "--judged-baseline=first")
     assert done.ret == 1
     done.stdout.fnmatch_lines(
-        ["*at least 0.50: test_answers: worse by 20.0 points (95 % −*100 shared rows. Gate holds: *", "FAILED *"]
+        [
+            "*at least 0.50: test_answers: worse by 20.0 points (95 % −*100 shared rows; 100 of 100 rows paired, by id. Gate *",
+            "FAILED *",
+        ]
     )
     suite.group(100, 100)
     assert suite.run("--judged-run=third", "--judged-baseline=first").ret == 0
@@ -123,13 +126,58 @@ def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
             run = judged_run("eval.yaml")
             same = run.not_worse_than(run.folder, margin=0.5)
             assert same and repr(same).startswith("dates: differs by 0.0 points (95 % −")
-            assert repr(same).endswith("), 20 shared rows")
+            assert repr(same).endswith("), 20 shared rows; 20 of 20 rows paired, by id")
             run.not_worse_than(run.folder)  # 20 rows cannot tell that nothing at all was lost
         """
     )
     done = suite.run("-rs")
     done.stdout.fnmatch_lines(["*1 inconclusive*"])
     assert suite.asked() == 20
+
+
+@pytest.mark.parametrize(("before", "now"), [(60, 48), (48, 60)])
+def test_cases_that_went_missing_or_were_added_are_not_passed_over(suite: Suite, before: int, now: int) -> None:
+    suite.group(before, before)
+    assert suite.run("--judged-run=first").ret == 0
+    suite.group(now, now, bar=0.0, more="margin=0.1")
+    done = suite.run("--judged-run=second", "--judged-baseline=first")
+    done.stdout.fnmatch_lines(
+        [f"*48 rows paired of {before} before and {now} now, by id; *have no counterpart*", "*1 inconclusive*"]
+    )
+
+
+def test_a_case_that_has_an_id_is_found_again_wherever_it_stands(suite: Suite) -> None:
+    cases = """
+        import pytest
+
+        @pytest.mark.judged(criteria="Names a date.", at_least=0.1)
+        def test_answers(judged):
+            for number in {order}:
+                judged(f"answer REC-{{number:05}}-Y", id=f"q{{number}}")
+        """
+    suite.pytester.makepyfile(test_it=cases.format(order="range(20)"))
+    assert suite.run("--judged-run=first").ret == 0
+    suite.pytester.makepyfile(test_it=cases.format(order="range(19, -1, -1)").replace("answer REC", "other REC"))
+    done = suite.run("--judged-run=second", "--judged-baseline=first")
+    done.stdout.fnmatch_lines(["*20 shared rows; 20 of 20 rows paired, by id*"])
+
+
+def test_broken_answers_of_an_eval_file_are_worse_than_before_without_ids(suite: Suite) -> None:
+    """The broken rows were dropped, and the test passed."""
+
+    def write(*lines: str) -> None:
+        suite.pytester.path.joinpath("rows.csv").write_text("\n".join(["question,answer", *lines]), encoding="utf-8")
+
+    write(*(f"What is {n}?,answer REC-{n:05}-Y" for n in range(60)))
+    suite.pytester.makefile(".yaml", eval="data: rows.csv\njudges: [{kind: aspect, name: dates, criteria: It names a date.}]\n")
+    suite.pytester.makepyfile("def test_it(judged_run):\n    judged_run('eval.yaml')\n")
+    assert suite.run("--judged-run=old").ret == 0
+    (old,) = suite.pytester.path.joinpath("old").glob("eval-*")
+    write(*(f"What is {n}?,broken REC-{n:05}-{'N' if n < 20 else 'Y'}" for n in range(60)))
+    suite.pytester.makepyfile(f"def test_it(judged_run):\n    assert judged_run('eval.yaml').not_worse_than({str(old)!r})\n")
+    done = suite.run("--judged-run=new")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*worse by 33.3 points*60 shared rows; 60 of 60 rows paired, by the fields that are not judged*"])
 
 
 def test_what_was_recorded_is_replayed_without_a_server_or_a_key(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
-"""How two runs differ: rows are joined by what they are, never by where they stand."""
+"""How two runs differ: rows are paired by their id, by what is beside the judged text, by a text of its own, or by place."""
 
 from __future__ import annotations
 
 import json
 import random
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,16 +15,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseInstance, PairwiseJudge, RunError, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    DirectJudge,
+    Instance,
+    PairwiseInstance,
+    PairwiseJudge,
+    RunError,
+    ScriptedModel,
+    SetupError,
+)
 from adjudge.cli.main import main
 from adjudge.data.dataset import read_instances
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Request
+from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger.rows import insert, sealed
 from adjudge.rag import RagEvaluator
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import EvalRun
-from adjudge.trust.comparison import compare_runs
+from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from support.rag import ROW, gives
 
 Texts = Sequence[str | Instance]
@@ -59,6 +71,12 @@ def rows(found: Sequence[JudgedRow]) -> list[int]:
     return [row.row for row in found]
 
 
+def ways(one: Path, two: Path, id: str | None = None) -> dict[str, int]:
+    with run_diff(one, two, id=id) as found:
+        (line,) = found.lines()
+        return {str(way): count for way, count in found.pairing(line).ways.items()}
+
+
 def test_the_same_run_does_not_differ(tmp_path: Path) -> None:
     one = made(tmp_path / "one", ["a", "b", "a"])
     with run_diff(one, one) as found:
@@ -82,10 +100,82 @@ def test_one_row_put_on_top_changes_nothing_else(tmp_path: Path) -> None:
 
 
 def test_rows_that_only_one_run_has_are_listed(tmp_path: Path) -> None:
-    one, two = made(tmp_path / "one", ["a", "b", "<c>"]), made(tmp_path / "two", ["<c>", "d", "a"], "<c>")
+    one, two = made(tmp_path / "one", ["a", "b", "<c>"]), made(tmp_path / "two", ["<c>", "d", "a", "e"], "<c>")
     changes, alone, other = compared(one, two)
     assert [(change.before.row, change.after.row) for change in changes] == [(3, 1)]
-    assert (rows(alone), rows(other)) == ([2], [2])
+    assert (rows(alone), rows(other)) == ([2], [2, 4])
+
+
+def test_answers_that_nothing_names_are_paired_by_place_where_there_are_as_many(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "one", ["a", "b", "<c>", "d"]), made(tmp_path / "two", ["a", "B", "<c>", "D"], "B")
+    changes, alone, other = compared(one, two)
+    assert [(change.before.row, change.after.row) for change in changes] == [(2, 2)]
+    assert (alone, other, ways(one, two)) == ([], [], {"text": 2, "place": 2})
+
+
+def test_answers_of_one_word_are_not_taken_for_the_same_row(tmp_path: Path) -> None:
+    """Yes of row 1 is not yes of row 2: else two runs that say the opposite would be the same."""
+    one, two = made(tmp_path / "one", ["yes", "no"] * 5), made(tmp_path / "two", ["no", "yes"] * 5)
+    assert ways(one, two) == {"place": 10}
+    with run_diff(one, two) as found:
+        assert [pair.before.row == pair.after.row for pair in found.pairs(found.lines()[0])] == [True] * 10
+
+
+def asked(*answers: tuple[str, str], **more: str) -> list[Instance]:
+    return [Instance({"user_input": question, "response": answer, **more}) for question, answer in answers]
+
+
+def test_rows_without_ids_are_paired_by_their_question_wherever_they_stand(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", asked(("q1", "a"), ("q2", "b"), ("q3", "c"), ("q4", "d")))
+    two = made(tmp_path / "two", asked(("q3", "bad"), ("q5", "e"), ("q1", "A"), ("q2", "b")), "bad")
+    changes, alone, other = compared(one, two)
+    assert [(change.before.row, change.after.row) for change in changes] == [(3, 1)]
+    assert (rows(alone), rows(other), ways(one, two)) == ([4], [2], {"fields": 3})
+
+
+def test_other_sources_are_found_for_the_same_question(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", asked(("q1", "a"), ("q2", "b"), contexts="old"))
+    two = made(tmp_path / "two", asked(("q2", "B"), ("q1", "A"), contexts="new"))
+    assert (compared(one, two)[1:], ways(one, two)) == (([], []), {"fields": 2})
+
+
+def test_two_sets_of_questions_are_not_paired_by_place(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", asked(("q1", "a"), ("q2", "b")))
+    two = made(tmp_path / "two", asked(("q3", "c"), ("q4", "d")))
+    assert (rows(compared(one, two)[1]), ways(one, two)) == ([1, 2], {})
+
+
+def test_one_question_that_is_asked_of_every_row_names_none(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", asked(*(("Why?", f"answer {place}") for place in range(4))))
+    two = made(tmp_path / "two", asked(*(("Why?", f"other {place}") for place in range(4))))
+    fewer = made(tmp_path / "fewer", asked(*(("Why?", f"other {place}") for place in range(3))))
+    assert (ways(one, two), ways(one, fewer)) == ({"place": 4}, {})
+
+
+def test_ids_of_which_none_is_in_both_runs_name_no_rows(tmp_path: Path) -> None:
+    """A tool gives every row a new id each time; the questions are the same."""
+    rows_of = {
+        run: [Instance({"user_input": f"q{n}", "response": f"{run} {n}"}, f"{run}-{n}") for n in range(3)] for run in ("x", "y")
+    }
+    assert ways(made(tmp_path / "x", rows_of["x"]), made(tmp_path / "y", rows_of["y"])) == {"fields": 3}
+    one, two = (made(tmp_path / run, named(**{f"{run}{n}": f"{run} {n}" for n in range(3)})) for run in ("v", "w"))
+    assert ways(one, two) == {}
+
+
+def test_an_id_of_one_run_alone_says_nothing(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "one", named(r1="a", r2="b")), made(tmp_path / "two", ["A", "B"])
+    assert ways(one, two) == {"place": 2}
+
+
+def test_a_column_of_the_rows_names_them_where_the_runs_were_not_told_of_it(tmp_path: Path) -> None:
+    for run, lines in (("one", ["n1,a", "n2,b", "n3,c"]), ("two", ["n3,C", "n4,D", "n1,A"])):
+        (tmp_path / f"{run}.csv").write_text("\n".join(["number,answer", *lines]))
+        made(tmp_path / run, list(read_instances(tmp_path / f"{run}.csv")))
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert ways(one, two) == {"place": 3}
+    assert ways(one, two, id="number") == {"id": 2}
+    with pytest.raises(SetupError, match=r"no row of .* has a column 'nomber'"):
+        ways(one, two, id="nomber")
 
 
 def test_rows_called_by_their_place_are_not_joined_by_it(tmp_path: Path) -> None:
@@ -108,27 +198,46 @@ def test_answers_of_two_systems_are_joined_by_their_id(tmp_path: Path) -> None:
     assert (alone, other) == ([], [])
 
 
-def test_ids_that_are_numbered_anew_do_not_join_other_rows(tmp_path: Path) -> None:
-    one = made(tmp_path / "one", [Instance({"response": text}, str(place)) for place, text in enumerate(["a bad", "b"])], "bad")
-    two = made(
-        tmp_path / "two", [Instance({"response": text}, str(place)) for place, text in enumerate(["x", "a bad", "b"])], "bad"
-    )
-    changes, alone, other = compared(one, two)
-    assert (changes, alone, rows(other)) == ([], [], [1])
+def test_rows_are_their_ids_whatever_they_say(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", named(r1="same", r2="other"))
+    two = made(tmp_path / "two", named(r2="same", r1="other bad"), "bad")
+    (change,), alone, other = compared(one, two)
+    assert ((change.before.id, change.after.id), alone, other) == (("r1", "r1"), [], [])
 
 
-def test_an_id_that_repeats_joins_nothing_by_itself(tmp_path: Path) -> None:
+def test_ids_that_are_numbered_anew_are_noticed_by_the_questions(tmp_path: Path) -> None:
+    def numbered(*questions: str) -> list[Instance]:
+        return [Instance({"user_input": text, "response": f"to {text}"}, str(place)) for place, text in enumerate(questions)]
+
+    one, two = made(tmp_path / "one", numbered("a", "b", "c")), made(tmp_path / "two", numbered("x", "a", "b", "c"))
+    with run_diff(one, two) as found:
+        (comparison,) = compare_runs(one, two, found)
+    assert "3 of 3 pairs have another question in either run: are these the same rows?" in comparison.notes
+
+
+def test_rows_that_share_an_id_are_paired_in_their_order_and_count_as_one(tmp_path: Path) -> None:
     one = made(tmp_path / "one", [Instance({"response": text}, "same") for text in ("a", "b", "c")])
-    two = made(tmp_path / "two", [Instance({"response": text}, "same") for text in ("c bad", "b", "a")], "bad")
+    two = made(tmp_path / "two", [Instance({"response": text}, "same") for text in ("c bad", "b", "a", "d")], "bad")
     changes, alone, other = compared(one, two)
-    assert (changes, rows(alone), rows(other)) == ([], [3], [1])
+    assert [(change.before.row, change.after.row) for change in changes] == [(3, 1)]
+    assert (rows(alone), rows(other)) == ([], [4])
+    with run_diff(one, two) as found:
+        (comparison,) = compare_runs(one, two, found)
+    assert (comparison.difference.units, comparison.pairing.shared) == (1, 7)
 
 
-def test_equal_rows_are_paired_one_by_one_and_those_too_many_are_listed(tmp_path: Path) -> None:
+def test_a_row_that_was_copied_by_mistake_has_no_counterpart_but_once(tmp_path: Path) -> None:
+    texts = [("q1", "a"), ("q2", "b"), ("q3", "c")]
+    one, two = made(tmp_path / "one", asked(*texts)), made(tmp_path / "two", asked(*texts, ("q2", "b")))
+    assert [rows(found) for found in compared(one, two)[1:]] == [[], [4]]
+    assert ways(one, two) == {"fields": 2, "text": 1}
+
+
+def test_copies_of_a_text_that_nothing_names_are_paired_only_where_there_are_as_many(tmp_path: Path) -> None:
     one, two = made(tmp_path / "one", ["<a>", "<a>", "b", "<a>"]), made(tmp_path / "two", ["<a>", "b", "<a>"], "<a>")
-    changes, alone, other = compared(one, two)
-    assert [(change.before.row, change.after.row) for change in changes] == [(1, 1), (2, 3)]
-    assert (rows(alone), other) == ([4], [])
+    assert [rows(found) for found in compared(one, two)[1:]] == [[1, 2, 4], [1, 3]]
+    three = made(tmp_path / "three", ["<a>", "b", "<a>", "<a>"], "<a>")
+    assert [(change.before.row, change.after.row) for change in compared(one, three)[0]] == [(1, 1), (2, 3), (4, 4)]
 
 
 def test_equal_rows_with_ids_are_paired_by_those(tmp_path: Path) -> None:
@@ -221,18 +330,56 @@ def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.sampled_from("abcdefg"), max_size=12), st.lists(st.sampled_from("abcdefg"), max_size=12), st.integers(0, 99))
-def test_what_both_have_is_compared_and_the_rest_is_listed(
+def test_every_row_is_in_one_pair_or_alone(
     tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int
 ) -> None:
-    """However the rows are shuffled: as many as both have are joined, only those that say otherwise are changes."""
+    """However rows are shuffled: nothing is lost, a text of its own is compared with itself, and as many rows are all paired."""
     folder, choice = tmp_path_factory.mktemp("runs"), random.Random(seed)
     failing = {text for text in "abcdefg" if choice.random() < 0.5}
-    made(folder / "one", [f"<{text}>" for text in first] or ["<z>"])
-    made(folder / "two", [f"<{text}>" for text in second] or ["<z>"], *(f"<{text}>" for text in failing))
-    one, two = Counter(first or "z"), Counter(second or "z")
-    changes, alone, other = compared(folder / "one", folder / "two")
-    assert len(changes) == sum(count for text, count in (one & two).items() if text in failing)
-    assert (len(alone), len(other)) == ((one - two).total(), (two - one).total())
+    first, second = first or ["z"], second or ["z"]
+    made(folder / "one", [f"<{text}>" for text in first])
+    made(folder / "two", [f"<{text}>" for text in second], *(f"<{text}>" for text in failing))
+    with run_diff(folder / "one", folder / "two") as found:
+        pairs = [(pair.before.row, pair.after.row) for pair in found.pairs(found.lines()[0])]
+        alone, other = rows(list(found.only_in(0))), rows(list(found.only_in(1)))
+    assert sorted([*(one for one, _ in pairs), *alone]) == [*range(1, len(first) + 1)]
+    assert sorted([*(two for _, two in pairs), *other]) == [*range(1, len(second) + 1)]
+    for text in {text for text in first if first.count(text) == second.count(text) == 1}:
+        assert (first.index(text) + 1, second.index(text) + 1) in pairs
+    assert len(first) != len(second) or not alone + other
+
+
+def written(folder: Path, rows: int) -> Path:
+    """A run of many rows, as a judge would have left it."""
+    options = [{"name": "Y", "score": 1.0}, {"name": "N", "score": 0.0}]
+    criteria = {"name": "c", "description": "?", "options": options}
+    judge = {"judge": "DirectJudge", "settings": {}, "models": {}, "criteria": [criteria], "templates": {}}
+    said = [json.dumps({"criteria": "c", "status": "scored", "score": score, "option": "YN"[score < 1]}) for score in (1.0, 0.0)]
+    folder.mkdir()
+    with connect(folder / FILE) as ledger:
+        migrate(ledger, folder / FILE)
+        write_meta(ledger, {"configuration": {"judges": {"c": judge}}, "ended": "complete"})
+        ledger.execute("BEGIN")
+        for row in range(rows):
+            fields, score = json.dumps({"response": f"answer {row}"}), float(row % 3 > 0)
+            values = sealed("c", row, f"r{row}", fields, b"", "scored", score, said[row % 3 == 0])
+            ledger.execute(insert("judgments"), values)
+        ledger.execute("COMMIT")
+    return folder
+
+
+def test_memory_does_not_grow_with_the_rows_that_are_compared(tmp_path: Path) -> None:
+    """Every row of both runs was held, with its texts' hashes: half a gigabyte of a million."""
+    most = []
+    for rows_of in (2500, 7500):
+        run = written(tmp_path / str(rows_of), rows_of)
+        with run_diff(run, run) as found:
+            tracemalloc.start()
+            (comparison,) = compare_runs(run, run, found, ComparisonSettings(noise=False))
+            most.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert comparison.rows == rows_of
+    assert most[1] < 1.5 * most[0]
 
 
 # -- the command --------------------------------------------------------------
@@ -262,6 +409,7 @@ def test_the_command_says_what_changed_and_what_only_one_has(tmp_path: Path, com
         f"only in {two}: AspectCritic, aspect, row 1 (r0): 1.000 (PASS)",
         f"0 settings and 2 judgments differ, of 2 in both runs; 1 only in {one}, 1 only in {two}",
         "AspectCritic: aspect: cannot tell: mean 1.000 → 0.000 on 2 rows",
+        "  2 of 3 rows paired, by id; 1 before and 1 now have no counterpart",
         "  2 independent rows; 8 are the fewest that can be compared",
     ]
 

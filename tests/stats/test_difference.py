@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from adjudge.stats.difference import (
     Outcome,
-    Pair,
     benjamini_hochberg,
     compare,
     corrected_difference,
@@ -26,7 +25,8 @@ from adjudge.stats.difference import (
 )
 from adjudge.stats.distributions import sign_test
 from adjudge.stats.gates import Gate, confidence_sequence, gate
-from adjudge.stats.intervals import Interval
+from adjudge.stats.intervals import Interval, mean_with_ends
+from adjudge.stats.student import t_quantile
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=8, max_size=60)
 SHARES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=8, max_size=40)
@@ -135,15 +135,41 @@ def test_the_smallest_difference_is_the_one_that_is_seen_in_four_of_five() -> No
 
 def test_a_judge_that_favours_one_system_is_corrected() -> None:
     choice = random.Random(13)
-    truth = [Pair(float(choice.random() < 0.7), float(choice.random() < 0.7)) for _ in range(1000)]
-    judged = [Pair(max(pair.first, float(choice.random() < 0.5)), pair.second) for pair in truth]
-    naive = statistics.fmean(pair.difference for pair in judged)
+    systems = [(float(choice.random() < 0.7), float(choice.random() < 0.7)) for _ in range(1000)]
+    truth = [one - two for one, two in systems]
+    judged = [max(one, float(choice.random() < 0.5)) - two for one, two in systems]
+    naive = statistics.fmean(judged)
     found = corrected_difference(truth[:150], judged[:150], judged[150:])
     assert naive > 0.1
     assert found.lower is not None and found.upper is not None and found.lower < 0 < found.upper
-    alone = labelled_difference([pair.difference for pair in truth[:150]])
+    alone = labelled_difference(truth[:150])
     assert alone.width is not None and found.width is not None and found.width < alone.width
     assert labelled_difference([1.0]).reason == "fewer than two labels"
+
+
+def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_no_surer_than_they_are() -> None:
+    judged = [0.0] * 970 + [-1.0] * 30
+    labels = [-1.0] * 5 + [0.0] * 25
+    found, alone = corrected_difference(labels, judged[:30], judged[30:]), labelled_difference(labels)
+    assert found.lower is not None and alone.lower is not None and found.upper is not None and alone.upper is not None
+    assert found.lower <= alone.lower and found.upper >= alone.upper
+    assert corrected_difference([0.0] * 26 + [-1.0] * 4, judged[:30], judged[30:]).value is None
+    many = corrected_difference([-1.0] * 20 + [0.0] * 80, [-1.0] * 20 + [0.0] * 80, judged)
+    assert many.width is not None and many.width > 0.01
+
+
+def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
+    choice = random.Random(3)
+    rows = [(choice.random(), choice.random()) for _ in range(60)]
+    for clusters in (None, [place // 3 for place in range(60)], [place % 20 for place in range(60)]):
+        found = compare([a for a, _ in rows], [b for _, b in rows], clusters=clusters)
+        differences = [a - b for a, b in rows]
+        largest = max(map(abs, differences))
+        mean, error, _ = mean_with_ends(differences, (-largest, largest), clusters)
+        assert found.estimate.lower is not None and found.estimate.upper is not None
+        assert (found.estimate.lower + found.estimate.upper) / 2 == pytest.approx(mean, abs=1e-12)
+        reach = t_quantile(0.975, found.units + 1) * error
+        assert found.estimate.upper - mean == pytest.approx(reach, abs=1e-12)
 
 
 def test_vote_noise_is_the_share_that_more_votes_would_take_away() -> None:

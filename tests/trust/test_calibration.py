@@ -12,7 +12,16 @@ from statistics import fmean
 
 import pytest
 
-from adjudge import DirectJudge, Instance, PairwiseJudge, QuantitativeCriteria, RagEvaluator, Request, ScriptedModel
+from adjudge import (
+    DirectJudge,
+    Instance,
+    PairwiseInstance,
+    PairwiseJudge,
+    QuantitativeCriteria,
+    RagEvaluator,
+    Request,
+    ScriptedModel,
+)
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
 from adjudge.domain.sampled import QuantitativeResult
@@ -254,6 +263,54 @@ def test_comparisons_give_the_win_rate_of_the_first_system(tmp_path: Path) -> No
     assert found.measure.name == "response 1"
     assert found.corrected is not None and found.corrected.value == pytest.approx(fmean(truth), abs=0.1)
     assert found.agreement is not None and set(found.agreement.baselines) == {"majority", "random", "longest"}
+
+
+def of_two_systems(run: Path, sides: Sequence[tuple[str, ...]], seed: int) -> tuple[list[PairwiseInstance], list[bool]]:
+    """A run in which each row names its systems, and whether "new" wins there: the judge says so."""
+    choice, rows, wins = random.Random(seed), [], []
+    for number, systems in enumerate(sides):
+        won = choice.random() < 0.16
+        best = "new" if won and "new" in systems else next(name for name in systems if name != "new")
+        texts = [f"row {number} by {name} {'zwin' if name == best else 'zlose'}" for name in systems]
+        rows.append(PairwiseInstance(responses=texts, metadata={"systems": systems}))
+        wins.append(won)
+    script = model(lambda prompt: "A" if prompt.index("zwin") < prompt.index("zlose") else "B")
+    PairwiseJudge(script).evaluate(rows, "Which is better?", run=run)
+    return rows, wins
+
+
+def test_systems_that_change_sides_keep_their_win_rate(tmp_path: Path) -> None:
+    """The names were those of the first row: a judge's .159 became .587."""
+    choice = random.Random(3)
+    sides = [choice.choice((("new", "old"), ("old", "new"))) for _ in range(200)]
+    rows, wins = of_two_systems(tmp_path / "run", sides, 5)
+    name = label_scale(tmp_path / "run", None).name
+    labels = [
+        Label(row=row.identity, criteria=name, annotator="ann", winner=side.index("new" if won else "old"), design="random")
+        for row, side, won in list(zip(rows, sides, wins, strict=True))[:120]
+    ]
+    found = only(calibrate_run(tmp_path / "run", labels))
+    rate = fmean(wins) if sides[0][0] == "new" else 1 - fmean(wins)
+    assert (found.measure.name, found.naive.value) == (sides[0][0], pytest.approx(rate))
+    assert found.corrected is not None and found.corrected.value == pytest.approx(rate, abs=0.03)
+    assert found.agreement is not None and found.agreement.figures["accuracy"].value == 1
+
+
+def test_of_three_systems_there_is_no_win_rate_and_rank_is_named(tmp_path: Path) -> None:
+    pairs = (("new", "old"), ("old", "third"), ("third", "new"))
+    sides = [pairs[place % 3] for place in range(60)]
+    rows, wins = of_two_systems(tmp_path / "run", sides, 5)
+    name = label_scale(tmp_path / "run", None).name
+    labels = [
+        Label(row=row.identity, criteria=name, annotator="ann", winner=int(won), design="random")
+        for row, won in zip(rows, wins, strict=True)
+    ]
+    found = only(calibrate_run(tmp_path / "run", labels))
+    assert found.refusal is not None
+    assert (found.refusal.code, "3 systems are compared" in found.refusal.text) == ("several_systems", True)
+    assert "'adjudge rank' ranks them" in found.refusal.text
+    assert (found.corrected, found.naive.value, found.labels_only.value) == (None, None, None)
+    assert found.agreement is not None and found.agreement.count == 60
 
 
 def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -> None:

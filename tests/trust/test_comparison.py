@@ -15,7 +15,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.diff import run_diff
-from adjudge.stats.difference import Outcome, compare
+from adjudge.stats.difference import Outcome, compare, labelled_difference
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, adjusted_for_all, compare_runs
 from support import commands
 from support.labels import model
@@ -126,6 +126,41 @@ def test_where_every_row_has_labels_they_alone_are_the_difference(tmp_path: Path
     found = only(one, two)
     assert found.corrected is not None and found.corrected.method == "labels only"
     assert (found.corrected.value, found.outcome, found.notes) == (-0.5, Outcome.WORSE, ())
+
+
+def label_all(folder: Path, name: str, passes: Sequence[bool], said: Sequence[str]) -> None:
+    """Labels of the first rows of a run, drawn at random."""
+    LabelStore(folder).add(
+        *(
+            Label(
+                row=Instance({"response": f"{name} {n} said {'yes' if passed else 'no'}"}).identity,
+                criteria="dates",
+                annotator="ann",
+                option=option,
+                design="random",
+            )
+            for n, (passed, option) in enumerate(zip(passes, said, strict=False))
+        )
+    )
+
+
+@pytest.mark.parametrize(("differ", "corrected"), [(0, False), (4, False), (5, True)])
+def test_labels_that_are_all_alike_do_not_make_a_difference_certain(tmp_path: Path, differ: int, corrected: bool) -> None:
+    """The judge fell from .97 to .74; twenty labels, all PASS in both runs, made that "+0.000 (+0.000 to +0.000)"."""
+    a, b = [n % 33 != 32 for n in range(300)], [n < 20 or n % 4 != 3 for n in range(300)]
+    one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
+    label_all(one, "a", a, ["PASS"] * 24)
+    label_all(two, "b", b, ["FAIL"] * differ + ["PASS"] * (24 - differ))
+    found = only(one, two)
+    assert (found.corrected is not None, found.labels) == (corrected, 24)
+    note = f"people say otherwise of {differ} of 24 labelled rows; 5 are the fewest that correct it"
+    assert (note in found.notes) == (not corrected)
+    assert found.shown.width is not None and found.shown.width > 0.05
+    if corrected:
+        alone = labelled_difference([-1.0] * differ + [0.0] * (24 - differ))
+        assert found.shown.width >= (alone.width or 1)
+    else:
+        assert found.outcome is Outcome.WORSE  # by the judge alone, which is what is known
 
 
 def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:

@@ -126,10 +126,13 @@ def typed(
 
 def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()) -> DataEntry:
     """The rows that were named; without a file, none are read."""
+    if flags.id and file is None:
+        raise UsageError("--id is a column of rows: give them with --file")
     return DataEntry(
         path=str(file or ""),
         columns=tuple(columns.items()),
         responses=tuple(responses),
+        id=flags.id,
         limit=flags.limit,
         encoding=flags.encoding,
     )

@@ -179,6 +179,9 @@ rows = click.option(
     help="Rows (.csv, .tsv, .jsonl, .json, .parquet, .xlsx; - reads them), or one text.",
 )
 columns = click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable.")
+row_names = click.option(
+    "--id", "id", metavar="COLUMN", help="The column that names the rows: by it they are found again in another run."
+)
 questions = click.option("--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several.")
 named = click.option(
     "-c",
@@ -306,6 +309,7 @@ class RowFlags(Spending):
     model: tuple[str, ...]
     at: ServerEntry
     limit: int | None
+    id: str | None
     encoding: str | None
     fail_under: FailUnder | None
     baseline: Path | None
@@ -336,6 +340,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "seed": seed,
     "language": language,
     "limit": limit,
+    "row_names": row_names,
     "at_once": at_once,
     "run_folder": run_folder,
     "resume": resume,

@@ -42,14 +42,14 @@ def report(folder: Path, to: str, baseline: Path | None, output: Path | None, ma
         if to == "github":
             _github(folder, baseline, target, max_kib)
             return 0
-        rows = to_junit(folder, target) if to == "junit" else _PAGES[to](folder, target, baseline)
+        rows = _WRITERS[to](folder, target, baseline)
     except OSError as error:
         raise RunError(f"{error.filename or target} cannot be written: {error.strerror or error}") from error
     _say_where(f"{counted(rows, 'judgment')} written to {verbatim(target)}", target)
     return 0
 
 
-_PAGES = {"md": to_markdown, "html": to_html}
+_WRITERS = {"md": to_markdown, "html": to_html, "junit": to_junit}
 
 
 def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -> None:

@@ -37,6 +37,7 @@ from adjudge.cli.options import (
     otel,
     quiet,
     resume,
+    row_names,
     server,
 )
 from adjudge.cli.run_data import print_run
@@ -106,6 +107,7 @@ class Wanted(RowFlags):
             file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
         if self.data is not None:
             file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
+        file = replace(file, data=file.data.named_by(self.id)) if self.id else file
         return replace(file, data=replace(file.data, encoding=self.encoding)) if self.encoding else file
 
     def _gated(self, file: EvalFile) -> EvalFile:
@@ -133,6 +135,7 @@ class Wanted(RowFlags):
 )
 @server
 @limits
+@row_names
 @fail_under
 @baseline
 @confidence

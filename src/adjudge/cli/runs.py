@@ -14,7 +14,7 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken, typed_wrong
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
+from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals, row_names
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show import clean, reasons_told, told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
@@ -123,14 +123,16 @@ def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
 @confidence_of_intervals
 @click.option("--margin", type=click.FloatRange(min=0), default=0.0, help="Only a larger difference is better or worse.")
 @cluster
+@row_names
 def diff_runs(
-    one: Path, two: Path, as_json: bool, everything: bool, confidence: float, margin: float, cluster: str | None
+    one: Path, two: Path, as_json: bool, everything: bool, confidence: float, margin: float, cluster: str | None, id: str | None
 ) -> int:
     """Show how two runs differ, and whether the second is better, worse, or cannot be told from the first.
 
-    Rows are joined by their content and criteria, wherever they stand; where the text changed, by their id.
+    Rows are paired by their id; else by the fields that are not judged, such as the question, where these name one row; else by a
+    text that no other row has; else by place, where both runs have as many. Which, and how many, is said.
     """
-    flags = DiffFlags(everything=everything, confidence=confidence, margin=margin, cluster=cluster)
+    flags = DiffFlags(everything=everything, confidence=confidence, margin=margin, cluster=cluster, id=id)
     (print_diff if as_json else show_diff)(one, two, flags)
     return 0
 

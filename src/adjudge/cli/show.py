@@ -233,8 +233,8 @@ def show_report(report: Report, *, rows_shown: bool = False) -> None:
     for section in report.sections:
         _show_panel(console, section, report.language)
         _show_changes(console, section, report)
-    for remark in report.remarks:
-        console.print(Text(clean(remark)))
+    for line in (*report.compared_told, *report.remarks):
+        console.print(Text(clean(line)))
     for calibration in report.calibrations:
         console.print(Text(clean(trust_sentence(calibration, report.language)), style="bold"))
     console.print(Text(_footer(report), style="dim"))

@@ -31,6 +31,7 @@ class DiffFlags:
     confidence: float = 0.95
     margin: float = 0.0
     cluster: str | None = None
+    id: str | None = None
 
     @property
     def settings(self) -> ComparisonSettings:
@@ -41,7 +42,7 @@ class DiffFlags:
 def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """The settings, the rows that came out otherwise, those that only one run has, and which run is better."""
     most = None if flags.everything else MOST_SHOWN
-    with run_diff(one, two, flags.cluster) as found:
+    with run_diff(one, two, flags.cluster, flags.id) as found:
         alone = (found.alone(0), found.alone(1))
         for line in found.settings:
             click.echo(clean(line))
@@ -72,7 +73,7 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """The same as JSON, written as it is read."""
-    with run_diff(one, two, flags.cluster) as found:
+    with run_diff(one, two, flags.cluster, flags.id) as found:
         comparisons = [each.to_dict() for each in compare_runs(one, two, found, flags.settings)]
         counts = {"compared": found.compared, "changed": found.changed}
         alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}

@@ -6,13 +6,15 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
 from adjudge.data.ids import ID_ALIASES
 from adjudge.data.rendered import chat, chat_call, chat_parts, chat_turns, is_chat, parsed, rendered_calls, shown
 from adjudge.data.sources.row import is_blank
-from adjudge.errors import WrongData
+from adjudge.domain.instance import Instance
+from adjudge.errors import SetupError, WrongData
 
 ALIASES = {
     "response": (
@@ -56,6 +58,8 @@ CHATS = ("messages", "conversations", "conversation", "chat", "сообщени�
 """Columns that may hold a whole chat, the answer included, where no column holds the answer by itself."""
 CHAT_FIELDS = ("response", "user_input", "history")
 ID_COLUMNS = ("id", "ID", "row_id")
+ID_FIELD = "id"
+"""Who names a column for it means what the rows are called."""
 T = TypeVar("T")
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
@@ -99,10 +103,19 @@ def is_id(name: object) -> bool:
     return folded(str(name)) in _FOLDED_IDS
 
 
+def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, str], str | None]:
+    """Field → column, and the column that names the rows: ``columns`` may say that, too, as if the id were a field."""
+    named = columns.get(ID_FIELD)
+    if named is not None and id is not None and named != id:
+        raise SetupError(f"two columns are to name the rows, {id!r} and {named!r}: keep one of them")
+    return {field: column for field, column in columns.items() if field != ID_FIELD}, id or named
+
+
 class Columns:
     """Field → column. What was once chosen stays: a field does not change its column from one row to the next."""
 
     def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, also: Sequence[str] = ()) -> None:
+        wanted, id = names_apart(wanted, id)
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
         self._also = tuple(also)
@@ -186,6 +199,12 @@ class Columns:
         if field in CALL_ALIASES and field not in self._wanted and column == self._log:
             return call_fields(cell, column).get(field)
         return text_of(cell, column, field)
+
+    def named(self, instance: Instance) -> Instance:
+        """A row that was judged before, by the column that names it now, where one was named."""
+        cells = instance.metadata.get("row")
+        name = self.name(cells) if self._id is not None and isinstance(cells, Mapping) else None
+        return instance if name is None else replace(instance, id=name)
 
     def name(self, cells: Mapping[str, object]) -> str | None:
         """What the row calls itself."""

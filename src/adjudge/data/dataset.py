@@ -15,6 +15,7 @@ from adjudge.data.columns import (
     column_in,
     folded,
     is_blank_row,
+    names_apart,
     nothing_in,
     text_of,
 )
@@ -113,7 +114,7 @@ def read_comparisons(
 
     The rest is as for ``read_instances``.
     """
-    named = dict(columns or {})
+    named, id = names_apart(columns or {}, id)
     chosen = _Compared({**{column: column for column in responses}, **named}, (), id, named=bool(responses))
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
@@ -260,7 +261,7 @@ def _instance(wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
     if isinstance(row, BadRow):
         return row
     if isinstance(row.cells, Instance):
-        return row.cells
+        return wanted.columns.named(row.cells)
     try:
         return wanted.instance(row.cells, wanted.origin.place(row.number, row.nth))
     except (ValueError, SetupError) as error:

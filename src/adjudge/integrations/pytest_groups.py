@@ -146,9 +146,13 @@ class Collect:
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
         fields: Fields = NOTHING,
+        id: str | None = None,
     ) -> None:
-        """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
-        name = f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test
+        """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read.
+
+        ``id``: what the case is called, by which it is found again in another session; else it is called by its test and number.
+        """
+        name = id or (f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test)
         beside = {**texts_beside(user_input, reference, contexts), **fields}
         self._cases.append(Case(name, dict(Instance({**beside, "response": response}).fields)))
 

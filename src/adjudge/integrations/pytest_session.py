@@ -27,6 +27,7 @@ from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
+from adjudge.reports.pairing_words import pairing_told
 from adjudge.reports.russian import translate_line
 from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
@@ -64,12 +65,13 @@ class NotWorse:
 
     gates: tuple[GateResult, ...]
     _told: Told = field(default=str, repr=False, compare=False)
+    _language: str = field(default="en", repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return all(gate.verdict == "holds" for gate in self.gates)
 
     def __repr__(self) -> str:
-        return "; ".join(self._told(difference_told(gate)) for gate in self.gates)
+        return "; ".join(difference_told(gate, self._told, self._language) for gate in self.gates)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class JudgedRun:
 
         setup = replace(Setup.of_run(run_info(self.folder)), against=str(self.root / other), margin=margin, confidence=confidence)
         gates = tuple(paired_gates(setup, self.folder))
-        found = NotWorse(gates, self._session.told)
+        found = NotWorse(gates, self._session.told, self._session.language)
         if worst_of(gates) == "inconclusive":
             self._undecided(repr(found))
         return found
@@ -113,8 +115,16 @@ def worst_of(gates: Sequence[GateResult]) -> str:
     return next((verdict for verdict in _ORDER if verdict in {gate.verdict for gate in gates}), "inconclusive")
 
 
-def difference_told(gate: GateResult) -> str:
-    """In points: "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
+def difference_told(gate: GateResult, told: Told, language: str) -> str:
+    """The difference in points, and which rows it is of."""
+    paired = f"; {pairing_told(gate.pairing, language)}" if gate.pairing and gate.pairing.paired else ""
+    if gate.pairing and not gate.pairing.paired:
+        return gate.sentence(language)
+    return f"{told(_points(gate))}{paired}"
+
+
+def _points(gate: GateResult) -> str:
+    """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
     shared = f"{gate.rows - gate.missing} shared rows{'' if gate.same_judge else ', by another judge'}"
     if gate.value is None or not gate.sure:
         return f"{gate.name}: cannot be told from {gate.against}, {shared}"
@@ -257,7 +267,7 @@ class JudgingSession:
         }
         worst_first = sorted(report.gates, key=lambda gate: _ORDER.index(gate.verdict))  # pytest's summary cuts off the end
         told = [
-            self.told(difference_told(gate)) if gate.measure == "difference" else gate.sentence(self.language)
+            difference_told(gate, self.told, self.language) if gate.measure == "difference" else gate.sentence(self.language)
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):

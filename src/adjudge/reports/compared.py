@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from adjudge.reports.pairing_words import pairing_told
 from adjudge.reports.russian import verbatim
 from adjudge.reports.words import counted, level_text
 from adjudge.stats.difference import Outcome
@@ -12,14 +13,20 @@ from adjudge.trust.comparison import RunComparison
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     """Which run is better by one criteria, in words, and what stands behind it."""
-    shown, level = found.shown, level_text(found.level)
-    if found.first is None or found.second is None:
-        yield f"{verbatim(found.name)}: cannot tell: no row has a number in both runs"
-        return
+    shown, level, pairing = found.shown, level_text(found.level), found.pairing
     name, run = verbatim(found.name), verbatim(two)
+    if not pairing.paired:
+        yield f"{name}: cannot tell: no row could be paired, of {pairing.rows[0]} before and {pairing.rows[1]} now"
+        yield "  no id is in both, and nothing beside the judged text names the same row: name the column that does with --id"
+        return
+    if found.first is None or found.second is None:
+        yield f"{name}: cannot tell: no row has a number in both runs"
+        yield f"  {pairing_told(pairing)}"
+        return
     said = {Outcome.BETTER: f"{run} is better", Outcome.WORSE: f"{run} is worse", Outcome.CANNOT_TELL: "cannot tell"}
     means = f"mean {found.first:.3f} → {found.second:.3f} on {counted(found.rows, 'row')}"
     yield f"{name}: {said[found.outcome]}: {means}"
+    yield f"  {pairing_told(pairing)}"
     if shown.lower is not None and shown.upper is not None and shown.value is not None:
         by = f", corrected by labels of {found.labels} rows" if found.corrected else ""
         yield f"  difference {shown.value:+.3f} ({shown.lower:+.3f} to {shown.upper:+.3f} at {level}){by}"

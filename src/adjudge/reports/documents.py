@@ -14,6 +14,7 @@ from adjudge.reports.shapes import (
     CalibrationShape,
     CameShape,
     ChangeShape,
+    ComparisonShape,
     ConflictShape,
     Count,
     CriteriaShape,
@@ -51,6 +52,7 @@ class Judgments(Envelope):
     reasons: Annotated[Count, "why judgments have no score, over all criteria"]
     skipped: SkippedShape
     remarks: NotRequired[Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]]
+    comparisons: NotRequired[Annotated[Sequence[ComparisonShape], "against --baseline, row by row; of a run that is kept"]]
     aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
     files: NotRequired[Annotated[Sequence[str], "what was written"]]
     run: NotRequired[RunShape]
@@ -79,6 +81,7 @@ class Diff(Envelope):
     kind: Literal["diff"]
     summary: Count
     settings: Sequence[str]
+    comparisons: Annotated[Sequence[ComparisonShape], "by each judge and criteria that both runs have"]
     results: Annotated[Sequence[ChangeShape], "judgments that differ"]
     only_in_one: Sequence[CameShape]
     only_in_two: Sequence[CameShape]

@@ -23,7 +23,7 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.rows import IN_BATCH, LABELS
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.paired_gate import paired_gates
+from adjudge.reports.paired_gate import compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.sentences import sentence
@@ -201,6 +201,7 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
         made,
         notes=(*made.notes, *payment_notes(info.batches)),
         gates=(*made.gates, *paired_gates(setup, Path(run))),
+        compared=compared_with_baseline(setup, Path(run)),
         used=info.usage,
         counts=_counts(info, setup.language),
         calibrations=calibrations_of(run),
@@ -212,7 +213,7 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
 def baseline_of(run: Path) -> Baseline:
     """What a run came to, for another one to be compared with."""
     sections = report_of_run(run, shown=0).sections
-    return Baseline.of(str(run), ((one.judge, figure) for one in sections for figure in one.figures()))
+    return Baseline.of(run, ((one.judge, figure) for one in sections for figure in one.figures()))
 
 
 def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:

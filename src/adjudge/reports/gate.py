@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.pairing import Pairing
 from adjudge.domain.rounding import above, equal
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
+from adjudge.reports.pairing_words import pairing_told
 from adjudge.reports.summary import Summary
 from adjudge.reports.words import RussianNumber, level_text
 from adjudge.runs.eval_file import FailUnder
@@ -54,7 +56,7 @@ class GateResult:
     """The value if every one of them were the best."""
     rows: int
     missing: int
-    """Rows without a score."""
+    """Rows without a score; where two runs are compared, without one in both."""
     confidence: float | None = None
     """How sure the gate must be: ``lower`` and ``upper`` are then limits at this confidence. None: the mean is compared."""
     sure: bool = False
@@ -68,6 +70,8 @@ class GateResult:
     """The column whose equal values belong together, where rows are not independent."""
     same_judge: bool = True
     """Where two runs are compared: whether both have the very same judge."""
+    pairing: Pairing | None = None
+    """Where two runs are compared: which rows with which. Those without a counterpart are among the ``missing``."""
     stopped: bool = False
     """Whether the run has not come to its end: rows that nobody was asked about yet could change it."""
 
@@ -125,10 +129,19 @@ class GateResult:
             "margin_allowed": number(-self.bar),
             "enough": self.enough,
             "more": "",
+            "before": self.pairing.rows[0] if self.pairing else 0,
+            "now": self.pairing.rows[1] if self.pairing else 0,
         }
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
-        return words[self._said].format(**values) + ("" if self.same_judge else words["other judge"])
+        other = "" if self.same_judge else words["other judge"]
+        return words[self._said].format(**values) + self._paired(language) + other
+
+    def _paired(self, language: str) -> str:
+        if not self.pairing or not self.pairing.paired:
+            return ""
+        told = pairing_told(self.pairing, language)
+        return f" {told[0].upper()}{told[1:]}."
 
     def _level(self, words: Mapping[str, str]) -> str:
         """How sure the limits are, over what, and which rows pass for one."""
@@ -155,8 +168,8 @@ class GateResult:
     def _said(self) -> str:
         if self.stopped:
             return "stopped"
-        if self.measure == "difference" and not self.judge:
-            return "nothing shared"
+        if self.measure == "difference" and (not self.judge or (self.pairing and not self.pairing.paired)):
+            return "nothing paired" if self.judge else "nothing shared"
         if self.confidence is not None and self.measure != "missing" and self.rows:
             few = "few rows" if not self.sure or self.value is None else self.verdict
             kind = "worse " if self.measure == "difference" else "" if few == "few rows" else "sure "
@@ -175,6 +188,7 @@ class GateResult:
         counts: dict[str, object] = {"rows": self.rows, "missing": self.missing, "confidence": self.confidence}
         counts |= {"against": self.against} if self.against else {}
         counts |= {"cluster": self.cluster} if self.cluster else {}
+        counts |= {"pairing": self.pairing.to_dict()} if self.pairing else {}
         return {"judge": self.judge, "name": self.name, **measured, **decided, **counts, "message": self.sentence()}
 
 

@@ -36,6 +36,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
         "fewest.",
         "nothing shared": "Gate undecided: no judge of this run is in {against}, too: there is nothing to compare.",
+        "nothing paired": "Gate undecided: no row of {of} could be paired with one of {against} ({before} rows there, {now} "
+        "here): no id is in both, and nothing beside the judged text names the same row in both. Name the column that does: "
+        "--id COLUMN, or id under data of an eval file.",
         "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",
         "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {rows}).",
@@ -74,6 +77,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
         "бы 8.",
         "nothing shared": "Порог не проверен: в {against} нет ни одного судьи этого прогона: сравнивать нечего.",
+        "nothing paired": "Порог не проверен: ни одной строке «{of}» не нашлось пары в {against} (там строк {before}, здесь "
+        "{now}): общих идентификаторов нет, и поля, кроме оцениваемого, не указывают на одну и ту же строку. Назовите столбец, "
+        "который на неё указывает: --id СТОЛБЕЦ или id в разделе data файла проверки.",
         "other judge": " В том прогоне был другой судья (критерий, модель или настройки): часть разницы может быть из-за этого.",
         "no system": "Порог не проверен: системы «{of}» нет.",
         "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {rows}).",

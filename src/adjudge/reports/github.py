@@ -16,7 +16,7 @@ from adjudge.reports.cost import cost_of
 from adjudge.reports.decision import decision
 from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import GateResult
-from adjudge.reports.paired_gate import paired_gates
+from adjudge.reports.paired_gate import against_baseline, paired_gates
 from adjudge.reports.report import Report
 from adjudge.reports.russian import translate_line
 from adjudge.reports.template import environment
@@ -50,15 +50,19 @@ class GithubReport:
         """The run's own, then how it compares with the baseline."""
         if self.baseline is None or not holds_run(self.baseline):
             return self.report.gates
-        setup = replace(self.report.setup, against=str(self.baseline), margin=0.0)
+        setup = against_baseline(self.report.setup, self.baseline)
         own = tuple(gate for gate in self.report.gates if gate.measure != "difference")
         return (*own, *paired_gates(setup, self.run))
 
     @property
     def verdict(self) -> str:
         """holds, failed, inconclusive, or none where there is no gate. A baseline only fails a run that is surely worse."""
-        counting = {gate.verdict for gate in self.gates if gate.verdict == "failed" or gate in self.report.gates}
+        counting = {gate.verdict for gate in self._deciding}
         return next((one for one in ("failed", "inconclusive", "holds") if one in counting), "none")
+
+    @property
+    def _deciding(self) -> tuple[GateResult, ...]:
+        return tuple(gate for gate in self.gates if gate.verdict == "failed" or gate in self.report.gates)
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -83,7 +87,7 @@ class GithubReport:
         page = made.get_template("github.md.jinja").render(
             report=report,
             mark=_MARKS[self.verdict],
-            decision=decision(report),
+            decision=decision(replace(report, gates=self._deciding)),
             gates=self.gates,
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
             worst=report.entries[:_WORST],

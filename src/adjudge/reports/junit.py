@@ -15,8 +15,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment
+from adjudge.reports.paired_gate import against_baseline, paired_gates
 from adjudge.reports.passed import Ends, Row, passed, scale_ends
-from adjudge.runs.folder import judgments_in, reading, run_info
+from adjudge.reports.setup import Setup
+from adjudge.runs.folder import RunInfo, judgments_in, reading, run_info
 
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no place for, not even escaped."""
@@ -25,9 +27,11 @@ _LONGEST_NAME, _LONGEST_MESSAGE, _LONGEST_TEXT = 200, 500, 4000
 _CASE = ("failure", "error", "skipped")
 
 
-def to_junit(run: Path, target: Path) -> int:
-    """Write all judgments of a run; says how many there are."""
+def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write all judgments of a run; says how many there are. How it compares with ``baseline``, or with the run that it must not
+    be worse than, is told in the properties of each judge's suite."""
     ends, info = scale_ends(run), run_info(run)
+    gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
         ledger.execute("BEGIN")  # read twice, at one moment: a suite begins with its counts
         counts = {judge: Counter(_kind(row, ends) for row in judgments_in(ledger, judge=judge)) for judge in info.judges}
@@ -36,13 +40,23 @@ def to_junit(run: Path, target: Path) -> int:
         for judge, own in counts.items():
             file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
             about = {"run": run.name, "state": info.state, "lock": info.identities.get(judge), "score": info.means.get(judge)}
-            told = (_property(name, str(value)) for name, value in about.items() if value is not None)
+            told = [_property(name, str(value)) for name, value in about.items() if value is not None]
+            told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
             file.write(f"<properties>\n{''.join(told)}</properties>\n")
             for row in judgments_in(ledger, judge=judge):
                 _write_case(file, row, ends)
             file.write("</testsuite>\n")
         file.write("</testsuites>\n")
     return total.total()
+
+
+def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
+    """Judge → how it compares with another run, in sentences."""
+    setup, found = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
+    for gate in paired_gates(setup, info.folder):
+        for judge in [gate.judge] if gate.judge else info.judges:
+            found.setdefault(judge, []).append(gate.sentence(setup.language))
+    return found
 
 
 def _kind(row: Row, ends: Ends) -> str:
@@ -78,8 +92,8 @@ def _properties(one: Judgment) -> Iterator[str]:
             yield _property(name, str(value))
 
 
-def _property(name: str, value: str) -> str:
-    return f'<property name="adjudge.{name}" value={_attribute(value)}/>\n'
+def _property(name: str, value: str, most: int = _LONGEST_NAME) -> str:
+    return f'<property name="adjudge.{name}" value={_attribute(value, most)}/>\n'
 
 
 def _shown(one: Judgment) -> str:

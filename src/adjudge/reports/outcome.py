@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import RunStopped, SetupError
@@ -16,7 +17,7 @@ from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.paired_gate import check_against, paired_gates
+from adjudge.reports.paired_gate import check_against, compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Baseline, Setup
@@ -24,6 +25,9 @@ from adjudge.reports.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
+
+if TYPE_CHECKING:
+    from adjudge.trust.comparison import RunComparison
 
 
 @dataclass
@@ -46,6 +50,7 @@ class Outcome:
     _tally: ReportTally = field(init=False, repr=False)
     _made: Report | None = field(init=False, repr=False, default=None)
     _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
+    _beside: tuple[RunComparison, ...] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         judges = self.run.judges
@@ -60,6 +65,7 @@ class Outcome:
             against=self._against(),
             margin=self.run.file.gates.margin,
             cluster=self._cluster(),
+            id=self.run.file.data.name_column or "",
             data=self.run.file.data.path,
             baseline=self._compared_with(),
         )
@@ -77,7 +83,7 @@ class Outcome:
 
     def see(self, event: Event) -> None:
         """Count it."""
-        self._made = self._compared = None
+        self._made = self._compared = self._beside = None
         match event:
             case Judged():
                 self._tally.failed_calls = event.failed_calls
@@ -96,8 +102,13 @@ class Outcome:
         if folder is not None:
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             paid = _paid(folder) if (folder / BATCHES).is_dir() else ()
-            gates = (*made.gates, *self._paired(folder))
-            made = replace(made, gates=gates, calibrations=labelled, notes=(*made.notes, *paid))
+            made = replace(
+                made,
+                gates=(*made.gates, *self._paired(folder)),
+                compared=self._beside_baseline(folder),
+                calibrations=labelled,
+                notes=(*made.notes, *paid),
+            )
         return replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
 
     def _seen_so_far(self) -> Report:
@@ -110,6 +121,12 @@ class Outcome:
         if self._compared is None:
             self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
         return self._compared
+
+    def _beside_baseline(self, folder: Path) -> tuple[RunComparison, ...]:
+        """How it compares with its baseline, row by row; looked at once, after the last judgment."""
+        if self._beside is None:
+            self._beside = compared_with_baseline(self._setup, folder)
+        return self._beside
 
     def _against(self) -> str:
         """The run that must not be better, as this folder sees it."""

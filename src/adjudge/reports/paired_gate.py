@@ -25,6 +25,11 @@ def check_against(other: str) -> None:
         raise RunError(f"the run that this one must not be worse than is not there: {other}")
 
 
+def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
+    """Held to another run without a margin, where one is named."""
+    return setup if baseline is None or not holds_run(baseline) else replace(setup, against=str(baseline), margin=0.0)
+
+
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """A gate for each judge and criteria that both runs have; none where no other run was named."""
     if not setup.against or not holds_run(folder):
@@ -34,7 +39,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
 
     check_against(setup.against)
     level = setup.confidence or CONFIDENCE
-    with run_diff(setup.against, folder, setup.cluster or None) as found:
+    with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
         yield replace(_gate(one, setup.against, setup.margin, upper, len(compared)), cluster=setup.cluster)
@@ -42,10 +47,23 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         yield _nothing_shared(setup, level)
 
 
+def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
+    """How a run compares with the one that was named as its baseline, row by row; nothing where that is gone."""
+    place = Path(setup.baseline.place)
+    if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
+        return ()
+    from adjudge.runs.diff import run_diff
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs
+
+    with run_diff(place, folder, setup.cluster or None, setup.id or None) as found:
+        settings = ComparisonSettings(level=setup.confidence or CONFIDENCE, noise=False)
+        return tuple(compare_runs(place, folder, found, settings))
+
+
 def _gate(found: RunComparison, against: str, margin: float, highest: float | None, among: int) -> GateResult:
     """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of many fails by chance."""
     shown, scored = found.shown, found.rows
-    rows = scored + found.missing
+    rows = scored + found.without
     lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
     share = scored / rows if rows else 0.0
     return GateResult(
@@ -57,12 +75,13 @@ def _gate(found: RunComparison, against: str, margin: float, highest: float | No
         lower=lower * share - (1 - share) * found.reach,
         upper=upper * share + (1 - share) * found.reach,
         rows=rows,
-        missing=found.missing,
+        missing=found.without,
         confidence=found.level,
         sure=shown.lower is not None,
         against=against,
         among=among,
         same_judge=found.same_judge,
+        pairing=found.pairing,
     )
 
 

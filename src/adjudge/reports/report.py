@@ -22,6 +22,7 @@ from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
+from adjudge.reports.russian import in_russian
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Sureness, Tally, kind_of
 from adjudge.reports.words import blank_rows
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
     from adjudge.reports.rag import RagSummary, RagTally
     from adjudge.trust.calibration import Calibration
+    from adjudge.trust.comparison import RunComparison
 
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
@@ -117,6 +119,8 @@ class Report(Shown):
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
+    compared: tuple[RunComparison, ...] = ()
+    """How it compares with its baseline, row by row, where that can be read."""
     calibrations: tuple[Calibration, ...] = ()
     """What people's labels say of the numbers, where there are labels."""
 
@@ -139,6 +143,16 @@ class Report(Shown):
         """What sentences came to, what cascades decided and saved, and what judges use that was learnt from labels."""
         parts = [(one.name, part) for one in self.sections for part in (one.cascade, one.evidence) if part]
         return [*(part.sentence(name, self.language) for name, part in parts), *self.setup.learnt]
+
+    @property
+    def compared_told(self) -> list[str]:
+        """How it compares with its baseline, in lines; those below the first of a criteria begin with a blank."""
+        if not self.compared:
+            return []
+        from adjudge.reports.compared import comparison_lines  # not loaded where nothing is compared
+
+        lines = [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
+        return [in_russian(line, terminal=True) for line in lines] if self.language == "ru" else lines
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -180,6 +194,7 @@ class Report(Shown):
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
             **({"remarks": self.remarks} if self.remarks else {}),
+            **({"comparisons": [one.to_dict() for one in self.compared]} if self.compared else {}),
             **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
 

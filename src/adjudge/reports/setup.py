@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
@@ -55,27 +56,30 @@ class Baseline:
     """Its folder."""
     figures: Mapping[str, float] = FrozenDict()
     """Criteria, dimension or system → its mean or win rate. What several judges of the run have is under "judge: criteria"."""
+    place: str = ""
+    """The folder wherever one stands, for its rows."""
 
     @classmethod
-    def of(cls, run: str, figures: Iterable[tuple[str, Figure]]) -> Baseline:
+    def of(cls, run: Path, figures: Iterable[tuple[str, Figure]]) -> Baseline:
         """Of the figures of that run, each with its judge."""
         found: dict[str, float] = {}
         for judge, one in figures:
             found[one.key if one.key not in found else f"{judge}: {one.key}"] = one.value
-        return cls(run, found)
+        return cls(str(run), found, str(run.absolute()))
 
     @classmethod
     def of_kept(cls, kept: object) -> Baseline:
         """As a run folder keeps it."""
         match kept:
-            case {"run": str(run), "figures": dict(figures)}:
+            case {"run": str(run), "figures": dict(figures), **more}:
                 known = {str(name): number_of(value) for name, value in figures.items()}
-                return cls(run, {name: value for name, value in known.items() if value is not None})
+                found = {name: value for name, value in known.items() if value is not None}
+                return cls(run, found, str(more.get("place") or ""))
         return cls()
 
     def kept(self) -> dict[str, object]:
         """What a run folder keeps of it."""
-        return {"run": self.run, "figures": dict(self.figures)}
+        return {"run": self.run, "figures": dict(self.figures), "place": self.place}
 
     def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
         """What both have."""
@@ -132,6 +136,8 @@ class Setup:
     """By how much it may."""
     cluster: str = ""
     """A column: rows that share its value belong together, and do not pass for independent ones."""
+    id: str = ""
+    """The column that names the rows, where one was named."""
     data: str = ""
     """Where the rows came from."""
     modes: tuple[str, ...] = ()
@@ -188,6 +194,7 @@ class Setup:
             against=str(known.get("against") or ""),
             margin=number_of(known.get("margin")) or 0.0,
             cluster=str(known.get("cluster") or ""),
+            id=str(known.get("id") or ""),
             data=str(known.get("data") or ""),
             modes=_texts(known.get("modes")),
             columns={name: str(column) for name, column in _part(known, "columns").items()},
@@ -204,6 +211,7 @@ class Setup:
             "against": self.against,
             "margin": self.margin,
             "cluster": self.cluster,
+            "id": self.id,
             "data": self.data,
             "modes": list(self.modes),
             "columns": dict(self.columns),

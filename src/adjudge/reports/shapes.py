@@ -116,6 +116,15 @@ class ChangeOfMeanShape(TypedDict):
     change: float
 
 
+class PairingShape(TypedDict):
+    """Which rows of two runs were compared with each other."""
+
+    rows: Annotated[int, "rows that have a counterpart"]
+    of: Annotated[Sequence[int], "rows of the other run, and of this one"]
+    by: Annotated[Count, "id, fields, text or place → rows that were paired so"]
+    rows_that_share_an_id: int
+
+
 class GateShape(TypedDict):
     """A bar, and whether it was reached."""
 
@@ -130,7 +139,8 @@ class GateShape(TypedDict):
     needed: int
     verdict: Literal["holds", "failed", "inconclusive"]
     rows: int
-    missing: int
+    missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
+    pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
     message: str
 
 
@@ -279,6 +289,41 @@ class ChangeShape(TypedDict):
     before: CameShape
     after: CameShape
     same_content: bool
+
+
+class DifferenceShape(TypedDict):
+    """A difference with its limits, or why there are none."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    reason: str
+    method: NotRequired[str]
+
+
+class ComparisonShape(TypedDict):
+    """The second run less the first, by one judge and criteria."""
+
+    judge: str
+    criteria: str
+    outcome: Literal["better", "worse", "cannot tell"]
+    means: Sequence[float | None]
+    difference: DifferenceShape
+    corrected: Annotated[DifferenceShape | None, "by the labels of rows that people labelled in both runs"]
+    labels: int
+    rows: Annotated[int, "with a number in both runs"]
+    independent: int
+    missing: Annotated[int, "pairs of which one has no number"]
+    pairing: PairingShape
+    rows_with_another_text: int
+    same_judge: bool
+    p_value: float | None
+    p_value_adjusted: float | None
+    smallest_detectable: float | None
+    vote_noise: Mapping[str, object] | None
+    margin: float
+    level: float
+    notes: Sequence[str]
 
 
 class ModelShape(TypedDict):

@@ -1,7 +1,8 @@
-"""How two runs differ: their settings, and what became of the rows that both have.
+"""How two runs differ: their settings, and what became of their rows.
 
-Rows are joined by what they are, never by their place: the same content under the same criteria, and rows whose content
-changed by the name they were given. The keys of both runs lie in a temporary file, so that memory does not grow with rows.
+Rows are paired here, once for every command, gate and page: by their id; else by the fields that are not judged, where these
+name one row; else by a text that no other row has; else by place, where as many rows are left in both runs. The keys of both
+runs lie in a temporary file and pairs are read in the order of what belongs together: memory does not grow with rows.
 """
 
 from __future__ import annotations
@@ -11,27 +12,27 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from adjudge.domain.instance import Instance
+from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import differences
+from adjudge.ledger.rows import INPUT
 from adjudge.runs.folder import cell_of_column, judgments, run_info
 
 Side = Literal[0, 1]
-_PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?")
+_PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
 """What rows without a name are called: by their place, which says nothing of what they are."""
+_ANSWER = "response"
+_QUESTION = "user_input"
 _TABLE = (
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria TEXT, line TEXT, row INTEGER, name TEXT, "
-    "named INTEGER, content BLOB, status TEXT, score REAL, chosen TEXT, identity TEXT, cluster TEXT, partner INTEGER)"
-)
-_ALIKE = ("line, content, name", "line, content")
-"""What makes two rows the same, the surest first."""
-_ONE_OF_ITS_NAME = (
-    "named AND (line, name) NOT IN (SELECT line, name FROM judged WHERE named GROUP BY side, line, name HAVING count(*) > 1)"
+    "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, chosen TEXT, identity TEXT, cluster TEXT, "
+    "partner INTEGER, way TEXT, shared INTEGER)"
 )
 
 
@@ -79,16 +80,20 @@ class Pair(NamedTuple):
     after: JudgedRow
     identities: tuple[str, str]
     """Of the row's content in either run."""
-    cluster: str | None
-    """What rows that belong together share, where a column says it."""
+    cluster: str
+    """What rows that belong together share: a column's value, an id that several rows have, or the text itself."""
+    same_question: bool
+    """False where both have a question, and not the same one."""
 
 
 class RunDiff:
     """How two runs differ. Rows are read as they are asked for."""
 
-    def __init__(self, settings: list[str], table: sqlite3.Connection) -> None:
+    def __init__(self, settings: list[str], table: sqlite3.Connection, by_column: bool) -> None:
         self.settings = settings
         """What differs in the configuration, one text a setting."""
+        self.by_column = by_column
+        """Whether a column says which rows belong together."""
         self._table = table
 
     @property
@@ -108,23 +113,29 @@ class RunDiff:
 
     def changes(self) -> Iterator[Change]:
         """The judgments that came out otherwise, in the order of the first run."""
-        columns = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
-        for *values, same in self._table.execute(f"SELECT {columns}, a.content = b.content {_CHANGED} ORDER BY a.place"):
-            half = len(_COLUMNS)
-            yield Change(_judged(*values[:half]), _judged(*values[half:]), bool(same))
+        for *values, same in self._table.execute(f"SELECT {_BOTH}, a.content = b.content {_CHANGED} ORDER BY a.place"):
+            yield Change(*_two(values), bool(same))
 
     def lines(self) -> list[str]:
         """The judges and criteria that both runs have, in the order of the first run."""
-        both = "SELECT line FROM judged WHERE side = 0 AND partner IS NOT NULL GROUP BY line ORDER BY min(place)"
+        both = "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY min(place)"
         return [line for (line,) in self._table.execute(both)]
 
+    def pairing(self, line: str) -> Pairing:
+        """How the rows of one judge and criteria were paired."""
+        rows = [self._count(f"side = {side} AND line = ?", line) for side in (0, 1)]
+        counts = "SELECT way, count(*) FROM judged WHERE side = 0 AND line = ? AND partner IS NOT NULL GROUP BY way"
+        found = dict(self._table.execute(counts, (line,)))
+        shared = self._count("shared AND line = ?", line)
+        return Pairing((rows[0], rows[1]), {way: found[way] for way in WAYS if way in found}, shared)
+
     def pairs(self, line: str) -> Iterator[Pair]:
-        """The rows of one judge and criteria that both runs judged, in the order of the first run."""
-        columns = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
-        wanted = f"SELECT {columns}, a.identity, b.identity, a.cluster {_PAIRED} AND a.line = ? ORDER BY a.place"
-        half = len(_COLUMNS)
-        for *values, one, two, cluster in self._table.execute(wanted, (line,)):
-            yield Pair(_judged(*values[:half]), _judged(*values[half:]), (one, two), cluster)
+        """The rows of one judge and criteria that both runs judged; those that belong together follow each other."""
+        together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
+        asked = "coalesce(a.question = b.question, TRUE)"
+        wanted = f"SELECT {_BOTH}, a.identity, b.identity, {together} AS unit, {asked} {_PAIRED} AND a.line = ? ORDER BY unit"
+        for *values, one, two, cluster, same in self._table.execute(wanted, (line,)):
+            yield Pair(*_two(values), (one, two), cluster, bool(same))
 
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
         """The judgments that only one run has."""
@@ -132,32 +143,34 @@ class RunDiff:
         for values in self._table.execute(wanted, (side,)):
             yield _judged(*values)
 
-    def _count(self, which: str) -> int:
-        (count,) = self._table.execute(f"SELECT count(*) FROM judged WHERE {which}").fetchone()  # noqa: S608 - constant texts
+    def _count(self, which: str, *values: str) -> int:
+        (count,) = self._table.execute(f"SELECT count(*) FROM judged WHERE {which}", values).fetchone()  # noqa: S608 - constant texts
         return int(count)
 
 
 _COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen")
+_BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
 _PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
 _CHANGED = f"{_PAIRED} AND (a.status IS NOT b.status OR a.score IS NOT b.score OR a.chosen IS NOT b.chosen)"
 
 
 @contextmanager
-def run_diff(one: str | Path, two: str | Path, cluster: str | None = None) -> Iterator[RunDiff]:
-    """Compare two run folders. ``cluster``: the column whose rows belong together."""
+def run_diff(one: str | Path, two: str | Path, cluster: str | None = None, id: str | None = None) -> Iterator[RunDiff]:
+    """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the column that names the rows,
+    where the runs were not told of it."""
     made = [run_info(folder).configuration for folder in (one, two)]
     settings = [str(change) for change in differences(*made)]
     systems = _Systems(made[0])
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
-            rows = (_values(side, systems.as_in_the_first_run(row), cluster) for row in judgments(folder))
-            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 13)},NULL)", rows)  # noqa: S608 - only marks
+            rows = (_values(side, systems.as_in_the_first_run(row), systems, cluster, id) for row in judgments(folder))
+            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 15)},NULL,NULL,NULL)", rows)  # noqa: S608 - only marks
+        if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
+            raise SetupError(f"no row of {one} or {two} has a column {id!r}")
         _join_renamed_judges(table)
-        for keys in _ALIKE:
-            _join(table, keys)
-        _join(table, "line, name", _ONE_OF_ITS_NAME)
-        yield RunDiff(settings, table)
+        _pair(table)
+        yield RunDiff(settings, table, by_column=cluster is not None)
 
 
 class _Systems:
@@ -168,15 +181,19 @@ class _Systems:
         """(judge, criteria) → the field with the responses."""
         for judge, own in configuration.get("judges", {}).items():
             for one in own.get("criteria") or ():
-                self._judged[judge, one.get("name", "")] = one.get("to_evaluate_field", "response")
+                self._judged[judge, one.get("name", "")] = one.get("to_evaluate_field", _ANSWER)
         self._order: dict[tuple[str, str], list[str]] = {}
+
+    def judged_field(self, line: tuple[str, str]) -> str:
+        """What a judge judges by one of its criteria."""
+        return self._judged.get(line, _ANSWER)
 
     def as_in_the_first_run(self, row: dict[str, Any]) -> dict[str, Any]:
         """The judgment, its responses and its winner put into that order; as it is where the names are others."""
         line, own = (row["judge"], str(row.get("criteria") or "")), row.get("systems")
         if not isinstance(own, list) or len(set(own)) < len(own):
             return row
-        order, field = self._order.setdefault(line, own), self._judged.get(line, "response")
+        order, field = self._order.setdefault(line, own), self.judged_field(line)
         texts, chosen = row["fields"].get(field), row.get("selected_option")
         if order == own or sorted(order) != sorted(own) or not isinstance(texts, list) or len(texts) != len(own):
             return row
@@ -184,15 +201,32 @@ class _Systems:
         return {**row, "fields": fields, "selected_option": order.index(own[chosen]) if isinstance(chosen, int) else chosen}
 
 
-def _values(side: int, row: Mapping[str, Any], cluster: str | None) -> tuple[object, ...]:
-    name, criteria = row["id"] or "", str(row.get("criteria") or "")
-    content = hashlib.sha256(json.dumps(row["fields"], sort_keys=True).encode()).digest()[:16]
+def _values(side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None) -> tuple[object, ...]:
+    criteria, fields = str(row.get("criteria") or ""), row["fields"]
+    judged = {_ANSWER, systems.judged_field((row["judge"], criteria))}
+    beside = {name: value for name, value in fields.items() if name not in judged}
+    name, named = _name(row, id)
     came = Came.of(row)
-    line = json.dumps([row["judge"], criteria])
-    named = bool(name) and not _PLACE.fullmatch(name)
+    keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (came.status, came.score, json.dumps(came.chosen))
     together = None if cluster is None else _cluster(row, cluster)
-    return side, row["judge"], criteria, line, row["row"], name, named, content, *said, Instance(row["fields"]).identity, together
+    line = json.dumps([row["judge"], criteria])
+    return side, row["judge"], criteria, line, row["row"], name, named, *keys, *said, Instance(fields).identity, together
+
+
+def _digest(said: object) -> bytes | None:
+    """What is the same for the same texts; None of no text."""
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()[:16] if said else None
+
+
+def _name(row: Mapping[str, Any], column: str | None) -> tuple[str, int]:
+    """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it is called by its place."""
+    if column:
+        with suppress(SetupError):
+            return str(cell_of_column(row, column)), 2
+    name, read = str(row["id"] or ""), row.get(INPUT)
+    own = map(str, read.values() if isinstance(read, Mapping) else ())
+    return name, int(bool(name) and (not _PLACE.fullmatch(name) or name in own))
 
 
 def _cluster(row: Mapping[str, object], column: str) -> str:
@@ -216,20 +250,57 @@ def _join_renamed_judges(table: sqlite3.Connection) -> None:
             table.execute("UPDATE judged SET line = ? WHERE side = 1 AND line = ?", (line, others[0][3]))
 
 
-def _join(table: sqlite3.Connection, keys: str, which: str = "TRUE") -> None:
-    """Make partners of rows that have no partner yet and are alike in ``keys``; equal rows in the order they stand."""
-    number = f"row_number() OVER (PARTITION BY side, {keys} ORDER BY place) AS number"
+def _pair(table: sqlite3.Connection) -> None:
+    """Give every row its counterpart in the other run, where there is one.
+
+    Rows that share an id are paired in the order in which they stand, those with the same text first: whichever of them are
+    partners, they count together. By fields and texts only what is one of its kind is paired, or copies of one row; the rest
+    by place, among rows that have the same other fields, if both runs have as many of them.
+    """
+    alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
+    table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608 - ids of one run alone
+    _join(table, "id", "line, name, content", "named")
+    _join(table, "id", "line, name", "named")
+    several = "SELECT side, line, name FROM judged WHERE named GROUP BY side, line, name HAVING count(*) > 1"
+    table.execute(f"UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN ({several})")  # noqa: S608
+    by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
+    unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
+    _join(table, "fields", "line, beside", f"beside IS NOT NULL AND {unnamed}", "own = 1 AND others = 1")
+    _join(table, "fields", "line, question", f"question IS NOT NULL AND {unnamed}", "own = 1 AND others = 1")
+    _join(table, "text", "line, content", unnamed, "own = 1 AND others = 1")
+    _join(table, "text", "line, content", f"{unnamed} AND (line, beside) IN ({_COPIES})")
+    _join(table, "place", "line, kind", "NOT named", "own = others")
+
+
+_COPIES = "SELECT line, beside FROM judged WHERE partner IS NULL GROUP BY line, beside HAVING count(DISTINCT content) = 1"
+"""Rows that are the same in everything."""
+
+
+def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str = "TRUE") -> None:
+    """Make partners of rows that have none yet and are alike in ``keys``; equal ones in the order in which they stand.
+
+    ``count``: what must hold of how many rows have them in either run (``own`` in the first, ``others`` in the second).
+    """
+    names = keys.replace("kind", "coalesce(beside, x'') AS kind")
     script = (
-        f"CREATE TEMP TABLE free AS SELECT place, side, {keys}, {number} FROM judged WHERE partner IS NULL AND {which};"  # noqa: S608 - texts of ours
-        f"CREATE INDEX temp.alike ON free (side, {keys}, number);"
-        "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM free a "
-        f"JOIN free b USING ({keys}, number) WHERE a.side = 0 AND b.side = 1;"
-        "CREATE INDEX temp.ones ON pair (one); CREATE INDEX temp.twos ON pair (two);"
-        "UPDATE judged SET partner = (SELECT two FROM pair WHERE one = place) WHERE place IN (SELECT one FROM pair);"
-        "UPDATE judged SET partner = (SELECT one FROM pair WHERE two = place) WHERE place IN (SELECT two FROM pair);"
-        "DROP TABLE free; DROP TABLE pair;"
+        f"CREATE TEMP TABLE free AS SELECT place, side, {names} FROM judged WHERE partner IS NULL AND {which};"  # noqa: S608 - texts of ours
+        f"CREATE TEMP TABLE kind AS SELECT {keys}, sum(side = 0) AS own, sum(side = 1) AS others FROM free GROUP BY {keys} "
+        f"HAVING own AND others AND ({count});"
+        f"CREATE TEMP TABLE nth AS SELECT place, side, {keys}, row_number() OVER (PARTITION BY side, {keys} ORDER BY place) AS n "
+        f"FROM free JOIN kind USING ({keys});"
+        f"CREATE INDEX temp.alike ON nth (side, {keys}, n);"
+        "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM nth a "
+        f"JOIN nth b USING ({keys}, n) WHERE a.side = 0 AND b.side = 1;"
+        f"UPDATE judged SET partner = two, way = '{way}' FROM pair WHERE place = one;"
+        f"UPDATE judged SET partner = one, way = '{way}' FROM pair WHERE place = two;"
+        "DROP TABLE free; DROP TABLE kind; DROP TABLE nth; DROP TABLE pair;"
     )
     table.executescript(script)
+
+
+def _two(values: list[Any]) -> tuple[JudgedRow, JudgedRow]:
+    half = len(_COLUMNS)
+    return _judged(*values[:half]), _judged(*values[half:])
 
 
 def _judged(judge: str, criteria: str, row: int, name: str, status: str, score: float | None, chosen: str) -> JudgedRow:

@@ -67,6 +67,15 @@ class DataEntry:
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
     encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None)
 
+    @property
+    def name_column(self) -> str | None:
+        """The column with the names of the rows, where one was named in either way."""
+        return self.id or dict(self.columns).get("id")
+
+    def named_by(self, column: str) -> DataEntry:
+        """The same rows, by other names."""
+        return replace(self, id=column, columns=tuple(one for one in self.columns if one[0] != "id"))
+
 
 Method = Literal["each", "joint", "rules"]
 _METHOD = Word[Method](("each", "joint", "rules"))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean, variance
 
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
+from adjudge.stats.intervals import Clusters, Interval, count_units, mean_with_ends, variance_of_mean
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.student import t_cdf, t_quantile
 
@@ -41,6 +42,96 @@ class Outcome(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
+@dataclass
+class PairedScores:
+    """The scores of two runs for the same rows, taken unit by unit: rows that are independent, or clusters of rows.
+
+    Sums alone are kept, so that there may be any number of rows.
+    """
+
+    rows: int = 0
+    units: int = 0
+    first: float = 0.0
+    """The sum of the scores of the first run."""
+    second: float = 0.0
+    squares: float = 0.0
+    """Of the differences, first less second; so are those below."""
+    sizes: float = 0.0
+    """The sum of units' rows, squared."""
+    sums: float = 0.0
+    """The sum of units' sums, squared."""
+    products: float = 0.0
+    """The sum of units' rows times their sums."""
+    gains: int = 0
+    losses: int = 0
+    least: float = math.inf
+    most: float = -math.inf
+    binary: bool = True
+    """Whether all scores are passes and fails."""
+
+    def add(self, unit: Iterable[tuple[float, float]]) -> None:
+        """The rows of one more unit: the score of the first run and of the second one."""
+        count, total = 0, 0.0
+        for one, two in unit:
+            difference = one - two
+            count, total = count + 1, total + difference
+            self.first, self.second, self.squares = self.first + one, self.second + two, self.squares + difference * difference
+            self.least, self.most = min(self.least, difference), max(self.most, difference)
+            self.gains, self.losses = self.gains + (difference > 0), self.losses + (difference < 0)
+            self.binary = self.binary and one in (0, 1) and two in (0, 1)
+        self.rows, self.units = self.rows + count, self.units + (count > 0)
+        self.sizes, self.sums, self.products = (
+            self.sizes + count * count,
+            self.sums + total * total,
+            self.products + count * total,
+        )
+
+    @property
+    def mean(self) -> float | None:
+        """Of the differences."""
+        return (self.first - self.second) / self.rows if self.rows else None
+
+    def compared(self, *, clustered: bool, level: float = 0.95, margin: float = 0.0) -> Difference:
+        """What ``compare`` says of them. ``clustered``: whether units may be several rows."""
+        mean, units = self.mean, self.units
+        if mean is None or units < FEWEST:
+            reason = f"{units} independent rows; {FEWEST} are the fewest that can be compared"
+            return Difference(Estimate(mean, None, None, units, "paired", level, reason), Outcome.CANNOT_TELL, None, None, units)
+        worth = self.rows / self._design_effect(mean, clustered=clustered)
+        middle, error = self._with_ends(mean, worth)
+        freedom = units + 1
+        reach = t_quantile((1 + level) / 2, freedom) * error
+        estimate = Estimate(mean, middle - reach, middle + reach, self.rows, "paired", level)
+        exact = sign_test(self.gains, self.losses) if self.binary and not clustered else None
+        p_value = 2 * t_cdf(-abs(middle) / error, freedom) if exact is None else exact
+        outcome = Outcome.CANNOT_TELL
+        if exact is None or exact <= 1 - level:
+            outcome = three_valued(Interval(middle - reach, middle + reach, level), margin)
+        smallest = (
+            smallest_detectable_share((self.gains + self.losses) / self.rows, worth, level=level)
+            if self.binary
+            else smallest_detectable(error, level=level)
+        )
+        return Difference(estimate, outcome, p_value, smallest, units)
+
+    def _design_effect(self, mean: float, *, clustered: bool) -> float:
+        """As :func:`adjudge.stats.intervals.design_effect` has it."""
+        if not clustered:
+            return 1.0
+        independent = (self.squares - self.rows * mean**2) / (self.rows - 1) / self.rows if self.least < self.most else 0.0
+        if independent <= 0:
+            return self.rows / self.units
+        squares = self.sums - 2 * mean * self.products + mean**2 * self.sizes
+        return max(1.0, self.units / (self.units - 1) * squares / self.rows**2 / independent)
+
+    def _with_ends(self, mean: float, worth: float) -> tuple[float, float]:
+        """The mean with one more difference at each end, and its standard error."""
+        reach, count = _reach_of((self.least, self.most)), worth + 2
+        middle = worth * mean / count
+        squares = worth / self.rows * (self.squares - 2 * middle * mean * self.rows + self.rows * middle**2)
+        return middle, math.sqrt((squares + (reach - middle) ** 2 + (reach + middle) ** 2) / (count - 1) / count)
+
+
 def compare(
     first: Sequence[float], second: Sequence[float], *, clusters: Clusters = None, level: float = 0.95, margin: float = 0.0
 ) -> Difference:
@@ -50,28 +141,19 @@ def compare(
     and Price's interval) and errors clustered. Passes and fails without clusters must also differ by McNemar's exact test.
     Better or worse is said only of differences that lie beyond ``margin`` with all of their interval.
     """
-    differences = [one - other for one, other in zip(first, second, strict=True)]
-    units = count_units(differences, clusters)
-    if units < FEWEST:
-        reason = f"{units} independent rows; {FEWEST} are the fewest that can be compared"
-        mean = fmean(differences) if differences else None
-        return Difference(Estimate(mean, None, None, units, "paired", level, reason), Outcome.CANNOT_TELL, None, None, units)
-    mean, error, freedom = mean_with_ends(differences, _ends(differences), clusters)
-    reach = t_quantile((1 + level) / 2, freedom) * error
-    estimate = Estimate(fmean(differences), mean - reach, mean + reach, len(differences), "paired", level)
-    binary = {*first, *second} <= {0, 1}
-    exact = sign_test(differences.count(1), differences.count(-1)) if binary and clusters is None else None
-    p_value = 2 * t_cdf(-abs(mean) / error, freedom) if exact is None else exact
-    outcome = Outcome.CANNOT_TELL
-    if exact is None or exact <= 1 - level:
-        outcome = three_valued(Interval(mean - reach, mean + reach, level), margin)
-    return Difference(estimate, outcome, p_value, _smallest(differences, clusters, binary, error, level), units)
+    units: dict[Hashable, list[tuple[float, float]]] = defaultdict(list)
+    for place, pair in enumerate(zip(first, second, strict=True)):
+        units[place if clusters is None else clusters[place]].append(pair)
+    scores = PairedScores()
+    for unit in units.values():
+        scores.add(unit)
+    return scores.compared(clustered=clusters is not None, level=level, margin=margin)
 
 
-def _ends(differences: Sequence[float]) -> tuple[float, float]:
-    """As far apart as any difference seen; where none was seen, as far as any can be."""
-    reach = max(abs(difference) for difference in differences)
-    return (-1.0, 1.0) if math.isclose(reach, 0.0, abs_tol=1e-12) else (-reach, reach)
+def _reach_of(differences: Sequence[float]) -> float:
+    """As far as any difference seen; where none was seen, as far as any can be."""
+    largest = max(map(abs, differences))
+    return 1.0 if math.isclose(largest, 0.0, abs_tol=1e-12) else largest
 
 
 def three_valued(interval: Interval, margin: float = 0.0) -> Outcome:
@@ -79,13 +161,6 @@ def three_valued(interval: Interval, margin: float = 0.0) -> Outcome:
     if interval.lower > margin:
         return Outcome.BETTER
     return Outcome.WORSE if interval.upper < -margin else Outcome.CANNOT_TELL
-
-
-def _smallest(differences: Sequence[float], clusters: Clusters, binary: bool, error: float, level: float) -> float:
-    if not binary:
-        return smallest_detectable(error, level=level)
-    worth = len(differences) / design_effect(differences, clusters)
-    return smallest_detectable_share(fmean(map(abs, differences)), worth, level=level)
 
 
 def smallest_detectable(error: float, *, level: float = 0.95, power: float = POWER) -> float:
@@ -111,34 +186,40 @@ def rows_to_show(difference: float, discordant: float, *, level: float = 0.95, p
     return math.ceil((reach / difference) ** 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One value of each run, for the same row."""
-
-    first: float
-    second: float
-
-    @property
-    def difference(self) -> float:
-        """The first less the second."""
-        return self.first - self.second
+LEAST_DISCORDANT = 5
+"""Labelled rows of which people say one thing in one run and another in the other; with fewer, nobody knows how far labels lie
+apart: thirty labels are often all alike where one row in twenty differs."""
+ENOUGH_DISCORDANT = 10
+"""From so many on PPI++ is trusted to say more than the labels alone."""
 
 
 def corrected_difference(
-    labels: Sequence[Pair],
-    judged: Sequence[Pair],
-    unlabelled: Sequence[Pair],
+    labels: Sequence[float],
+    judged: Sequence[float],
+    unlabelled: Sequence[float],
     *,
     level: float = 0.95,
     clusters: BothClusters = (None, None),
 ) -> Estimate:
     """The difference of two systems on the same rows, corrected by labels of both: PPI++ of the paired difference, with t.
 
-    ``labels`` are what people said of the labelled rows and ``judged`` the verdicts beside them; ``unlabelled`` are the verdicts
-    of the rows that have no labels.
+    All are differences, the first system less the second: ``labels`` what people said of the labelled rows, ``judged`` what the
+    judge says beside them, ``unlabelled`` what it says of the rows that have no labels. As in ``compare`` one more difference
+    at each end is reckoned with, so that no interval has width zero. While few labels differ, each limit is the wider one of
+    this and of the labels alone; below five there is no corrected difference. Where hardly a row is without a label, the
+    labels alone are the answer.
     """
-    series = ([pair.difference for pair in pairs] for pairs in (labels, judged, unlabelled))
-    return ppi_plus_plus(*series, with_t=True, level=level, clusters=clusters)
+    alone = labelled_difference(labels, level=level, clusters=clusters[0])
+    if len(unlabelled) < 2 or alone.lower is None or alone.upper is None:
+        return alone
+    differ = sum(map(bool, labels))
+    if differ < LEAST_DISCORDANT:
+        reason = f"{differ} labels differ between the systems; {LEAST_DISCORDANT} are the fewest"
+        return undefined("PPI++ with t", len(labels), reason, level=level)
+    found = ppi_plus_plus(labels, judged, unlabelled, with_t=True, level=level, clusters=clusters, end=_reach_of(labels))
+    if differ >= ENOUGH_DISCORDANT or found.lower is None or found.upper is None:
+        return found
+    return replace(found, lower=min(found.lower, alone.lower), upper=max(found.upper, alone.upper))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +277,7 @@ def labelled_difference(differences: Sequence[float], *, level: float = 0.95, cl
     """The difference by the labels alone, for comparison with the corrected one."""
     if count_units(differences, clusters) < 2:
         return undefined("labels only", len(differences), "fewer than two labels", level=level)
-    mean, error, freedom = mean_with_ends(differences, _ends(differences), clusters)
+    end = _reach_of(differences)
+    mean, error, freedom = mean_with_ends(differences, (-end, end), clusters)
     reach = t_quantile((1 + level) / 2, freedom) * error
     return Estimate(fmean(differences), mean - reach, mean + reach, len(differences), "labels only", level)

@@ -28,11 +28,13 @@ def ppi_plus_plus(
     with_t: bool = False,
     level: float = 0.95,
     clusters: BothClusters = (None, None),
+    end: float | None = None,
 ) -> Estimate:
     """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled`` those of the other rows.
 
     ``with_t``: with n-1 and Student's quantile, for differences and scores, which lie far from the ends that break it. With
-    ``clusters``, which ``ppi_py`` does not know, the variance is that of whole clusters.
+    ``clusters``, which ``ppi_py`` does not know, the variance is that of whole clusters. ``end``: the limits are computed with
+    one more label so far from 0 on either side, which ``ppi_py`` does not do.
     """
     method = "PPI++ with t" if with_t else "PPI++"
     count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
@@ -42,12 +44,17 @@ def ppi_plus_plus(
         return undefined(method, count, "fewer than two rows without a label: the labels alone are the answer", level=level)
     weight = power_tuning(labels, judged, unlabelled)
     left = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
-    value = weight * fmean(unlabelled) + fmean(left)
+    rest_mean = weight * fmean(unlabelled)
+    value = rest_mean + fmean(left)
+    if end is not None:
+        own = None if clusters[0] is None else [*clusters[0], "one end", "the other end"]
+        left, clusters, units = [*left, -end, end], (own, clusters[1]), units + 2
+    middle = rest_mean + fmean(left)
     shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
     variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
     critical = t_quantile((1 + level) / 2, units - 1) if with_t else z_two_sided(level)
     reach = critical * math.sqrt(variance)
-    return Estimate(value, value - reach, value + reach, count, method, level)
+    return Estimate(value, middle - reach, middle + reach, count, method, level)
 
 
 def _variance(left: Sequence[float], others: Sequence[float], clusters: BothClusters, shrinks: tuple[float, float]) -> float:

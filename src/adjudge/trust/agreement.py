@@ -123,7 +123,7 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
-        orders=_orders(kept, rows.systems, settings),
+        orders=_orders(kept, settings),
     )
 
 
@@ -258,10 +258,10 @@ def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Ans
     return [(answers[one], answers[other]) for answers in both]
 
 
-def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], settings: AgreementSettings) -> dict[str, OrderAgreement]:
+def _orders(rows: Sequence[LabelledRow], settings: AgreementSettings) -> dict[str, OrderAgreement]:
     names = ["", *(sorted({one.group for one in rows} - {""}) if settings.group else ())]
     own = {name: [one for one in rows if name in ("", one.group)] for name in names}
-    found = {name: order_agreement(own[name], systems, settings.missing) for name in names}
+    found = {name: order_agreement(own[name], settings.missing) for name in names}
     return {name: one for name, one in found.items() if one is not None}
 
 

@@ -19,6 +19,7 @@ from adjudge.runs.label_scales import judge_scales
 from adjudge.stats.difference import Difference, Outcome, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
+from adjudge.trust.contestants import Contestants, Record
 from adjudge.trust.judge_figures import (
     Effort,
     JudgedRow,
@@ -31,7 +32,7 @@ from adjudge.trust.judge_figures import (
 )
 from adjudge.trust.labelled_judges import as_mapping
 from adjudge.trust.measure import Measure
-from adjudge.trust.rows import Answer, Record, Rows, Votes, by_row
+from adjudge.trust.rows import Answer, Rows, Votes, by_row
 
 FACT = "bench"
 """What a run folder that a benchmark made keeps about it."""
@@ -262,7 +263,7 @@ def _benched(
         figure=figure,
         agreement=report.figures[figure],
         kappa=report.figures.get("kappa") or undefined("kappa", 0, "of numbers there is none", level=level),
-        single_vote=vote_agreement([] if measure.is_number else judged, _vote_names(rows), level),
+        single_vote=vote_agreement([] if measure.is_number else judged, level),
         consistency=consistency(judged, level),
         order_effect=order_effect(judged, level),
         confidence_error=sure["ECE"],
@@ -290,7 +291,8 @@ def _judged(
         row = record.get("row")
         return votes_of(ledger, judge, row - 1) if isinstance(row, int) else ()
 
-    rows, judged = Rows(scale, by_row(labels), read_votes=votes), []
+    rows = Rows(scale, by_row(labels), read_votes=votes, contestants=Contestants.of_judge(ledger, judge))
+    judged: list[JudgedRow] = []
     for record in judgments_in(ledger, judge=judge):
         if only is not None and not fnmatchcase(str(record.get("id")), only):
             continue
@@ -298,10 +300,6 @@ def _judged(
         rows.add(record)
         judged += [JudgedRow(row, record) for row in rows.labelled[before:]]
     return rows, judged
-
-
-def _vote_names(rows: Rows) -> dict[str, str]:
-    return {str(place): name for place, name in enumerate(rows.systems)}
 
 
 def _scores(judged: Sequence[JudgedRow], missing: str) -> Iterator[tuple[str, float]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from adjudge.domain.verdict import TIE
 from adjudge.stats.agreement import Missing
-from adjudge.trust.rows import Answer, LabelledRow, Votes
+from adjudge.trust.rows import Answer, LabelledRow, Votes, vote_option
 
 _Order = tuple[object, ...]
 _Said = str | None
@@ -47,9 +47,9 @@ class OrderAgreement:
         }
 
 
-def order_agreement(rows: Iterable[LabelledRow], systems: Sequence[str], missing: Missing = "drop") -> OrderAgreement | None:
+def order_agreement(rows: Iterable[LabelledRow], missing: Missing = "drop") -> OrderAgreement | None:
     """None where no labelled row was asked in two orders. ``missing``: what a vote without a verdict counts as."""
-    seen = [(one.truth, by_order) for one in rows if len(by_order := _by_order(one.votes, systems, missing)) == 2]
+    seen = [(one.truth, by_order) for one in rows if len(by_order := _by_order(one.votes, one.systems, missing)) == 2]
     if not seen:
         return None
     first, second = (fmean(fmean(said == truth for said in pair[side]) for truth, pair in seen) for side in (0, 1))
@@ -66,20 +66,12 @@ def _by_order(votes: Votes, systems: Sequence[str], missing: Missing) -> list[li
     """What was said in each order, as they were asked."""
     found: dict[_Order, list[_Said]] = defaultdict(list)
     for vote in votes:
-        said, order = _said(vote, systems), vote.get("order")
+        said, order = vote_option(vote, systems), vote.get("order")
         if said is None and missing == "drop":
             continue
         if isinstance(order, Sequence):
             found[tuple(order)].append(TIE if said is None and missing == "tie" else said)
     return list(found.values())
-
-
-def _said(vote: Mapping[str, object], systems: Sequence[str]) -> _Said:
-    option = vote.get("option")
-    if not isinstance(option, str):
-        return None
-    place = int(option) if option.isdecimal() and systems else None
-    return option if place is None else systems[place] if place < len(systems) else f"response {place + 1}"
 
 
 def _most(said: Sequence[_Said]) -> _Said:

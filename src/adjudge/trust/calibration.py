@@ -22,13 +22,14 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
+from adjudge.trust.contestants import Contestants, Record
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
-from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
+from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,9 +150,11 @@ def calibrate(
     if len(names) != 1:
         raise SetupError(f"calibrate takes results by one criteria, not by {', '.join(map(repr, names)) or 'none'}")
     used = labels_used((one for one in labels if one.criteria == names[0]), lock, model_made=settings.labels_are_model_made)
-    rows = Rows(_scale(made[0]), by_row(used.labels), settings.cluster, _group(settings), _votes, _kept(settings))
-    for one in made:
-        rows.add(_record(one))
+    records, scale = [_record(one) for one in made], _scale(made[0])
+    compared = Contestants.of_records(records) if scale.compares else Contestants()
+    rows = Rows(scale, by_row(used.labels), settings.cluster, _group(settings), _votes, _kept(settings), contestants=compared)
+    for record in records:
+        rows.add(record)
     return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
 
 
@@ -207,7 +210,9 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
             row = record.get("row")
             return votes_of(ledger, one.judge, row - 1) if wanted and isinstance(row, int) else ()
 
-        rows = Rows(one.scale.scale, by_row(used.labels), settings.cluster, _group(settings), votes, _kept(settings))
+        contestants = Contestants.of_judge(ledger, one.judge)
+        labels = by_row(used.labels)
+        rows = Rows(one.scale.scale, labels, settings.cluster, _group(settings), votes, _kept(settings), contestants=contestants)
         for record in judgments_in(ledger, judge=one.judge):
             rows.add(record)
     return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
@@ -218,8 +223,11 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
     measure, level = rows.measure, settings.level
     drawn = [one for one in rows.labelled if one.counts]
     estimates = _numbers(rows, drawn, measure, level) if measure.is_number else _options(rows, drawn, measure, level)
-    target = settings.target_width
-    refused = used.refusal or _refusal(estimates, drawn, measure)
+    target, several = settings.target_width, rows.contestants.refusal
+    if several:
+        none = undefined("win rate", 0, several.text, level=level)
+        estimates = replace(estimates, naive=none, alone=none)
+    refused = several or used.refusal or _refusal(estimates, drawn, measure)
     needed = estimates.needed(target, level)
     return Calibration(
         judge=judge,
@@ -240,7 +248,7 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         needed=needed,
         confusion=confusion_of(drawn, measure, estimates.strata, level, rows.together),
         others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level))
-        if settings.all_estimators
+        if settings.all_estimators and not several
         else (),
         shares={} if refused else _shares(rows, drawn, measure, level),
         distance=None if used.refusal else distance_of(drawn, measure, level),

@@ -17,10 +17,11 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
+from adjudge.trust.contestants import Contestants, Record
 from adjudge.trust.labelled_judges import LabelledJudge, as_mapping, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed
 from adjudge.trust.learnt_weights import label_date
-from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
+from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +117,9 @@ def _is_cascade(one: LabelledJudge) -> bool:
 
 def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
     used, criteria = judged.used(settings), judged.scale.name
-    rows = Rows(judged.scale.scale, by_row(used.labels), settings.cluster, None, _steps)
     with reading(judged.folder) as ledger:
+        contestants = Contestants.of_judge(ledger, judged.judge)
+        rows = Rows(judged.scale.scale, by_row(used.labels), settings.cluster, None, _steps, contestants=contestants)
         for record in judgments_in(ledger, judge=judged.judge):
             rows.add(record)
     kept, notes = _independent(rows.labelled, clustered=settings.cluster is not None)

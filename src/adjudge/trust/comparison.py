@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from statistics import fmean
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
+from adjudge.domain.pairing import Pairing
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
@@ -21,23 +21,22 @@ from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.difference import (
+    LEAST_DISCORDANT,
     Difference,
     Outcome,
+    PairedScores,
     VoteNoise,
-    compare,
     corrected_difference,
     holm,
-    labelled_difference,
     three_valued,
 )
-from adjudge.stats.difference import Pair as Values
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
 from adjudge.stats.student import t_cdf, t_quantile
 from adjudge.trust.labels_used import labels_used
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import agreed_value, by_row
-from adjudge.trust.vote_values import noise_of_difference
+from adjudge.trust.vote_values import MOST_ROWS, noise_of_difference
 
 LEAST_LABELS = 20
 """Rows that people labelled in both runs; fewer correct nothing."""
@@ -66,7 +65,9 @@ class RunComparison(Judged, Shown):
     """By the labels of rows that people labelled in both runs."""
     labels: int = 0
     missing: int = 0
-    """Rows that have no number in one of the runs."""
+    """Pairs of rows of which one has no number."""
+    pairing: Pairing = Pairing((0, 0), {})
+    """Which rows were compared with which."""
     outcome: Outcome
     """Of the second run; of the corrected difference where there is one."""
     adjusted: float | None = None
@@ -87,6 +88,11 @@ class RunComparison(Judged, Shown):
         return self.difference.estimate.count
 
     @property
+    def without(self) -> int:
+        """Rows that could say anything: they have no number in one of the runs, or no counterpart there."""
+        return self.missing + sum(self.pairing.alone)
+
+    @property
     def shown(self) -> Estimate:
         """The difference that the outcome is of."""
         return self.corrected or self.difference.estimate
@@ -104,6 +110,7 @@ class RunComparison(Judged, Shown):
             "rows": self.rows,
             "independent": self.difference.units,
             "missing": self.missing,
+            "pairing": self.pairing.to_dict(),
             "rows_with_another_text": self.other_texts,
             "same_judge": self.same_judge,
             "p_value": _p_value(self),
@@ -129,7 +136,7 @@ def compare_runs(
 ) -> list[RunComparison]:
     """A comparison for each judge and criteria that both runs have; ``found`` holds their rows, joined."""
     sides = (_Side.of(one), _Side.of(two))
-    return adjusted_for_all([_compared(line, found.pairs(line), sides, settings) for line in found.lines()], settings)
+    return adjusted_for_all([_compared(line, found, sides, settings) for line in found.lines()], settings)
 
 
 @dataclass(frozen=True)
@@ -174,35 +181,57 @@ def _answer(label: Label, measure: Measure) -> str | float | None:
 
 @dataclass
 class _Series:
-    """The rows of both runs side by side."""
+    """What a comparison keeps of the rows of both runs: sums, and where there are labels what may correct it."""
 
-    first: array[float] = field(default_factory=lambda: array("d"))
-    second: array[float] = field(default_factory=lambda: array("d"))
-    clusters: list[Hashable] = field(default_factory=list)
-    identities: list[tuple[str, str]] = field(default_factory=list)
-    places: list[tuple[int, int]] = field(default_factory=list)
+    low: float
+    high: float
+    """The ends of the scale."""
+    labels: Sequence[Mapping[str, float]]
+    """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has none."""
+    scores: PairedScores = field(default_factory=PairedScores)
+    """Of the second run and the first."""
     missing: int = 0
+    other_texts: int = 0
+    other_questions: int = 0
     judges: tuple[str, str] = ("", "")
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """Of some rows, by which votes are found."""
+    labelled: array[float] = field(default_factory=lambda: array("d"))
+    """What people say of the difference, of each row that is labelled in both runs."""
+    judged: array[float] = field(default_factory=lambda: array("d"))
+    """What the judge says of it there, and (``rest``) of the other rows."""
+    rest: array[float] = field(default_factory=lambda: array("d"))
+    groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+    """The unit of each labelled row, and of each of the others."""
 
-    def add(self, pair: Pair) -> None:
-        self.judges = (pair.before.judge, pair.after.judge)
-        one, two = number_of(pair.before.came), number_of(pair.after.came)
-        if one is None or two is None:
-            self.missing += 1
-            return
-        self.first.append(one)
-        self.second.append(two)
-        self.clusters.append(pair.cluster)
-        self.identities.append(pair.identities)
-        self.places.append((pair.before.row, pair.after.row))
+    def add(self, unit: Iterable[Pair]) -> None:
+        """Rows that belong together."""
+        self.scores.add(self._numbers(unit))
 
-    @property
-    def together(self) -> list[Hashable] | None:
-        """The cluster of each row: by a column, else copies of one text; None where all are independent."""
-        if any(one is not None for one in self.clusters):
-            return self.clusters
-        copies = {identity for identity, count in Counter(one for one, _ in self.identities).items() if count > 1}
-        return [one if one in copies else place for place, (one, _) in enumerate(self.identities)] if copies else None
+    def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
+        for pair in unit:
+            self.judges = (pair.before.judge, pair.after.judge)
+            self.other_questions += not pair.same_question
+            one, two = number_of(pair.before.came), number_of(pair.after.came)
+            if one is None or two is None:
+                self.missing += 1
+                continue
+            self.other_texts += pair.identities[0] != pair.identities[1]
+            if len(self.places) < MOST_ROWS:
+                self.places.append((pair.before.row, pair.after.row))
+            if self.labels:
+                self._keep(pair.identities, (two - one) / (self.high - self.low))
+            yield two, one
+
+    def _keep(self, identities: tuple[str, str], said: float) -> None:
+        before, after = (own.get(row) for own, row in zip(self.labels, identities, strict=True))
+        labelled = before is not None and after is not None
+        self.groups[not labelled].append(self.scores.units)
+        if before is not None and after is not None:
+            self.labelled.append(after - before)
+            self.judged.append(said)
+        else:
+            self.rest.append(said)
 
 
 def number_of(came: Came) -> float | None:
@@ -216,36 +245,40 @@ def number_of(came: Came) -> float | None:
     return float(came.chosen == 0) if isinstance(came.chosen, int) else None
 
 
-def _compared(line: str, pairs: Iterable[Pair], sides: tuple[_Side, _Side], settings: ComparisonSettings) -> RunComparison:
+def _compared(line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: ComparisonSettings) -> RunComparison:
     judge, criteria = json.loads(line)
-    series = _Series()
-    for pair in pairs:
-        series.add(pair)
-    level, margin, clusters = settings.level, settings.margin, series.together
-    found = compare(series.second, series.first, clusters=clusters, level=level, margin=margin)
-    corrected, labels = _corrected(series, sides, criteria, clusters, level)
     measure = sides[0].measures.get(criteria)
+    known = [side.labels(criteria) for side in sides]
+    series = _Series(*(measure.range if measure else (0.0, 1.0)), known if all(known) else ())
+    for _, unit in groupby(found.pairs(line), lambda pair: pair.cluster):
+        series.add(unit)
+    scores, level, margin, pairing = series.scores, settings.level, settings.margin, found.pairing(line)
+    clustered = found.by_column or scores.units < scores.rows
+    difference = scores.compared(clustered=clustered, level=level, margin=margin)
+    corrected = _corrected(series, level, clustered=clustered)
     locks = [side.lock(name, criteria) for side, name in zip(sides, series.judges, strict=True)]
-    return RunComparison(
+    made = RunComparison(
         judge=judge,
         criteria=criteria,
-        first=fmean(series.first) if series.first else None,
-        second=fmean(series.second) if series.second else None,
-        difference=found,
+        first=scores.second / scores.rows if scores.rows else None,
+        second=scores.first / scores.rows if scores.rows else None,
+        difference=difference,
         corrected=corrected,
-        labels=labels,
+        labels=len(series.labelled),
         missing=series.missing,
-        outcome=_outcome(found, corrected, series, margin, _reach(measure)),
-        other_texts=sum(one != two for one, two in series.identities),
+        pairing=pairing,
+        outcome=Outcome.CANNOT_TELL,
+        other_texts=series.other_texts,
         same_judge=locks[0] == locks[1],
-        noise=noise_of_difference([side.folder for side in sides], series.judges, series.places, measure, found)
+        noise=noise_of_difference([side.folder for side in sides], series.judges, series.places, measure, difference)
         if settings.noise and measure
         else None,
         level=level,
         margin=margin,
         reach=_reach(measure),
-        notes=tuple(_notes(series, found, locks, labels, corrected)),
+        notes=tuple(_notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])),
     )
+    return replace(made, outcome=_outcome(made))
 
 
 def _reach(measure: Measure | None) -> float:
@@ -253,58 +286,54 @@ def _reach(measure: Measure | None) -> float:
     return 1.0 if measure is None else measure.range[1] - measure.range[0]
 
 
-def _outcome(found: Difference, corrected: Estimate | None, series: _Series, margin: float, reach: float) -> Outcome:
-    """Decided only where the rows without a number could not change it."""
-    shown = corrected or found.estimate
+def _outcome(found: RunComparison) -> Outcome:
+    """Decided only where the rows without a number, or without a counterpart, could not change it."""
+    shown, margin = found.shown, found.margin
     if shown.lower is None or shown.upper is None:
         return Outcome.CANNOT_TELL
-    first = three_valued(Interval(shown.lower, shown.upper), margin) if corrected else found.outcome
-    rows = len(series.first) + series.missing
-    lower = (shown.lower * len(series.first) - series.missing * reach) / rows
-    upper = (shown.upper * len(series.first) + series.missing * reach) / rows
+    first = three_valued(Interval(shown.lower, shown.upper), margin) if found.corrected else found.difference.outcome
+    rows = found.rows + found.without
+    lower = (shown.lower * found.rows - found.without * found.reach) / rows
+    upper = (shown.upper * found.rows + found.without * found.reach) / rows
     return first if three_valued(Interval(lower, upper), margin) == first else Outcome.CANNOT_TELL
 
 
-def _corrected(
-    series: _Series, sides: tuple[_Side, _Side], criteria: str, clusters: Sequence[Hashable] | None, level: float
-) -> tuple[Estimate | None, int]:
+def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | None:
     """PPI++ of the paired difference; of texts that differ, since people say the same of one text in both runs."""
-    known = [side.labels(criteria) for side in sides]
-    if not all(known) or all(one == two for one, two in series.identities):
-        return None, 0
-    low, high = sides[0].measures[criteria].range
-    labels, judged, rest = [], [], []
-    groups: tuple[list[Hashable], list[Hashable]] = ([], [])
-    for place, (one, two) in enumerate(series.identities):
-        said = Values(*((value - low) / (high - low) for value in (series.second[place], series.first[place])))
-        labelled = one in known[0] and two in known[1]
-        groups[not labelled].append(clusters[place] if clusters else place)
-        if labelled:
-            labels.append(Values(known[1][two], known[0][one]))
-            judged.append(said)
-        else:
-            rest.append(said)
-    if len(labels) < LEAST_LABELS:
-        return None, len(labels)
-    found = corrected_difference(labels, judged, rest, level=level, clusters=groups if clusters else (None, None))
-    if found.value is None:  # hardly a row is without a label: there is nothing that the judge could add
-        found = labelled_difference([one.difference for one in labels], level=level, clusters=groups[0] if clusters else None)
-    ends = [None if value is None else value * (high - low) for value in (found.value, found.lower, found.upper)]
-    return (replace(found, value=ends[0], lower=ends[1], upper=ends[2]) if found.value is not None else None), len(labels)
+    if not series.other_texts or len(series.labelled) < LEAST_LABELS:
+        return None
+    groups = series.groups if clustered else (None, None)
+    found = corrected_difference(series.labelled, series.judged, series.rest, level=level, clusters=groups)
+    if found.value is None:
+        return None
+    ends = [None if one is None else one * (series.high - series.low) for one in (found.value, found.lower, found.upper)]
+    return replace(found, value=ends[0], lower=ends[1], upper=ends[2])
 
 
-def _notes(series: _Series, found: Difference, locks: Sequence[str], labels: int, corrected: Estimate | None) -> Iterator[str]:
-    if found.estimate.reason:
+def _notes(
+    series: _Series, found: Difference, corrected: Estimate | None, pairing: Pairing, *, same_judge: bool
+) -> Iterator[str]:
+    if found.estimate.reason and pairing.paired:
         yield found.estimate.reason
     if series.missing:
-        yield f"{series.missing} of {series.missing + len(series.first)} rows have no number in one of the runs"
-    same_texts = all(one == two for one, two in series.identities)
-    if series.identities and same_texts and locks[0] != locks[1]:
+        yield f"{series.missing} of {series.missing + series.scores.rows} rows have no number in one of the runs"
+    if pairing.shared:
+        yield f"{pairing.shared} rows share their id with others: those of one id were paired in their order, and count as one"
+    if series.other_questions:
+        yield f"{series.other_questions} of {pairing.paired} pairs have another question in either run: are these the same rows?"
+    same_texts = not series.other_texts
+    if series.scores.rows and same_texts and not same_judge:
         yield "the texts are the same and the judges differ: this is a difference between the judges, not between the texts"
-    elif locks[0] != locks[1]:
+    elif not same_judge:
         yield "the judges differ as well as the texts: part of the difference may be theirs"
-    if labels < LEAST_LABELS and labels and corrected is None:
+    labels = len(series.labelled)
+    if corrected is not None or not labels or same_texts:
+        return
+    if labels < LEAST_LABELS:
         yield f"{labels} rows have labels in both runs; {LEAST_LABELS} are the fewest that correct the difference"
+    else:
+        differ = sum(map(bool, series.labelled))
+        yield f"people say otherwise of {differ} of {labels} labelled rows; {LEAST_DISCORDANT} are the fewest that correct it"
 
 
 def adjusted_for_all(found: list[RunComparison], settings: ComparisonSettings) -> list[RunComparison]:

@@ -14,7 +14,8 @@ from adjudge.stats.bootstrap import Draws, bootstrap
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import rows_interval
 from adjudge.stats.probability import brier, calibration_error
-from adjudge.trust.rows import LabelledRow, Record, Votes
+from adjudge.trust.contestants import Record
+from adjudge.trust.rows import LabelledRow, Votes, vote_option
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,11 @@ def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
     return mean_of(known, level, "asked in one order: add --check-positional-bias")
 
 
-def vote_agreement(rows: Sequence[JudgedRow], names: Mapping[str, str], level: float) -> Estimate:
-    """How often a single vote says what people say, mean over the rows: what pooling several adds to, or takes from.
-
-    ``names``: what a vote calls its option → what labels call it.
-    """
+def vote_agreement(rows: Sequence[JudgedRow], level: float) -> Estimate:
+    """How often a single vote says what people say, mean over the rows: what pooling several adds to, or takes from."""
     found = []
     for one in rows:
-        said = [names.get(str(vote["option"]), str(vote["option"])) for vote in one.row.votes if vote.get("option") is not None]
+        said = [option for vote in one.row.votes if (option := vote_option(vote, one.row.systems)) is not None]
         if said and one.row.truth is not None:
             found.append(fmean(option == one.row.truth for option in said))
     return mean_of(found, level, "no vote with an option")

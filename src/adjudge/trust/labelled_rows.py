@@ -8,6 +8,7 @@ from pathlib import Path
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.label_scales import label_scales
+from adjudge.trust.contestants import Contestants
 from adjudge.trust.rows import Rows, by_row
 
 
@@ -17,8 +18,8 @@ def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
         labels = [one for one in LabelStore(folder).current(judged.name) if one.state == "given" and one.kind != "model"]
         if judge not in judged.judges or not labels:
             continue
-        rows = Rows(judged.scale, by_row(labels))
         with reading(folder) as ledger:
+            rows = Rows(judged.scale, by_row(labels), contestants=Contestants.of_judge(ledger, judge))
             for record in judgments_in(ledger, judge=judge):
                 rows.add(record)
         yield rows

@@ -16,7 +16,7 @@ from adjudge.stats.bootstrap import Draws
 from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.ranking import DRAWS, Contest, Ranking, rank
-from adjudge.trust.rows import Record, systems_of
+from adjudge.trust.contestants import Record, systems_of
 
 _OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
 

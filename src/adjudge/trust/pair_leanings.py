@@ -56,8 +56,8 @@ def _truths(folder: str | Path, judge: str) -> Iterator[tuple[str, int]]:
     """Row → the place of the better response, as people say."""
     for rows in labelled_rows(folder, judge):
         for one in rows.labelled:
-            if one.truth in rows.systems:
-                yield one.identity, rows.systems.index(str(one.truth))
+            if one.truth in one.systems:
+                yield one.identity, one.systems.index(str(one.truth))
 
 
 def _shown(folder: str | Path, judge: str) -> Iterator[_Shown]:
@@ -90,7 +90,7 @@ def longer_text(folder: str | Path, judge: str) -> str:
         (_picks_longer(one, one.verdict), _picks_longer(one, str(one.truth)))
         for rows in labelled_rows(folder, judge)
         for one in rows.labelled
-        if one.longest and one.verdict is not None and one.truth is not None and len(rows.systems) == 2
+        if one.longest and one.verdict is not None and one.truth is not None and len(one.systems) == 2
     ]
     found = compare([said for said, _ in pairs], [truth for _, truth in pairs]).estimate
     if found.lower is None or found.upper is None or found.value is None:

@@ -15,11 +15,10 @@ from adjudge.errors import RunError
 from adjudge.ledger.rows import INPUT
 from adjudge.runs.folder import cell_of_column
 from adjudge.runs.label_queue import FAILED, verdict_of
+from adjudge.trust.contestants import Contestants, Record, system_at
 from adjudge.trust.measure import Measure, measure_of
 
 Answer = str | float
-Record = Mapping[str, object]
-"""A judgment as a run folder holds it."""
 Votes = Sequence[Mapping[str, object]]
 
 
@@ -43,6 +42,8 @@ class LabelledRow:
     group: str = ""
     longest: str | None = None
     """Of compared responses, the one with the longest text."""
+    systems: Sequence[str] = ()
+    """Of compared responses, what each is called."""
     length: int = 0
     """Of the judged text, in characters."""
     votes: Votes = ()
@@ -98,7 +99,8 @@ class Rows:
     """The place of each of these rows among all rows of the judge."""
     clusters: list[Hashable] = field(default_factory=list)
     labelled: list[LabelledRow] = field(default_factory=list)
-    systems: tuple[str, ...] = ()
+    contestants: Contestants = Contestants()
+    """What is compared, where responses are."""
     stated: dict[int, Mapping[str, float]] = field(default_factory=dict)
     """Place of a row → the win rate of each of its two systems, where the judge said how likely each is the better one."""
     unfit: int = 0
@@ -120,7 +122,7 @@ class Rows:
             self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
-        if self.scale.compares and said is not None and (rates := _stated_rates(record)):
+        if self.scale.compares and said is not None and (rates := _stated_rates(record, self._systems(record))):
             self.stated[place] = rates
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
@@ -134,18 +136,19 @@ class Rows:
         self, record: Record, place: int, said: str | None, number: object, given: Sequence[Label], cluster: Hashable
     ) -> LabelledRow:
         fields = _mapping(record.get("fields"))
-        texts = fields.get(self.scale.criteria.to_evaluate_field)
+        texts, own = fields.get(self.scale.criteria.to_evaluate_field), self._systems(record)
         return LabelledRow(
             identity=given[0].row,
             place=place,
             verdict=said,
             number=float(number) if isinstance(number, int | float) else None,
-            answers={one.annotator: self._answer(one) for one in given},
+            answers={one.annotator: self._answer(one, own) for one in given},
             random=any(one.design == "random" for one in given),
             counts=any(one.is_random for one in given),
             cluster=cluster,
             group=str(cell_of_column(record, self.group)) if self.group else "",
-            longest=None if names_only(record.get(INPUT)) else self._longest(texts),
+            longest=None if names_only(record.get(INPUT)) else self._longest(texts, own),
+            systems=own,
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self._votes(record),
         )
@@ -155,51 +158,48 @@ class Rows:
 
     def _answers(self, record: Record, identity: str) -> Sequence[Label]:
         known = _of_copy(self.labels.get(identity, ()), record.get("id"))
-        if self.scale.compares and known and not self.systems:
-            self._named(record, TIE)
-        fit = [one for one in known if self._fits(one)]
+        responses = len(self._systems(record))
+        fit = [one for one in known if self._fits(one, responses)]
         self.unfit += len(known) - len(fit)
         self.reworded += sum(one.criteria_identity not in (None, self.scale.criteria.identity) for one in fit)
         return fit
 
-    def _fits(self, label: Label) -> bool:
+    def _fits(self, label: Label, responses: int) -> bool:
         if self.scale.range:
             return label.score is not None and self.scale.range[0] <= label.score <= self.scale.range[1]
         if self.scale.compares:
-            return label.winner == TIE or (isinstance(label.winner, int) and label.winner < len(self.systems))
+            return label.winner == TIE or (isinstance(label.winner, int) and label.winner < responses)
         return label.option in self.scale.criteria.option_names
 
     def _check(self, record: Record, said: str | None) -> None:
         """A judge of one's own may say anything."""
         if said is None or self.scale.range:
             return
-        known = (*self.systems, TIE) if self.scale.compares else self.scale.criteria.option_names
+        known = (*self._systems(record), TIE) if self.scale.compares else self.scale.criteria.option_names
         if said not in known:
             row = record.get("id") or record.get("row")
             raise RunError(f"row {row} got the verdict {said!r}, which is no option of {self.scale.name!r}: {', '.join(known)}")
 
     def _named(self, record: Record, verdict: str) -> str:
-        """Compared responses by the names of their systems."""
+        """Compared responses by the names of the row's own systems: which of them stands first may change from row to row."""
         if not self.scale.compares:
             return verdict
-        if not self.systems:
-            self.systems = systems_of(record)
-        return self._system(int(verdict)) if verdict.isdecimal() else verdict
+        return system_at(self._systems(record), int(verdict)) if verdict.isdecimal() else verdict
 
-    def _system(self, place: int) -> str:
-        return self.systems[place] if place < len(self.systems) else f"response {place + 1}"
+    def _systems(self, record: Record) -> Sequence[str]:
+        return self.contestants.own(record) if self.scale.compares else ()
 
-    def _answer(self, label: Label) -> Answer:
+    def _answer(self, label: Label, systems: Sequence[str]) -> Answer:
         answer = label.answer
         if label.winner is not None:
-            return TIE if label.winner == TIE else self._system(int(label.winner))
+            return TIE if label.winner == TIE else system_at(systems, int(label.winner))
         return answer if isinstance(answer, str | float) else str(answer)
 
-    def _longest(self, texts: object) -> str | None:
+    def _longest(self, texts: object, systems: Sequence[str]) -> str | None:
         if not self.scale.compares or isinstance(texts, str) or not isinstance(texts, Sequence):
             return None
         lengths = [len(str(text)) for text in texts]
-        return self._system(lengths.index(max(lengths)))
+        return system_at(systems, lengths.index(max(lengths)))
 
     def judged_values(self, measure: Measure) -> list[float]:
         """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else what the verdict is worth."""
@@ -209,7 +209,7 @@ class Rows:
     @property
     def measure(self) -> Measure:
         """What is estimated of them."""
-        return measure_of(self.scale, self.systems)
+        return measure_of(self.scale, self.contestants.names)
 
     @property
     def together(self) -> list[Hashable] | None:
@@ -225,21 +225,12 @@ class Rows:
         return found
 
 
-def systems_of(record: Record) -> tuple[str, ...]:
-    """What the compared responses of a judgment are called."""
-    named, each = record.get("systems"), record.get("per_system_results")
-    count = len(each) if isinstance(each, Sequence) else 2
-    if isinstance(named, Sequence) and len(named) == count:
-        return tuple(map(str, named))
-    return tuple(f"response {place}" for place in range(1, count + 1))
-
-
-def _stated_rates(record: Record) -> dict[str, float]:
+def _stated_rates(record: Record, systems: Sequence[str]) -> dict[str, float]:
     """The win rates of two responses that are not whole wins or ties; nothing where they are."""
     each = record.get("per_system_results")
     rates = [_mapping(one).get("winrate") for one in each] if isinstance(each, Sequence) and len(each) == 2 else []
     known = [float(rate) for rate in rates if isinstance(rate, int | float)]
-    return dict(zip(systems_of(record), known, strict=True)) if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0) else {}
+    return dict(zip(systems, known, strict=True)) if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0) else {}
 
 
 def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
@@ -249,6 +240,14 @@ def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
         if label.id == id or label.annotator not in found or found[label.annotator].id != id:
             found[label.annotator] = label
     return list(found.values())
+
+
+def vote_option(vote: Mapping[str, object], systems: Sequence[str]) -> str | None:
+    """What a vote says, by the name that labels have for it; None where it says nothing."""
+    option = vote.get("option")
+    if not isinstance(option, str):
+        return None
+    return system_at(systems, int(option)) if option.isdecimal() and systems else option
 
 
 def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:

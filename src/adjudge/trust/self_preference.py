@@ -21,8 +21,8 @@ from adjudge.runs.folder import cell_of_column, judgments_in, reading, run_info
 from adjudge.runs.label_queue import FAILED, verdict_of
 from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.stats.bias import preference_among_equals, self_preference
+from adjudge.trust.contestants import systems_of
 from adjudge.trust.measure import measure_of
-from adjudge.trust.rows import systems_of
 
 _FAMILIES: Mapping[str, str] = {
     "chatgpt": "gpt",

@@ -23,12 +23,12 @@ def noise_of_difference(
 ) -> VoteNoise | None:
     """How much of the width of a difference between two runs is vote noise; None where no row was asked twice.
 
-    ``places``: the rows of both runs, from 1.
+    ``places``: of both runs the rows whose votes are looked at, from 1.
     """
-    lower, upper, rows = found.estimate.lower, found.estimate.upper, len(places)
+    lower, upper, rows = found.estimate.lower, found.estimate.upper, found.estimate.count
     if lower is None or upper is None or upper <= lower:
         return None
-    seen = [_votes(folder, judge, [pair[side] for pair in places[:MOST_ROWS]], measure)
+    seen = [_votes(folder, judge, [pair[side] for pair in places], measure)
             for side, (folder, judge) in enumerate(zip(folders, judges, strict=True))]  # fmt: skip
     if not any(len(row) > 1 for votes in seen for row in votes):
         return None

@@ -1,0 +1,39 @@
+"""Which rows of two runs were compared with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from adjudge.domain.light import light_dataclass
+
+Way = Literal["id", "fields", "text", "place"]
+"""How two rows were found to be the same one."""
+WAYS: tuple[Way, ...] = ("id", "fields", "text", "place")
+
+
+@light_dataclass(frozen=True)
+class Pairing:
+    """How the rows of two runs were paired, by one judge and criteria."""
+
+    rows: tuple[int, int]
+    """That either run has."""
+    ways: Mapping[Way, int]
+    """Way → rows that were paired so."""
+    shared: int = 0
+    """Rows of both runs whose id other rows of the same run have, too."""
+
+    @property
+    def paired(self) -> int:
+        """Rows that have a counterpart."""
+        return sum(self.ways.values())
+
+    @property
+    def alone(self) -> tuple[int, int]:
+        """Rows of either run that have none."""
+        return self.rows[0] - self.paired, self.rows[1] - self.paired
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        found: dict[str, object] = {"rows": self.paired, "of": list(self.rows), "by": dict(self.ways)}
+        return {**found, "rows_that_share_an_id": self.shared}
