@@ -1,0 +1,184 @@
+"""A reply taken apart: the objects in it, and the lines that are spoken; code, quotations and what is quoted are neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from adjudge.domain.plain import plain
+from adjudge.verdicts.lenient import next_object, seen_at, was_inside
+
+OBJECT = "\ufffc"
+"""Stands in a line for an object."""
+_MOST = 500
+"""No answer has as many objects; reading on would only take time."""
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
+_SPOKEN_TAGS = frozenset("text txt plaintext markdown md json json5 jsonc yaml yml xml html output tool_code tool_call".split()) | {""}
+"""What is in such a fence may be the answer, where it is the whole reply."""
+_COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
+_BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_LISTED = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
+_QUOTES = re.compile(r'["“”„«»]')
+_OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
+_CITES = re.compile(
+    r"""\b(?:says?|said|saying|states?|stated|reads?|writes?|wrote|written|contains?|containing|claims?|claimed|outputs?|returned
+    |returns|ends?\ with|ended\ with|begins?\ with|includes?|quotes?|quoted|prints?|examples?(?:\ output)?|e\.g\.|for\ instance
+    |such\ as|instead\ of|called|calls|called\ [\w`.]{1,60}\ with|observation|tool\ (?:output|result)|drafts?|first\ thought|schema|template|response(?:\ (?:is|was))?|text(?:\ (?:is|was))?
+    |гласит|пишет|написано|говорит|содержит|пример|например|шаблон|цитирует|черновик|заканчивается)\b[\s:*_`"'“«(,–—-]*\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:here(?:'s|\ is|\ are)?|i|i'll|i'd|my|mine|final|verdict|evaluation|judge?ment|assessment|requested|вот|мой|моя|мо[её]|итог\w*|оценка|вердикт)\b",
+    re.IGNORECASE,
+)
+_REACH = 160
+
+
+class Held(NamedTuple):
+    """An object that a reply holds as its own, not as a quotation."""
+
+    data: dict[str, object] | None
+    """None where it cannot be read."""
+    mended: bool
+    line: int
+    """Where it stands."""
+
+
+class Line(NamedTuple):
+    """A line that is spoken."""
+
+    number: int
+    text: str
+    """As it reads."""
+    written: str
+    """As it stands in the reply."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a reply consists of, less what is not its own."""
+
+    objects: Sequence[Held]
+    lines: Sequence[Line]
+    """Without those that hold nothing."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether there is an object that cannot be read: what stands in or behind it may be quoted there."""
+        return any(one.data is None for one in self.objects)
+
+
+def parts_of(text: str, *, cut: bool = False) -> Parts:
+    """The objects and the spoken lines of ``text``. What is the whole reply is spoken, though it be fenced or quoted."""
+    text = _unfenced(text.strip())
+    written, objects = _without_objects(text, cut)
+    lines = written.split("\n")
+    return Parts(objects, list(_spoken(lines)))
+
+
+def _unfenced(text: str) -> str:
+    """The content of a fence that is the whole text, unless it is a program."""
+    fence = _FENCE.match(text)
+    if fence is None or fence[2].lower() not in _SPOKEN_TAGS:
+        return text
+    closing = _closing(text, fence)
+    return text[fence.end() : closing[0]].strip() if not text[closing[1] :].strip() else text
+
+
+def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
+    """Where the line that closes a fence begins and ends; the end of the text where none does."""
+    mark = fence[1]
+    found = re.compile(rf"^[ \t]*+{re.escape(mark)}{re.escape(mark[0])}*+", re.MULTILINE).search(text, fence.end())
+    return (found.start(), found.end()) if found else (len(text), len(text))
+
+
+def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
+    """``text`` without its programs and with a mark for every object, and the objects that are not quoted."""
+    kept: list[str] = []
+    objects: list[Held] = []
+    at = line = seen = 0
+    opened = ""
+    start, fence = next_object(text, 0), _FENCE.search(text)
+    while start >= 0 or fence:
+        if fence and (start < 0 or fence.start() < start):
+            end = fence.end() if opened and fence[1].startswith(opened) else _skipped(text, fence)
+            opened = fence[1] if end is None else ""
+            piece = text[at : fence.start()]
+            at = fence.end() if end is None else end
+        else:
+            seen += 1
+            piece = text[at:start]
+            data, mended, at = seen_at(text, start, cut) if seen <= _MOST else (None, False, len(text))
+            line += piece.count("\n")
+            if not _is_cited(text, start, at):
+                objects.append(Held(data, mended, line))
+            line -= piece.count("\n")
+            piece += OBJECT
+        kept.append(piece)
+        line += piece.count("\n")
+        start = next_object(text, at) if 0 <= start < at else start
+        fence = _FENCE.search(text, at) if fence and fence.start() < at else fence
+    if objects and was_inside(text[at:], cut):
+        objects.append(Held(None, False, line))
+    kept.append(text[at:])
+    return "".join(kept), objects
+
+
+def _skipped(text: str, fence: re.Match[str]) -> int | None:
+    """Where a fence ends that holds something else than an object."""
+    body = _COMMENTS.match(text, min(fence.end() + 1, len(text)))
+    first = body.end() if body else fence.end()
+    return None if text[first : first + 1] in ("{", "[") else _closing(text, fence)[1]
+
+
+def _is_cited(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is what the reply says that somebody else wrote."""
+    before = text[max(0, start - _REACH) : start]
+    led = re.sub(r"\n[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*\n?\s*\Z", "\n", before).rstrip()
+    clause = re.split(r"[.!?;}]\s|\n\s*\n", led)[-1].rsplit("\n", 1)[-1]
+    in_quotes = bool(re.search(r"[“«„]\s*\Z|(?<=\s)[\"'`]\Z", before)) and text[end : end + 1] in ('"', "'", "`", "”", "“", "»")
+    return in_quotes or leads_to_quote(clause)
+
+
+def leads_to_quote(clause: str) -> bool:
+    """Whether what follows ``clause`` is what somebody else wrote: "The text says"."""
+    return bool(_CITES.search(clause)) and not _OWN.search(clause)
+
+
+def _spoken(lines: Sequence[str]) -> Iterator[Line]:
+    """The lines that are nobody else's."""
+    quoted = [bool(_BLOCK_QUOTE.match(line)) for line in lines]
+    whole = all(is_quoted or not line.strip() for is_quoted, line in zip(quoted, lines, strict=True))
+    inside, before = "", ""
+    several = sum(bool(line.strip()) for line in lines) > 1
+    code = False
+    for number, line in enumerate(lines):
+        opened = inside
+        inside = _still_inside(line, inside)
+        blank = not line.strip()
+        if blank:
+            before = ""
+            continue
+        code = bool(_INDENTED.match(line)) and several and OBJECT not in line and (code or not before) and not _LISTED.match(line)
+        before = line
+        if opened or code or (quoted[number] and not whole) or _FENCE.match(line):
+            continue
+        shown = _BLOCK_QUOTE.sub("", line, count=1) if quoted[number] else line
+        text = plain(shown).strip()
+        if text:
+            yield Line(number, text, line.strip())
+
+
+def _still_inside(line: str, inside: str) -> str:
+    """In which quotation marks the text is behind ``line``, if in any."""
+    for mark in _QUOTES.findall(line):
+        if inside == '"':
+            inside = "" if mark == '"' else inside
+        elif inside:
+            inside = "" if mark in _CLOSES else inside
+        elif mark == '"' or mark in _OPENS:
+            inside = mark
+    return inside
