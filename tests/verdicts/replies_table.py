@@ -1,10 +1,10 @@
-"""Replies as models write them, with what each says, and the questions that were asked. See replies/README.md."""
+"""Replies as models write them, what each says, and what was asked. See replies/README.md."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from adjudge import ScriptedModel
@@ -21,9 +21,13 @@ from adjudge.verdicts.read import read_ballot
 FOLDER = Path(__file__).parent / "replies"
 Said = str | float | tuple[str | tuple[str, ...], ...] | None
 """An option, a number, a label or an order of labels; None: no verdict."""
-FRAGMENTS = ("The tower was completed in 1889 and is 330 metres tall.", "It was designed by the company of Gustave Eiffel.")
+FRAGMENTS = (
+    "The tower was completed in 1889 and is 330 metres tall.",
+    "It was designed by the company of Gustave Eiffel.",
+)
 _ONE_TEXT = Instance({"response": "The text that is judged."})
 _THREE_TEXTS = Instance({"response": ["first", "second", "third"]})
+_SENTENCE = Instance({"contexts": FRAGMENTS, "sentence": "The tower dates from 1889."})
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,14 @@ class Case:
     @property
     def read(self) -> Said:
         """What the reader makes of it."""
-        return _PROMETHEUS[self.question](self.reply) if self.question in _PROMETHEUS else self._from_ballot()
+        own = _PROMETHEUS.get(self.question)
+        return own(self.reply) if own else self._from_ballot()
 
     def fits(self, read: Said) -> bool:
-        """Whether this is what the reply says; where it names the best alone, the rest of an order does not count."""
-        return read == self.says or (isinstance(self.says, str) and isinstance(read, tuple) and _best(read) == self.says)
+        """Whether this is what the reply says; of an order only the best, where it names no more."""
+        if isinstance(read, tuple) and isinstance(self.says, str):
+            return _best(read) == self.says
+        return read == self.says
 
     def _from_ballot(self) -> Said:
         ballot = BALLOTS[self.question]
@@ -63,7 +70,8 @@ def cases() -> Iterator[Case]:
 def _case(given: Mapping[str, object], family: str) -> Case:
     name, question, reply, why = (str(given[key]) for key in ("name", "question", "reply", "why"))
     finish = str(given.get("finish", "stop"))
-    return Case(name, family, question, Reply(reply, finish=finish), _typed(given["says"]), why, given.get("hard") is True)
+    hard = given.get("hard") is True
+    return Case(name, family, question, Reply(reply, finish=finish), _typed(given["says"]), why, hard)
 
 
 def _typed(says: object) -> Said:
@@ -95,7 +103,8 @@ def _said(verdict: Verdict, question: Question) -> Said:
 
 
 def _direct(template: str, options: Mapping[str, float | None], language: str = "en") -> Ballot:
-    asked = Criteria("asked", "Does the text do what was asked?", [CriteriaOption(name, score=one) for name, one in options.items()])
+    offered = [CriteriaOption(name, score=points) for name, points in options.items()]
+    asked = Criteria("asked", "Does the text do what was asked?", offered)
     return Ballot(asked, _ONE_TEXT, question_of(asked), template, "m", language)
 
 
@@ -125,9 +134,7 @@ BALLOTS: Mapping[str, Ballot] = {
     "pair": _asked(Comparison((0, 1)), "pairwise", _THREE_TEXTS),
     "pair_no_tie": _asked(Comparison((0, 1), tie=False), "pairwise", _THREE_TEXTS),
     "triple_ranked": _asked(Comparison((2, 0, 1)), "pairwise", _THREE_TEXTS),
-    "not_found": _asked(
-        SupportQuestion(SUPPORTS, POINTS), "evidence", Instance({"contexts": FRAGMENTS, "sentence": "The tower dates from 1889."})
-    ),
+    "not_found": _asked(SupportQuestion(SUPPORTS, POINTS), "evidence", _SENTENCE),
 }
 
 
@@ -135,17 +142,21 @@ BALLOTS: Mapping[str, Ballot] = {
 
 
 def _graded(reply: Reply) -> Said:
-    rubric = Criteria("rubric", "How good is it?", [CriteriaOption(str(one), f"Level {one}.") for one in range(1, 6)])
+    levels = [CriteriaOption(str(one), f"Level {one}.") for one in range(1, 6)]
+    rubric = Criteria("rubric", "How good is it?", levels)
     (result,) = MPrometheusDirectJudge(ScriptedModel([reply]))([_ONE_TEXT], rubric)
     return result.option if result.votes[0].valid else None
 
 
 def _lettered(reply: Reply) -> Said:
-    two = replace(_THREE_TEXTS, fields={"response": ["first", "second"]})
+    two = Instance({"response": ["first", "second"]})
     (result,) = MPrometheusPairwiseJudge(ScriptedModel([reply]))([two], "Which is better?")
     verdict = result.votes[0].verdict
     return None if verdict is None else "AB"[int(verdict.option)]
 
 
-_PROMETHEUS: Mapping[str, Callable[[Reply], Said]] = {"prometheus_absolute": _graded, "prometheus_relative": _lettered}
+_PROMETHEUS: Mapping[str, Callable[[Reply], Said]] = {
+    "prometheus_absolute": _graded,
+    "prometheus_relative": _lettered,
+}
 KINDS = frozenset({*BALLOTS, *_PROMETHEUS})

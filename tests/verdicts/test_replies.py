@@ -1,4 +1,4 @@
-"""No reply as models write it is read as another verdict than it says, and few that say one are asked for again."""
+"""No reply is read as another verdict than it says, and few that say one are asked for again."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_the_table_is_what_its_page_says() -> None:
 
 def test_no_reply_is_read_as_another_verdict_than_it_says() -> None:
     wrong = [one for one in ALL if (read := one.read) is not None and not one.fits(read)]
-    assert not wrong, f"{len(wrong)} of {len(ALL)} replies give a wrong verdict:\n{told(wrong)}"
+    assert not wrong, f"{len(wrong)} of {len(ALL)} replies are read wrongly:\n{told(wrong)}"
 
 
 def test_few_replies_that_say_a_verdict_are_asked_for_again() -> None:
     needless = [one for one in ALL if one.says is not None and not one.hard and one.read is None]
-    assert len(needless) <= MOST_NEEDLESS, f"{len(needless)} of {len(ALL)} replies are asked for again:\n{told(needless)}"
+    assert len(needless) <= MOST_NEEDLESS, f"{len(needless)} of {len(ALL)}:\n{told(needless)}"

@@ -24,7 +24,7 @@ _TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
 _RESPONSE_WORD = re.compile(
     r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант|модель)[\s:_]+", re.IGNORECASE
 )
-_BETTER = re.compile(r"\s*(>{1,3}|[=≈])\s*")
+_BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
 _LONGEST_ORDER = 400
 """Characters of responses in their order, as "B > A"."""
 _NUMBER_IN_LEDGERS = CriteriaOption("<number>")
@@ -345,7 +345,9 @@ def _in_order(text: str) -> list[list[str]]:
     if len(text) > _LONGEST_ORDER:
         return []
     names = _BETTER.split(text.strip().strip("[]*`\"'. "))
-    groups = [[names[0]]]
+    if "<" in text:
+        names = [mark.replace("<", ">") for mark in reversed(names)] if ">" not in text else []
+    groups = [names[:1]]
     for mark, name in zip(names[1::2], names[2::2], strict=True):
         if mark.startswith(">"):
             groups.append([name])

@@ -46,11 +46,13 @@ def _strict(text: str) -> list[dict[str, object]] | None:
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
+_FAIL_KEYS = ("fail", "failed")
 _PASS_KEYS = ("pass", "passed", "meets_criterion", "meets_criteria", "meets_the_criterion")
 _VERDICT_KEYS = (
     *("final_verdict", "selected_option", "verdict", "вердикт", "final_answer", "option", "label", "answer", "choice", "result"),
     *("grade", "decision", "judgment", "judgement", "winner", "rating", "better", "preferred", "selected", "ответ", "решение"),
     *_PASS_KEYS,
+    *_FAIL_KEYS,
 )
 _SCORE_KEYS = ("final_score", "score", "selected_score", "rating", "overall_score", "value", "оценка", "балл")
 _NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
@@ -59,9 +61,17 @@ _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _WORDS_ONLY = frozenset(
     {*_EXPLANATION_KEYS, "feedback", "evidence", "analysis", "thought", "thoughts", "think", "thinking", "draft", "example", "quote"}
+    | {"input", "text", "question", "context", "contexts", "candidate", "original", "quoted", "prompt", "submission", "judged", "instance"}
 )
 """What stands there is no verdict, whatever it looks like."""
-_LAST_WORDS = re.compile(r"(?<![\"'“«])\b(?:verdict|selected[ _]option|вердикт)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z", re.IGNORECASE)
+_LAST_WORDS = re.compile(r"(?<![\"'“«])\b(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт|победитель)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z", re.IGNORECASE)
+_TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
+_BEGINS_WITH_OBJECT = re.compile(r"(?:`{3,}\w*\s*)?[\[{\s]*\{")
+_AFTERWARDS = re.compile(
+    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z|revision\Z|revised\Z|updated?\Z"
+    r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
+)
+"""Names under which a verdict is taken back."""
 _MISSING = object()
 
 
@@ -98,7 +108,8 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
 
     from adjudge.verdicts.thoughts import without_thoughts
 
-    text = reply.text.strip() if _strict(reply.text) is not None else without_thoughts(reply.text).strip()
+    text = reply.text.strip()
+    text = text if _BEGINS_WITH_OBJECT.match(text) else without_thoughts(text).strip()
     objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
@@ -129,7 +140,7 @@ def read(reply: Reply, question: Question) -> Reading:
     reading = _of_clean_json(text, question, cut)
     if reading:
         return reading
-    if not text.startswith("{") or _strict(text) is None:
+    if not _BEGINS_WITH_OBJECT.match(text):  # where it does, marks of thoughts are part of what it explains
         from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
 
         text = without_thoughts(text).strip()
@@ -197,6 +208,8 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
     if key == "ranking" and isinstance(question, Comparison):
         ranking = question.ranking(value)
         return Compared(best_of(ranking)) if ranking else None
+    if key in _FAIL_KEYS:
+        value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
     verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
     if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
         from adjudge.verdicts.statements import match_value
@@ -227,15 +240,17 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     read only when it holds one whole object.
     """
     from adjudge.verdicts.parts import Line, parts_of
-    from adjudge.verdicts.statements import Strength, line_statements, names_another
+    from adjudge.verdicts.statements import Strength, hints, line_statements, names_another
 
-    parts = parts_of(text.replace("\\_", "_"), cut=cut)
+    text = text.replace("\\_", "_")
+    parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
     if parts.broken or (cut and len(parts.objects) != 1) or (text.startswith("{") and not parts.objects):
         return None
     objects = [
         (reading, held.line) for held in parts.objects if (reading := _from_object(held.data or {}, held.mended, question)) is not None
     ]
     lines = line_statements(parts.lines, question)
+    alone = False
     if objects:
         reading, place = objects[-1]
         for other, _ in objects:
@@ -250,10 +265,13 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
         if best.verdict is None:
             return _unmatched(best.note or best.words, question)
         reading, place = Reading(Outcome.OK, replace(best.verdict, explanation=_around(best, parts))), best.line
-        others = parts.lines if best.strength is Strength.BARE else [Line(best.line, best.note, best.note)]
-        if other := names_another(others, best.verdict, question):
+        alone = best.strength is Strength.BARE
+        if other := names_another([Line(best.line, best.note, best.note)], best.verdict, question, alone=alone):
             return _contradiction(best.words, other)
-    against = _contradicting(lines, reading, place)
+    behind = [line for line in parts.lines if line.number > place or (alone and line.number != place)]
+    if reading.verdict and (other := names_another(behind, reading.verdict, question, alone=alone)):
+        return _contradiction(_words(reading, question) if objects else best.words, other)
+    against = _contradicting([*lines, *hints(parts.lines, question, lines)], reading, place)
     if against:
         return _contradiction(_words(reading, question) if objects else best.words, against.words)
     return reading
@@ -310,6 +328,9 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
 
         if is_placeholder(value, question):
             return None
+    explained = data.get("explanation")
+    if isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained):
+        return None
     return _judged(key, value, data, mended, question)
 
 
@@ -331,8 +352,10 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
         if isinstance(value, dict | list) and value is not said and name not in _WORDS_ONLY:
             inner = _verdict_value({name: value}, _keys(question)) if isinstance(value, dict) else None
             other = _match_under(inner[1], inner[2], question) if inner else None
-        elif name in _keys(question) and not (name == key and value is said):
+        elif (name in _keys(question) and not (name == key and value is said)) or _AFTERWARDS.match(name):
             other = _match_under(name, value, question)
+            if other is None and isinstance(value, str) and _takes_back(value):
+                return True
         else:
             continue
         if name == "ranking" and other is None and isinstance(question, Comparison):
@@ -345,6 +368,12 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
     last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_")) if isinstance(explained, str) else None
     ending = question.match(last[1], certain=True) if last else None
     return ending is not None and ending.option != verdict.option
+
+
+def _takes_back(text: str) -> bool:
+    from adjudge.verdicts.statements import takes_back
+
+    return takes_back(text)
 
 
 def _scores_otherwise(verdict: Verdict, score: object, question: Choice) -> bool:

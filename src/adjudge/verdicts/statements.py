@@ -56,7 +56,7 @@ class Statement(NamedTuple):
 
 # -- labels ------------------------------------------------------------------------
 
-_VERDICT_WORDS = r"""verdict|ranking|рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification
+_VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction|исправлен\w+|рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification
 |pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)|better\ (?:response|answer)|best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
 |вердикт|оценка|балл|решение|победитель|выбор|выбранный\ вариант|соответствует(?:\ критерию)?
 |urteil|bewertung|veredicto|veredito|puntuaci[oó]n|calificaci[oó]n|pontua[cç][aã]o|punteggio|giudizio|valutazione|classificação
@@ -64,7 +64,7 @@ _VERDICT_WORDS = r"""verdict|ranking|рейтинг|selected[ _]option|selected[
 _ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|total|assessment|evaluation
 |ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta|risultato|结论|结果|答案|結論|結果|答え|결론|답"""
 _ASKED_WORDS = re.compile(r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель|choice|выбор", re.IGNORECASE)
-_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected|in\ conclusion|итак|мой|моя|мо[её]|итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
+_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected|adjusted|revised|updated|corrected|new|amended|actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]|итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
 _SCALE = r"""(?:\s*+[\[(（][^\])）\n]{0,60}+[\])）]|\s++(?:out\ of|on\ a\ scale|from|по\ шкале|по|от)\s[^:=\n]{1,40}?|\s*+/\s*+[0-9]{1,3})?"""
 _LABELLED = re.compile(
     rf"""[^\w"'“”«»„‘’()\[\]{{}}<>\\$%+]*+(?:\(?\d{{1,2}}[.)]\s++)?[^\w"'“”«»„‘’()\[\]{{}}<>\\$%+]*+
@@ -100,12 +100,13 @@ _ARGUMENT = re.compile(
 )
 _CALL = re.compile(r"""[\[`\s]*+[\w.]{1,60}\((?P<arguments>.*)\)[\]`;\s]*""", re.DOTALL)
 _KEYWORD = re.compile(rf"""(?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))\s*+=\s*+["'](?P<said>[^"'\n]{{0,200}})["']""", re.VERBOSE | re.IGNORECASE)
-_MARKED = re.compile(r"(?<![\"'`“«])(?:\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?P<rest>[^\n]*+(?:\n++[^\n]*+)?))", re.IGNORECASE)
+_MARKED = re.compile(r"(?<![\"'`“«])(?:\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?P<rest>(?:(?!\[RESULT\])[^\n])*+(?:\n++(?:(?!\[RESULT\])[^\n])*+)?))", re.IGNORECASE)
 """What the formats of well-known judges end with: "[[A]]", "[RESULT] 4"."""
 
 # -- what a value looks like ---------------------------------------------------------
 
 _EMPHASIS = re.compile(r"\*++|`++|__++")
+_PICTURES = re.compile(r"\A(?:[★☆⭐🌟✅❌✔☑✖✗✘👍👎🟢🔴🏆]\s*+)++")
 _BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
 _ENDS = re.compile(
     r"(?:[:;,(\n（：。，!]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому|так как|поскольку|ведь|weil|porque|car)\b)"
@@ -116,13 +117,13 @@ _LONGEST = 200
 """A verdict stands in so much of a line."""
 _GOES_ON = re.compile(
     r"\W*+(?:or|and|to|rather|maybe|perhaps|possibly|probably|likely|almost|nearly|not|i\ (?:think|guess|believe|suppose)|if|unless|except|provided"
-    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|или|и|либо|возможно|наверное|вероятно|скорее|почти|отчасти|частично|если|кроме)\b"
+    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|in\ part|but\ (?:only|not|just|barely\ not)|но\ (?:не|только)|или|и|либо|возможно|наверное|вероятно|скорее|почти|отчасти|частично|если|кроме)\b"
     r"|\W*+[-–~]?\s*+\d",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
     r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float|boolean|your\b.*|one\ of\b.*|option(?:\ name)?|the\ .*\ option|x|n
-    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*|.*\ here|ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
+    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*|(?:insert|put|option|verdict|answer|score)\b.{0,30}\ here|ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
@@ -144,6 +145,14 @@ def is_placeholder(value: object, question: Question) -> bool:
 def match_value(text: str, question: Question) -> tuple[Verdict, str] | None:
     """The verdict that ``text`` begins with, and what is said behind it; None where it names none, or goes on to another."""
     text = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text)).strip()
+    pictures = _PICTURES.match(text)
+    text = text[pictures.end() :] or text if pictures else text
+    stars = sum(map(pictures.group().count, "★⭐🌟")) if pictures and question.numeric else 0
+    found = _begun(text, question)
+    return None if found and stars and question.match(str(stars)) != found[0] else found
+
+
+def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
     whole = question.match(text, certain=True)
     if whole is None and "*" in text or "`" in text or "__" in text:
         text = _EMPHASIS.sub("", text).strip()
@@ -159,10 +168,28 @@ def match_value(text: str, question: Question) -> tuple[Verdict, str] | None:
         return None
     verdict, end = best
     rest = text[end.start() :].lstrip(" .,:;!–—-(（：。，")
+    other = _NOT.match(rest)
+    if other and (excluded := question.match(other[1], certain=True)) and excluded.option != verdict.option:
+        return verdict, rest
+    if question.numeric and _WAVERS.search(rest) and _names_other_number(rest, verdict, question):
+        return None
     if _GOES_ON.match(rest) or (rest and question.match(rest, certain=True)) or text[end.start() : end.end()].strip() == "?":
         return None
     head = match_value(rest, question) if len(rest) <= _LONGEST else None
     return None if head and head[0].option != verdict.option else (verdict, rest.rstrip(")） "))
+
+
+_NOT = re.compile(r"(?:and |but )?(?:not|rather than|instead of|а не)\s+(?:an?\s+)?(\S+?)[.!)]*\Z", re.IGNORECASE)
+_WAVERS = re.compile(
+    r"\b(?:could|might|would|maybe|perhaps|was|or|rather|from|instead|actually|hm+|almost|nearly|close|border\w*|fairer|minus|between|but|though"
+    r"|мог\w*|бы|было|или|скорее|почти|вернее|точнее|минус)\b",
+    re.IGNORECASE,
+)
+
+
+def _names_other_number(text: str, verdict: Verdict, question: Question) -> bool:
+    numbers = (question.match(number) for number in _numbers(text))
+    return any(found is not None and found.option != verdict.option for found in numbers)
 
 
 def _first(found: Iterator[re.Match[str]], most: int) -> Iterator[re.Match[str]]:
@@ -183,7 +210,7 @@ _QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^”\n]{0,2000}”|«[^»\n]{0,20
 _HEADING = re.compile(r":[*_\s]*\Z")
 _DOUBT = re.compile(
     r"\b(?:if|unless|whether|had|would|might|could|may|either|between|initial\w*|at first|first|prelim\w*|draft|tempt\w*|someone|some|lean\w*|almost|nearly"
-    r"|if only|says?|said|claims?|asks?|asked|requires?|when|for example|e\.g|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
+    r"|if only|says?|said|claims?|according|author|student|agent|users?|he|she|they|his|her|their|asks?|asked|requires?|when|for example|e\.g|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
@@ -191,17 +218,17 @@ _DENIES = re.compile(
 )
 _ASIDE = re.compile(r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а не)\W+(?:\w+\W+){0,1}\Z", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
-    r"""\W*+(?:(?:hm+|oh|ah|no|ok(?:ay)?|but|and|so|ой|нет|но|хм+|стоп)\b[\s,.!…–—-]*+)*+
+    r"""\W*+(?:(?:hm+|oh|ah|no|ok(?:ay)?|but|and|so|please|sorry|apologies|my\ apologies|ой|нет|но|хм+|стоп)\b[\s,.!…–—-]*+)*+
     (?:wait\b|correction\b(?!s)|on\ (?:second|further|closer)\ (?:thoughts?|look|reading|reflection|consideration|inspection)\b|on\ reflection\b
     |scratch\ that|hold\ on|oops|my\ mistake|i\ was\ (?:wrong|mistaken)|i\ take\ (?:that|it)\ back|(?:actually,?\ )?let\ me\ (?:revise|reconsider|correct|change|rethink)
     |i\ (?:must\ |have\ to\ |need\ to\ |should\ |will\ |now\ |would\ |want\ to\ )?(?:revise|change|correct|retract|withdraw|reconsider|amend)\b
-    |never\ mind|disregard|ignore\ (?:that|the\ above|my)|upon\ (?:further|closer)|revised?\ (?:verdict|score|rating|answer)|updated?\ (?:verdict|score|rating|answer)
+    |i\ (?:misread|overlooked|missed|misjudged|misunderstood|meant)\b|never\ mind|disregard|ignore\ (?:that|the\ above|my)|upon\ (?:further|closer)|revised?\ (?:verdict|score|rating|answer)|updated?\ (?:verdict|score|rating|answer)
     |korrektur\b|moment\b|correcci[oó]n\b|espera\b|correction\b|attends\b|更正|修正|等等|訂正
     |пересмотр\w+|исправ\w+|поправк\w+|погод\w+|подожд\w+|я\ ошиб\w+|ошиб(?:ся|лась)|передумал\w*|при\ повторном|точнее\b|вернее\b|корректировка)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"\b(?:actually|hmm+|instead|should (?:be|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it|changed?|make that|downgrade|upgrade|lower\w*|raise\w*"
+    r"\b(?:actually|hmm+|minus|would be|could be|might be|fairer|revised?|adjust\w*|instead|should (?:be|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it|changed?|make that|downgrade|upgrade|lower\w*|raise\w*"
     r"|снижаю|повышаю|меняю|also|doch|pero|mais|на самом деле|хотя|поэтому|значит|следовательно|должн\w+|всё-таки|все-таки|скорее)\b|→|=>",
     re.IGNORECASE,
 )
@@ -220,15 +247,24 @@ _LIMITS = re.compile(
 
 
 def line_statements(lines: Sequence[Line], question: Question) -> list[Statement]:
-    """What the spoken lines state and hint at, in order."""
+    """What the spoken lines state, in order."""
     found: list[Statement] = []
     found += _tagged(lines, question)
     found += _marked(lines, question)
     found += _numbered(lines, question)
+    if isinstance(question, Comparison):
+        found += [Statement(Strength.VERDICT, None, line.number, line.text) for line in lines if _WORST_FIRST.search(line.text)]
     found += _labelled(lines, question)
     found += _bare(lines, question, taken={one.line for one in found if one.strength > Strength.UNMATCHED})
-    found += _hinted(lines, question, taken={one.line for one in found if one.strength > Strength.BARE})
     return sorted(found, key=lambda one: one.line)
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a line; a number before the first is part of it."""
+    first, *others = _SENTENCE_END.split(text)
+    if others and re.fullmatch(r"\W*\d{1,3}\.\W*", first):
+        return [f"{first} {others[0]}", *others[1:]]
+    return [first, *others]
 
 
 def _tagged(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
@@ -254,7 +290,7 @@ def _marked(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
         if leads_to_quote(text[max(0, mark.start() - 80) : mark.start()].rsplit("\n", 1)[-1]):
             continue
         said = (mark["inner"] or mark["rest"] or "").strip(" :=*_`\n")
-        verdict = _marked_value(said, question)
+        verdict = None if mark["rest"] and "<" in said else _marked_value(said, question)
         if verdict is None and is_placeholder(said.split("\n")[0].strip("\"'”") or "…", question):
             continue
         yield Statement(Strength.VERDICT, verdict, _line_at(lines, text, mark.start()), mark.group().strip())
@@ -269,6 +305,7 @@ def _marked_value(said: str, question: Question) -> Verdict | None:
     return found[0] if found else None
 
 
+_WORST_FIRST = re.compile(r"\bworst\W+(?:to|first|→)|\bfrom worst\b|\bот худш", re.IGNORECASE)
 _PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
 
 
@@ -289,20 +326,20 @@ def _numbered(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
 def _labelled(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
     waiting = ""
     for line in lines:
-        sentences = _SENTENCE_END.split(line.text) if len(line.text) < 20_000 else [line.text[:20_000]]
+        sentences = _sentences(line.text)
         if waiting:
-            value = match_value(line.text, question)
-            if value:
-                strength = Strength.VERDICT if waiting == "verdict" else Strength.ANSWER
-                yield Statement(strength, value[0], line.number, line.text, value[1])
+            value, strength = match_value(line.text, question), Strength.VERDICT if waiting == "verdict" else Strength.ANSWER
             waiting = ""
-            continue
+            if value:
+                yield Statement(strength, value[0], line.number, line.text, value[1])
+                continue
         for place, sentence in enumerate(sentences):
             label = _LABELLED.match(sentence)
             rest = " ".join(sentences[place + 1 :])
             if label and not label["said"].strip("*_ :|") and place == len(sentences) - 1:
                 is_heading = label["mark"] or sentence.lstrip().startswith(("#", "*"))
-                waiting = ("verdict" if label["verdict"] else "answer") if is_heading else ""
+                word = label["verdict"] or label["answer"]
+                waiting = ("verdict" if label["verdict"] else "answer") if is_heading and not _PASS_WORDS.fullmatch(word) else ""
             elif label and label["mark"]:
                 yield from _stated(label, line.number, question, rest)
             elif OBJECT not in sentence:
@@ -331,6 +368,8 @@ def _stated(label: re.Match[str], number: int, question: Question, rest: str = "
     """What stands behind a label; behind one that asks for the verdict, anything short that is none is a doubt."""
     said, words = label["said"].strip(), label.group().strip()
     word = label["verdict"] or label["answer"]
+    if _MARKED.search(said):
+        return
     if _PASS_WORDS.fullmatch(word) and _as_pass(word, said) is said:  # an option by itself: "PASS: it names a year"
         return
     value = match_value(_as_pass(word, said), question)
@@ -339,6 +378,8 @@ def _stated(label: re.Match[str], number: int, question: Question, rest: str = "
         if _signs_otherwise(words, value[0], question):
             yield Statement(Strength.VERDICT, None, number, words)
         yield Statement(Strength.VERDICT if label["verdict"] else Strength.ANSWER, value[0], number, words, note)
+    elif len(winners := {one.verdict.option: one.verdict for one in _comparing(said, number, question) if one.verdict and not one.denied}) == 1:
+        yield Statement(Strength.VERDICT, *winners.values(), number, words, rest)
     elif label["verdict"] and _is_doubt(word, said, question):
         yield Statement(Strength.VERDICT, None, number, words, said)
     else:
@@ -388,9 +429,9 @@ def _bare(lines: Sequence[Line], question: Question, taken: set[int]) -> Iterato
     """Lines that are nothing but an option. Options in a row are a list of them, and one with a colon behind it is a heading."""
     spoken = [line for line in lines if line.number not in taken]
     alone = [one for place, line in enumerate(spoken) if (one := _alone(place, line, spoken, question))]
-    noted = [one for one in alone if one.note]
-    if len({one.verdict.option for one in noted}) > 1:
-        alone = [one for one in alone if not one.note]
+    for kind in ([one for one in alone if one.note], [one for one in alone if one.line.text.startswith("#")]):
+        if len({one.verdict.option for one in kind}) > 1:
+            alone = [one for one in alone if one not in kind]
     listed = _listed(alone)
     for one in alone:
         if one.place in listed:
@@ -398,9 +439,10 @@ def _bare(lines: Sequence[Line], question: Question, taken: set[int]) -> Iterato
         at_end = one.place in (0, len(spoken) - 1)
         if _signs_otherwise(one.line.text, one.verdict, question):
             yield Statement(Strength.BARE, None, one.line.number, one.line.text)
+        if question.numeric and _is_count(one, spoken):
+            continue
         decides = at_end and (not one.note or one.place == 0 or len(spoken) == 1)
-        strength = Strength.BARE if decides and not (question.numeric and _is_count(one, spoken)) else Strength.HINT
-        yield Statement(strength, one.verdict, one.line.number, one.line.text, one.note or "")
+        yield Statement(Strength.BARE if decides else Strength.HINT, one.verdict, one.line.number, one.line.text, one.note or "")
 
 
 def _listed(alone: Sequence[_Alone]) -> set[int]:
@@ -430,11 +472,17 @@ def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -
         return None
     named = text[: len(text) - len(value[1])].rstrip(" )）")
     mark = named.rstrip()[-1:]
-    if question.numeric and (mark in ".,;!)" or (mark == ":" and not only)):
+    if question.numeric and (mark in ".,;!)" or (mark == ":" and not only) or any(map(str.isdigit, value[1]))):
+        return None
+    if _OF_ONESELF.match(value[1]):
         return None
     if isinstance(question, Comparison) and (mark in ":," or not only):
         return None
     return _Alone(place, line, value[0], value[1])
+
+
+_OF_ONESELF = re.compile(r"\W*(?:i|we|you|thanks?|thank|problem|worries|sorry|я|мы|вы|спасибо)\b", re.IGNORECASE)
+"""What is said of the judge itself answers another question: "No, I have not checked it"."""
 
 
 def _is_two_way(text: str, question: Question) -> bool:
@@ -449,22 +497,24 @@ def _is_count(one: _Alone, spoken: Sequence[Line]) -> bool:
     """Whether a number at the end may be anything: only behind a whole sentence is it the verdict."""
     if one.place == 0 or "/" in one.line.text or "of" in one.line.text or "из" in one.line.text:
         return False
-    return not spoken[one.place - 1].text.rstrip("*_\"' )”»").endswith((".", "!", "?", "。"))
+    before = spoken[one.place - 1].text.rstrip("*_\"' )”»")
+    return not before.endswith((".", "!", "?", "。", OBJECT, *map(str, range(10))))
 
 
 # -- hints ---------------------------------------------------------------------------
 
 
-def _hinted(lines: Sequence[Line], question: Question, taken: set[int]) -> Iterator[Statement]:
-    asked = False
+def hints(lines: Sequence[Line], question: Question, stated: Sequence[Statement]) -> Iterator[Statement]:
+    """What the spoken lines hint at, where they state some verdict: hints alone decide nothing."""
+    taken, asked = {one.line for one in stated if one.strength > Strength.BARE}, False
     for line in lines:
-        text = _QUOTATION.sub(_unquoted, line.text.replace(OBJECT, " "))[:100_000]
-        for sentence in _SENTENCE_END.split(_EMPHASIS.sub("", text)):
+        text = _QUOTATION.sub(_unquoted, line.text.replace(OBJECT, " "))
+        for place, sentence in enumerate(_sentences(_EMPHASIS.sub("", text))):
             if _TAKEN_BACK.match(sentence):
                 yield Statement(Strength.REMARK, None, line.number, sentence.strip())
             yield from _comparing(sentence, line.number, question)
             yield from _meeting(sentence, line.number, question)
-            if line.number not in taken:
+            if line.number not in taken or place:
                 yield from _mentioned(sentence, line.number, question, asked=asked)
             asked = sentence.rstrip().endswith("?")
 
@@ -472,6 +522,11 @@ def _hinted(lines: Sequence[Line], question: Question, taken: set[int]) -> Itera
 def _unquoted(found: re.Match[str]) -> str:
     """What is quoted is somebody else's, but for a word or two: "FAIL"."""
     return found.group() if len(found.group()) <= 14 and " " not in found.group() and "[" not in found.group() else " … "
+
+
+def takes_back(text: str) -> bool:
+    """Whether ``text`` begins by taking a verdict back."""
+    return _TAKEN_BACK.match(text) is not None
 
 
 def _meeting(sentence: str, number: int, question: Question) -> Iterator[Statement]:
@@ -489,16 +544,19 @@ _RESPONSE = r"(?:(?i:response|assistant|answer|model|output|candidate|option|о�
 _WINS = re.compile(
     rf"(?<![\w>]){_RESPONSE.format('name')}(?:(?i:'s)?\s+(?i:answer|response))?\s+"
     r"(?i:(?:is|was|remains)\s+(?:(?:\w+ly|still|far|much|the|a|overall|slightly|also|therefore|thus)\s+){0,3}(?:better|best|superior|stronger|strongest|preferable|preferred|winner)"
-    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|here|answer|response|choice|one\b|чем|так|потому)))"
+    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer|response|choice|one\b|чем|так|потому)))"
 )
 _LOSES = re.compile(rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much|the)\s+)*(?:worse|worst|inferior|weaker)|loses|хуже)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|чем)))")
 _PREFERRED = re.compile(rf"(?i:\bi\s+(?:would\s+|strongly\s+|clearly\s+)?(?:prefer|choose|pick|select|favou?r|go\s+with)|\bi'd\s+(?:pick|choose|go\s+with|prefer)|предпоч\w+|выбираю)\s+{_RESPONSE.format('name')}(?!\w)")
+_SHOULD_WIN = re.compile(rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:would have been|should (?:be|win|have)|deserves|is the (?:better|best))")
 _EVEN = re.compile(r"\b(?:it(?:'s| is)|this is|call it|that's)\s+an?\s+(?:tie|draw)\b|\bequally (?:good|bad|strong|weak)\b|\bничья\b|\bодинаково хорош", re.IGNORECASE)
 _CONTRASTS = re.compile(r"\b(?:if|unless|would|might|could|may|at first|initially|first glance|seems?|appears?|some|while|although|though|whereas|not|but|however|not sure|хотя|если|но|однако|кажется|сначала)\b|n't\b", re.IGNORECASE)
 
 
 def _comparing(sentence: str, number: int, question: Question) -> Iterator[Statement]:
     """ "B is better", "I prefer A", "it is a tie"."""
+    if isinstance(question, Comparison) and (meant := _SHOULD_WIN.search(sentence)) and (verdict := question.match(meant["name"])):
+        yield Statement(Strength.REMARK, verdict, number, sentence.strip(), denied=bool(_DENIES.search(sentence[: meant.end()])))
     if not isinstance(question, Comparison) or _CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
         return
     for pattern in (_WINS, _PREFERRED):
@@ -537,8 +595,8 @@ def _mentioned(sentence: str, number: int, question: Question, *, asked: bool) -
             yield Statement(Strength.REMARK, verdict, number, whole, denied=bool(_DENIES.search(before)))
 
 
-_SCORED = re.compile(r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z))")
-"""A number that ends its clause."""
+_SCORED = re.compile(r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z|would\b|is\b|seems\b|fits\b|might\b|could\b))")
+"""A number that ends its clause, or is what the clause is about."""
 
 
 @lru_cache(maxsize=256)
@@ -552,23 +610,39 @@ def _mentions(labels: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 _IF = re.compile(r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы|был[оа]? бы)\W+\Z", re.IGNORECASE)
-_BUT = re.compile(r"\b(?:but|and|or|yet|но|и|или)\W+\Z", re.IGNORECASE)
+_BUT = re.compile(r"\b(?:but|and|or|yet|actually|rather|но|и|или)\W+\Z", re.IGNORECASE)
 
 
-def names_another(lines: Sequence[Line], verdict: Verdict, question: Question) -> str | None:
-    """A sentence that names another option than the one a line alone gave; None where all the others speak of something else."""
+def names_another(lines: Sequence[Line], verdict: Verdict, question: Question, *, alone: bool = False) -> str | None:
+    """A sentence that names another option; None where all speak of something else. ``alone``: the verdict has no label, so
+    that the other counts in any spelling; else as it is written, and not where any word has a capital."""
     if question.numeric or isinstance(question, Comparison):
         return None
     pattern = _mentions(question.labels)
     for line in lines:
-        text = _QUOTATION.sub(" … ", line.text)[:100_000]
+        text = _QUOTATION.sub(" … ", line.text)
         for found in pattern.finditer(text) if pattern else ():
-            named = question.match(found.group())
-            before = text[: found.start()]
-            small = found.group().islower() and len(found.group()) < 4 and not _BUT.search(before)
-            if named is None or named.option == verdict.option or small or _IF.search(before[-60:]):
+            named, before = question.match(found.group()), text[: found.start()][-60:]
+            if named is None or named.option == verdict.option or _IF.search(before) or _ASIDE.search(before) or _DENIES.search(before):
                 continue
-            if _ASIDE.search(before[-60:]) or _DENIES.search(before[-60:]):
+            if _is_plain_word(found.group(), before, text[found.end() :], question, alone=alone):
+                continue
+            if re.match(r"[^.!?]{0,80}\?", text[found.end() :]):  # asked, not said
                 continue
             return found.group() if len(text) > 120 else text.strip()
     return None
+
+
+def _is_plain_word(name: str, before: str, behind: str, question: Question, *, alone: bool) -> bool:
+    """Whether an option's name is only a word of the sentence: "no" in "there is no year", "Excellent" at its beginning."""
+    if name.isupper() and len(name) > 1:
+        return False
+    if _BUT.search(before):
+        return False
+    begins = not re.search(r"\w\W*\Z", before) or re.search(r"[.!?:]\W*\Z", before) is not None
+    ends = not re.match(r"\W*\w", behind)
+    if alone and len(name) < 4:
+        return not (begins and not name.islower() and re.match(r"\s*(?:[,.!;:–—-]|\Z)", behind))
+    if alone:
+        return False
+    return name not in question.labels or (begins and not ends)
