@@ -50,7 +50,7 @@ def changed(configuration: dict[str, object], *path: str, to: object) -> dict[st
         (("criteria", "0", "options"), [{"name": "Yes", "description": "", "score": 1.0}]),
         (("templates", "direct.jinja"), "0" * 64),
         (("templates", "repair.jinja"), "0" * 64),
-        (("versions", "reader"), "2"),
+        (("versions", "reader"), "3"),
         (("versions", "pooling"), "2"),
     ],
     ids=lambda value: ".".join(value) if isinstance(value, tuple) else "",

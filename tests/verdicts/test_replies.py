@@ -6,7 +6,7 @@ from collections import Counter
 
 from replies_table import KINDS, Case, cases
 
-MOST_NEEDLESS = 25
+MOST_NEEDLESS = 5
 """Of replies that any reader should understand."""
 ALL = tuple(cases())
 

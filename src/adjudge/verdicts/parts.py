@@ -45,7 +45,7 @@ _DOES = re.compile(
 """Of what the judged text does."""
 _SUPPOSES = re.compile(r"\b(?:if|unless|assuming|suppose|supposing|если|допустим|при условии)\b", re.IGNORECASE)
 _SHOWS = re.compile(r"\b(?:examples?(?: (?:output|reply|answer))?|e\.g\.|for instance|(?:first )?drafts?|пример\w*|например|черновик)[\s:*_`\"'“«(,–—-]*\Z", re.IGNORECASE)
-_DATA = re.compile(r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context|material)\b[^<>\n]*>(?:(?!</\1>).)*+</\1>", re.DOTALL | re.IGNORECASE)
+_DATA = re.compile(r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>", re.DOTALL | re.IGNORECASE)
 """What was shown to the judge, in marks as it was shown."""
 _REPL = re.compile(r"\s*+(?:>>>|In \[\d+\]:|\$ )")
 _REACH = 160
@@ -165,6 +165,8 @@ def _is_cited(text: str, start: int, end: int) -> bool:
 
 def leads_to_quote(clause: str) -> bool:
     """Whether what follows ``clause`` is what somebody else wrote: "The text says"."""
+    if clause.rstrip("*_ ").endswith((".", "!", "?")) and not clause.rstrip().endswith("e.g."):
+        return False
     if _SUPPOSES.search(clause) or _DOES.match(clause) or _SHOWS.search(clause):
         return True
     return bool(_CITES.search(clause)) and not _OWN.search(clause)

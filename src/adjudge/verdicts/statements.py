@@ -112,7 +112,7 @@ _ENDS = re.compile(
     r"(?:[:;,(\n（：。，!]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому|так как|поскольку|ведь|weil|porque|car)\b)"
 )
 """What stands between a verdict and its explanation."""
-_MOST_ENDS = 8
+_MOST_ENDS, _DECORATION = 8, 40
 _LONGEST = 200
 """A verdict stands in so much of a line."""
 _GOES_ON = re.compile(
@@ -159,9 +159,9 @@ def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
         whole = whole or question.match(text, certain=True)
     if whole:
         return (whole, "") if not text.rstrip("\"'”»*_ ").endswith("?") else None
-    best = None
+    best, room = None, max(map(len, question.labels), default=0) + _DECORATION
     for end in _first(_ENDS.finditer(text, 0, _LONGEST), _MOST_ENDS):
-        verdict = question.match(text[: end.start()], certain=True)
+        verdict = question.match(text[: end.start()], certain=True) if end.start() <= room else None
         if verdict and not _signed_otherwise(text, end, question):
             best = verdict, end
     if best is None:
@@ -515,7 +515,7 @@ def hints(lines: Sequence[Line], question: Question, stated: Sequence[Statement]
             yield from _comparing(sentence, line.number, question)
             yield from _meeting(sentence, line.number, question)
             if line.number not in taken or place:
-                yield from _mentioned(sentence, line.number, question, asked=asked)
+                yield from _mentioned(sentence, line.number, place, question, asked=asked)
             asked = sentence.rstrip().endswith("?")
 
 
@@ -570,7 +570,7 @@ def _comparing(sentence: str, number: int, question: Question) -> Iterator[State
         yield Statement(Strength.HINT, verdict, number, sentence.strip())
 
 
-def _mentioned(sentence: str, number: int, question: Question, *, asked: bool) -> Iterator[Statement]:
+def _mentioned(sentence: str, number: int, place: int, question: Question, *, asked: bool) -> Iterator[Statement]:
     """An option that a sentence consists of, or turns to: "FAIL.", "so it should be FAIL"."""
     whole = sentence.strip()
     if whole.endswith("?") or _HEADING.search(whole):
@@ -579,6 +579,8 @@ def _mentioned(sentence: str, number: int, question: Question, *, asked: bool) -
     if pattern is None:
         return
     turns = _CORRECTS.search(whole)
+    if question.numeric and place and (said := question.match(whole)):
+        yield Statement(Strength.REMARK, said, number, whole)
     for found in pattern.finditer(whole):
         if found.group().islower() and len(found.group()) < 4 and found.group() not in question.labels:
             continue
