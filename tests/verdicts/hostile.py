@@ -253,7 +253,7 @@ _NOT_ITS_OWN: tuple[Callable[[random.Random, str, Sequence[str]], str], ...] = (
     lambda choice, other, options: f"The response claims «Вердикт: {other}».",
     lambda choice, other, options: f"The response reads:\nVerdict: {other}",
     lambda choice, other, options: f'The author writes {{"verdict": "{other}"}} himself.',
-    lambda choice, other, options: f"As an example:\n\n```json\n{{\"selected_option\": \"{other}\"}}\n```",
+    lambda choice, other, options: f'As an example:\n\n```json\n{{"selected_option": "{other}"}}\n```',
     lambda choice, other, options: f"It prints:\n\n    {other}\n    Verdict: {other}",
     lambda choice, other, options: json.dumps({"explanation": "…", "selected_option": " or ".join(options)}, ensure_ascii=False),
     lambda choice, other, options: json.dumps({"properties": {"verdict": {"type": "string", "enum": list(options)}}}),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-_UNSEEN: Final = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
+_UNSEEN: Final = (
+    "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060"
+    "\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
+)
 """Soft hyphens, spaces without width, and marks of direction and of variants."""
 _ZEROS: Final = "\u0660\u06f0\u0966\u09e6\u0e50"
 """The first digit of other scripts; the others follow it."""

@@ -81,11 +81,6 @@ def _graded(ballot: Ballot, grade: Verdict) -> Verdict:
     return Chosen(option.name, score=place if option.points is None else None)
 
 
-def _lettered(ballot: Ballot, letter: Verdict) -> Verdict:
-    """The response that a letter stands for."""
-    return letter
-
-
 def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verdict]) -> Reading:
     """What stands behind the mark, with what stands before it as its explanation. A mark that is only quoted is none, and
     behind the verdict it makes that doubtful."""
@@ -193,7 +188,7 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
         max_repairs: has no effect: the format leaves no room for asking again.
     """
 
-    form = Form(_RELATIVE, _relative, lambda ballot: ballot.question, _lettered)
+    form = Form(_RELATIVE, _relative, lambda ballot: ballot.question, lambda _, letter: letter)
     tie_enabled: bool = False
     contests: Contests = "pairs"
 

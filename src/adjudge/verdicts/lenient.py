@@ -18,7 +18,7 @@ _WORD = re.compile(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""
 _CLOSING = {'"': '"', "'": "'", "“": "“”", "”": "”", "„": "“”", "«": "»", "‘": "’"}
 _MARKS = {opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()}
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
-_COMMENT = re.compile(r'''"(?:[^"\\]|\\.)*+"|(?<![^\s,{\[])(?://|\#)[^\n]*+|/\*(?:(?!\*/).)*+\*/|,(?=\s*+[}\]])''', re.DOTALL)
+_COMMENT = re.compile(r""""(?:[^"\\]|\\.)*+"|(?<![^\s,{\[])(?://|\#)[^\n]*+|/\*(?:(?!\*/).)*+\*/|,(?=\s*+[}\]])""", re.DOTALL)
 """A text, a comment, or a comma that nothing follows."""
 
 _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")

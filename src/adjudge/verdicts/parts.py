@@ -18,7 +18,25 @@ _MOST = 500
 """No answer has as many objects; reading on would only take time."""
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
-_SPOKEN_TAGS = frozenset("text txt plaintext markdown md json json5 jsonc yaml yml xml html output tool_code tool_call".split()) | {""}
+_SPOKEN_TAGS = frozenset(
+    [
+        "text",
+        "txt",
+        "plaintext",
+        "markdown",
+        "md",
+        "json",
+        "json5",
+        "jsonc",
+        "yaml",
+        "yml",
+        "xml",
+        "html",
+        "output",
+        "tool_code",
+        "tool_call",
+    ]
+) | {""}
 """What is in such a fence may be the answer, where it is the whole reply."""
 _COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
 _BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
@@ -28,24 +46,37 @@ _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
 _CITES = re.compile(
     r"""\b(?:says?|said|saying|states?|stated|reads?|writes?|wrote|written|contains?|containing|claims?|claimed|outputs?|returned
-    |returns|ends?\ with|ended\ with|begins?\ with|includes?|quotes?|quoted|prints?|such\ as|instead\ of|called|calls|called\ [\w`.]{1,60}\ with|observation|tool\ (?:output|result)|drafts?|first\ thought|schema|template|response(?:\ (?:is|was))?|text(?:\ (?:is|was))?
+    |returns|ends?\ with|ended\ with|begins?\ with|includes?|quotes?|quoted|prints?|such\ as|instead\ of|called
+    |calls|called\ [\w`.]{1,60}\ with|observation|tool\ (?:output|result)|drafts?|first\ thought|schema
+    |template|response(?:\ (?:is|was))?|text(?:\ (?:is|was))?
     |гласит|пишет|написано|говорит|содержит|шаблон|цитирует|черновик|заканчивается)\b[\s:*_`"'“«(,–—-]*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
 _OWN = re.compile(
-    r"\b(?:here(?:'s|\ is|\ are)?|i|i'll|i'd|my|mine|final|verdict|evaluation|judge?ment|assessment|requested|вот|мой|моя|мо[её]|итог\w*|оценка|вердикт)\b",
+    r"\b(?:here(?:'s|\ is|\ are)?|i|i'll|i'd|my|mine|final|verdict|evaluation|judge?ment|assessment|requested"
+    r"|вот|мой|моя|мо[её]|итог\w*|оценка|вердикт)\b",
     re.IGNORECASE,
 )
 _DOES = re.compile(
-    r"""\W*(?:the|this|its|his|her|their)\ (?:\w+\ )?(?:response|text|answer|reply|output|author|user|agent|student|essay|summary|candidate|assistant)
-    \ (?:\w+\ ){0,3}?(?:tries|attempts|says|contains?|claims|includes|ends|begins|pretends|reads|has|consists|shows|quotes|wants|offers|returned|called|wrote)
+    r"""\W*(?:the|this|its|his|her|their)\ (?:\w+\ )?(?:response|text|answer|reply|output|author|user|agent
+    |student|essay|summary|candidate|assistant)
+    \ (?:\w+\ ){0,3}?(?:tries|attempts|says|contains?|claims|includes|ends|begins|pretends|reads|has|consists
+    |shows|quotes|wants|offers|returned|called|wrote)
     \b(?!.*\b(?:here\ is|verdict|evaluation|judge?ment|therefore|so|criterion)\b).*:\s*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Of what the judged text does."""
 _SUPPOSES = re.compile(r"\b(?:if|unless|assuming|suppose|supposing|если|допустим|при условии)\b", re.IGNORECASE)
-_SHOWS = re.compile(r"\b(?:examples?(?: (?:output|reply|answer))?|e\.g\.|for instance|(?:first )?drafts?|пример\w*|например|черновик)[\s:*_`\"'“«(,–—-]*\Z", re.IGNORECASE)
-_DATA = re.compile(r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>", re.DOTALL | re.IGNORECASE)
+_SHOWS = re.compile(
+    r"\b(?:examples?(?: (?:output|reply|answer))?|e\.g\.|for instance|(?:first )?drafts?|пример\w*|например"
+    r"|черновик)[\s:*_`\"'“«(,–—-]*\Z",
+    re.IGNORECASE,
+)
+_DATA = re.compile(
+    r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context"
+    r"|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>",
+    re.DOTALL | re.IGNORECASE,
+)
 """What was shown to the judge, in marks as it was shown."""
 _REPL = re.compile(r"\s*+(?:>>>|In \[\d+\]:|\$ )")
 _REACH = 160

@@ -22,8 +22,9 @@ from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 
 if TYPE_CHECKING:
-    from adjudge.verdicts.parts import Parts
+    from adjudge.verdicts.parts import Held, Parts
     from adjudge.verdicts.statements import Statement
+
 
 def find_objects(text: str, *, cut: bool = False) -> list[Found]:
     """Every outermost JSON object in ``text``, in order.
@@ -60,11 +61,40 @@ _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS)
 _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _WORDS_ONLY = frozenset(
-    {*_EXPLANATION_KEYS, "feedback", "evidence", "analysis", "thought", "thoughts", "think", "thinking", "draft", "example", "quote"}
-    | {"input", "text", "question", "context", "contexts", "candidate", "original", "quoted", "prompt", "submission", "judged", "instance"}
+    {
+        *_EXPLANATION_KEYS,
+        "feedback",
+        "evidence",
+        "analysis",
+        "thought",
+        "thoughts",
+        "think",
+        "thinking",
+        "draft",
+        "example",
+        "quote",
+    }
+    | {
+        "input",
+        "text",
+        "question",
+        "context",
+        "contexts",
+        "candidate",
+        "original",
+        "quoted",
+        "prompt",
+        "submission",
+        "judged",
+        "instance",
+    }
 )
 """What stands there is no verdict, whatever it looks like."""
-_LAST_WORDS = re.compile(r"(?<![\"'“«])\b(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт|победитель)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z", re.IGNORECASE)
+_LAST_WORDS = re.compile(
+    r"(?<![\"'“«])\b(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
+    r"|победитель)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z",
+    re.IGNORECASE,
+)
 _TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
 _BEGINS_WITH_OBJECT = re.compile(r"(?:`{3,}\w*\s*)?[\[{\s]*\{")
 _AFTERWARDS = re.compile(
@@ -105,7 +135,6 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
 def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     """The verdicts on several texts; a reply without any is refused or unreadable like every other."""
     from adjudge.verdicts.each import read_each
-
     from adjudge.verdicts.thoughts import without_thoughts
 
     text = reply.text.strip()
@@ -233,63 +262,80 @@ def _unjudged_explanations(text: str, cut: bool) -> list[str]:
     return [explanation for explanation in explained if explanation]
 
 
+class _Leading(NamedTuple):
+    """What decides, unless something contradicts it."""
+
+    reading: Reading
+    line: int
+    words: str
+    note: str = ""
+    alone: bool = False
+    """Whether it has no label."""
+
+
 def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     """The verdict that all statements of ``text`` agree on.
 
     Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A reply that was cut off is
     read only when it holds one whole object.
     """
-    from adjudge.verdicts.parts import Line, parts_of
-    from adjudge.verdicts.statements import Strength, hints, line_statements, names_another
+    from adjudge.verdicts.parts import parts_of
+    from adjudge.verdicts.statements import line_statements
 
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
     if parts.broken or (cut and len(parts.objects) != 1) or (text.startswith("{") and not parts.objects):
         return None
-    objects = [
-        (reading, held.line) for held in parts.objects if (reading := _from_object(held.data or {}, held.mended, question)) is not None
-    ]
     lines = line_statements(parts.lines, question)
-    alone = False
-    if objects:
-        reading, place = objects[-1]
-        for other, _ in objects:
-            if not _agree(other, reading):
-                return _contradiction(_words(other, question), _words(reading, question))
-    else:
-        stated = [one for one in lines if one.strength >= Strength.BARE]
-        if not stated or cut:
-            unmatched = [one for one in lines if one.strength is Strength.UNMATCHED]
-            return _unmatched(unmatched[-1].note, question) if unmatched and not cut else None
-        best = max(stated, key=lambda one: (one.strength, one.verdict is not None, one.line))
-        if best.verdict is None:
-            return _unmatched(best.note or best.words, question)
-        reading, place = Reading(Outcome.OK, replace(best.verdict, explanation=_around(best, parts))), best.line
-        alone = best.strength is Strength.BARE
-        if other := names_another([Line(best.line, best.note, best.note)], best.verdict, question, alone=alone):
-            return _contradiction(best.words, other)
-    behind = [line for line in parts.lines if line.number > place or (alone and line.number != place)]
-    if reading.verdict and (other := names_another(behind, reading.verdict, question, alone=alone)):
-        return _contradiction(_words(reading, question) if objects else best.words, other)
-    against = _contradicting([*lines, *hints(parts.lines, question, lines)], reading, place)
-    if against:
-        return _contradiction(_words(reading, question) if objects else best.words, against.words)
-    return reading
+    leading = _of_objects(parts.objects, question) or (None if cut else _of_lines(lines, parts, question))
+    if leading is None or leading.reading.outcome is Outcome.UNREADABLE:
+        return leading and leading.reading
+    against = _against(leading, lines, parts, question)
+    return _contradiction(leading.words, against) if against else leading.reading
 
 
-def _contradicting(lines: Sequence[Statement], reading: Reading, place: int) -> Statement | None:
-    """The first statement that says something else. What only remarks counts behind the verdict, and what hints does before
-    it if it is the last that does."""
+def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
+    """What the objects say that hold a verdict, the last if all agree."""
+    said = [(one, held) for held in objects if (one := _from_object(held.data or {}, held.mended, question)) is not None]
+    if not said:
+        return None
+    reading, held = said[-1]
+    words = _words(reading, question)
+    other = next((one for one, _ in said if not _agree(one, reading)), None)
+    return _Leading(_contradiction(_words(other, question), words) if other else reading, held.line, words)
+
+
+def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _Leading | None:
+    """The strongest of the lines that state a verdict, the last of several."""
     from adjudge.verdicts.statements import Strength
 
-    verdict = reading.verdict
+    best = max(lines, key=lambda one: (one.strength, one.verdict is not None, one.line), default=None)
+    if best is None or best.strength in (Strength.REMARK, Strength.HINT):
+        return None
+    if best.verdict is None:
+        return _Leading(_unmatched(best.note or best.words, question), best.line, best.words)
+    reading = Reading(Outcome.OK, replace(best.verdict, explanation=_around(best, parts)))
+    return _Leading(reading, best.line, best.words, best.note, best.strength is Strength.BARE)
+
+
+def _against(leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question) -> str | None:
+    """What in the reply says something else. Remarks count behind the verdict, and of the hints before it the last."""
+    from adjudge.verdicts.parts import Line
+    from adjudge.verdicts.statements import Strength, hints, names_another
+
+    verdict = leading.reading.verdict
+    stated = [one for one in lines if one.strength >= Strength.BARE]
     if verdict is None:
-        return next((one for one in lines if one.strength >= Strength.BARE and one.verdict is not None), None)
-    agreeing = [one.line for one in lines if one.strength >= Strength.BARE and not one.contradicts(verdict)]
-    last = max([place, *agreeing])
-    hints = [one for one in lines if one.strength is Strength.HINT and one.line < last]
-    others = [one for one in lines if one.strength >= Strength.BARE or (one.strength >= Strength.REMARK and one.line >= last)]
-    return next((one for one in (*others, *hints[-1:]) if one.contradicts(verdict)), None)
+        return next((one.words for one in stated if one.verdict is not None), None)
+    others = [line for line in parts.lines if line.number > leading.line or (leading.alone and line.number != leading.line)]
+    note = Line(leading.line, leading.note, leading.note)
+    if named := names_another([note, *others], verdict, question, alone=leading.alone):
+        return named
+    last = max([leading.line, *(one.line for one in stated if not one.contradicts(verdict))])
+    hinted = [*(one for one in lines if one.strength is Strength.HINT), *hints(parts.lines, question, lines)]
+    behind = [one for one in hinted if one.line >= last]
+    before = [one for one in hinted if one.line < last and one.strength is Strength.HINT]
+    return next((one.words for one in (*stated, *behind, *before[-1:]) if one.contradicts(verdict)), None)
 
 
 def _agree(one: Reading, other: Reading) -> bool:
@@ -390,7 +436,9 @@ def _unmatched(said: object, question: Question) -> Reading:
     return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not {question}")
 
 
-def _verdict_value(data: Mapping[str, object], names: Sequence[str], depth: int = 3) -> tuple[Mapping[str, object], str, object] | None:
+def _verdict_value(
+    data: Mapping[str, object], names: Sequence[str], depth: int = 3
+) -> tuple[Mapping[str, object], str, object] | None:
     """The names of an object with the first that counts and its value, looking into what stands there: objects, lists of one
     item, objects that are written as a text. Where none counts, into all that it holds."""
     keys = _with_plain_keys(data)

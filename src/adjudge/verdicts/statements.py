@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from adjudge.domain.question import Choice, Comparison, Question
@@ -56,16 +57,24 @@ class Statement(NamedTuple):
 
 # -- labels ------------------------------------------------------------------------
 
-_VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction|исправлен\w+|рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification
-|pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)|better\ (?:response|answer)|best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
+_VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction|исправлен\w+
+    |рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification
+|pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)|better\ (?:response|answer)
+    |best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
 |вердикт|оценка|балл|решение|победитель|выбор|выбранный\ вариант|соответствует(?:\ критерию)?
 |urteil|bewertung|veredicto|veredito|puntuaci[oó]n|calificaci[oó]n|pontua[cç][aã]o|punteggio|giudizio|valutazione|classificação
 |判定|判断|评分|得分|分数|裁决|評価|スコア|点数|판정|점수|الحكم|الدرجة"""
 _ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|total|assessment|evaluation
-|ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta|risultato|结论|结果|答案|結論|結果|答え|결론|답"""
-_ASKED_WORDS = re.compile(r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель|choice|выбор", re.IGNORECASE)
-_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected|adjusted|revised|updated|corrected|new|amended|actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]|итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
-_SCALE = r"""(?:\s*+[\[(（][^\])）\n]{0,60}+[\])）]|\s++(?:out\ of|on\ a\ scale|from|по\ шкале|по|от)\s[^:=\n]{1,40}?|\s*+/\s*+[0-9]{1,3})?"""
+|ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta
+    |risultato|结论|结果|答案|結論|結果|答え|결론|답"""
+_ASKED_WORDS = re.compile(
+    r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель|choice|выбор", re.IGNORECASE
+)
+_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected|adjusted
+    |revised|updated|corrected|new|amended|actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]
+    |итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
+_SCALE = r"""(?:\s*+[\[(（][^\])）\n]{0,60}+[\])）]|\s++(?:out\ of|on\ a\ scale|from|по\ шкале|по
+    |от)\s[^:=\n]{1,40}?|\s*+/\s*+[0-9]{1,3})?"""
 _LABELLED = re.compile(
     rf"""[^\w"'“”«»„‘’()\[\]{{}}<>\\$%+]*+(?:\(?\d{{1,2}}[.)]\s++)?[^\w"'“”«»„‘’()\[\]{{}}<>\\$%+]*+
     {_BEFORE}
@@ -81,26 +90,38 @@ _SAID = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _GIVEN = re.compile(
-    r"""(?:\b(?:ставлю|присваиваю|выбираю|даю|оцениваю(?:\s++\w++){0,2}?\s++(?:на|в|как))|\bi(?:['’](?:d|ll|ve|m)|\s++(?:would|will|have|am|must|do))?\s++(?:\w++ly\s++|therefore\s++|also\s++|then\s++)?
-    (?:rate|score|grade|give|gave|assign|award|choose|chose|select|selected|pick|vote|decide|conclude|go|going|favou?r|prefer|rated|giving)\b)
-    (?:\s++(?:this|that|it|the|for|with|as|on|(?-i:an?)|at|of|to|is|be|response|answer|text|summary|rating|score|grade|verdict|option|in|favou?r)\b|\s*+[:*_`"'“«])*+
+    r"""(?:\b(?:ставлю|присваиваю|выбираю|даю|оцениваю(?:\s++\w++){0,2}?\s++(?:на|в|как))|\bi(?:['’](?:d|ll|ve
+    |m)|\s++(?:would|will|have|am|must|do))?\s++(?:\w++ly\s++|therefore\s++|also\s++|then\s++)?
+    (?:rate|score|grade|give|gave|assign|award|choose|chose|select|selected|pick|vote|decide|conclude|go|going
+    |favou?r|prefer|rated|giving)\b)
+    (?:\s++(?:this|that|it|the|for|with|as|on|(?-i:an?)|at|of|to|is|be|response|answer|text|summary|rating
+    |score|grade|verdict|option|in|favou?r)\b|\s*+[:*_`"'“«])*+
     \s*+(?P<said>.+)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 """The verdict in a sentence: "My verdict is FAIL", "I'd rate this 8/10"."""
 _TAG = re.compile(
-    rf"""(?<!["'`“«])<(?:parameter(?:\s++name)?=["']?)?(?:(?P<verdict>{_VERDICT_WORDS}|final_verdict)|(?P<answer>{_ANSWER_WORDS}|final_answer))["']?\s*+>
+    rf"""(?<!["'`“«])<(?:parameter(?:\s++name)?=["']?)?(?:(?P<verdict>{_VERDICT_WORDS}|final_verdict)
+    |(?P<answer>{_ANSWER_WORDS}|final_answer))["']?\s*+>
     \s*+(?P<said>[^<>]{{0,200}}?)\s*+</""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ARGUMENT = re.compile(
-    rf"""<arg_key>(?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))</arg_key>\s*+<arg_value>\s*+(?P<said>[^<>]{{0,200}}?)\s*+</arg_value>
+    rf"""<arg_key>(?:(?P<verdict>{_VERDICT_WORDS})
+    |(?P<answer>{_ANSWER_WORDS}))</arg_key>\s*+<arg_value>\s*+(?P<said>[^<>]{{0,200}}?)\s*+</arg_value>
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _CALL = re.compile(r"""[\[`\s]*+[\w.]{1,60}\((?P<arguments>.*)\)[\]`;\s]*""", re.DOTALL)
-_KEYWORD = re.compile(rf"""(?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))\s*+=\s*+["'](?P<said>[^"'\n]{{0,200}})["']""", re.VERBOSE | re.IGNORECASE)
-_MARKED = re.compile(r"(?<![\"'`“«])(?:\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?P<rest>(?:(?!\[RESULT\])[^\n])*+(?:\n++(?:(?!\[RESULT\])[^\n])*+)?))", re.IGNORECASE)
+_KEYWORD = re.compile(
+    rf"""(?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))\s*+=\s*+["'](?P<said>[^"'\n]{{0,200}})["']""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MARKED = re.compile(
+    r"(?<![\"'`“«])(?:\[\[(?P<inner>[^\[\]\n]{1,40})\]\]"
+    r"|\[RESULT\](?P<rest>(?:(?!\[RESULT\])[^\n])*+(?:\n++(?:(?!\[RESULT\])[^\n])*+)?))",
+    re.IGNORECASE,
+)
 """What the formats of well-known judges end with: "[[A]]", "[RESULT] 4"."""
 
 # -- what a value looks like ---------------------------------------------------------
@@ -109,21 +130,26 @@ _EMPHASIS = re.compile(r"\*++|`++|__++")
 _PICTURES = re.compile(r"\A(?:[★☆⭐🌟✅❌✔☑✖✗✘👍👎🟢🔴🏆]\s*+)++")
 _BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
 _ENDS = re.compile(
-    r"(?:[:;,(\n（：。，!]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому|так как|поскольку|ведь|weil|porque|car)\b)"
+    r"(?:[:;,(\n（：。，!]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому"
+    r"|так как|поскольку|ведь|weil|porque|car)\b)"
 )
 """What stands between a verdict and its explanation."""
 _MOST_ENDS, _DECORATION = 8, 40
 _LONGEST = 200
 """A verdict stands in so much of a line."""
 _GOES_ON = re.compile(
-    r"\W*+(?:or|and|to|rather|maybe|perhaps|possibly|probably|likely|almost|nearly|not|i\ (?:think|guess|believe|suppose)|if|unless|except|provided"
-    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|in\ part|but\ (?:only|not|just|barely\ not)|но\ (?:не|только)|или|и|либо|возможно|наверное|вероятно|скорее|почти|отчасти|частично|если|кроме)\b"
+    r"\W*+(?:or|and|to|rather|maybe|perhaps|possibly|probably|likely|almost|nearly|not|i\ (?:think|guess"
+    r"|believe|suppose)|if|unless|except|provided"
+    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|in\ part|but\ (?:only|not|just"
+    r"|barely\ not)|но\ (?:не|только)|или|и|либо|возможно|наверное|вероятно|скорее|почти|отчасти|частично|если|кроме)\b"
     r"|\W*+[-–~]?\s*+\d",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float|boolean|your\b.*|one\ of\b.*|option(?:\ name)?|the\ .*\ option|x|n
-    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*|(?:insert|put|option|verdict|answer|score)\b.{0,30}\ here|ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
+    r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float|boolean|your\b.*
+    |one\ of\b.*|option(?:\ name)?|the\ .*\ option|x|n
+    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*|(?:insert|put|option
+    |verdict|answer|score)\b.{0,30}\ here|ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
@@ -154,9 +180,9 @@ def match_value(text: str, question: Question) -> tuple[Verdict, str] | None:
 
 def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
     whole = question.match(text, certain=True)
-    if whole is None and "*" in text or "`" in text or "__" in text:
+    if whole is None and any(mark in text for mark in ("*", "`", "__")):
         text = _EMPHASIS.sub("", text).strip()
-        whole = whole or question.match(text, certain=True)
+        whole = question.match(text, certain=True)
     if whole:
         return (whole, "") if not text.rstrip("\"'”»*_ ").endswith("?") else None
     best, room = None, max(map(len, question.labels), default=0) + _DECORATION
@@ -181,7 +207,8 @@ def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
 
 _NOT = re.compile(r"(?:and |but )?(?:not|rather than|instead of|а не)\s+(?:an?\s+)?(\S+?)[.!)]*\Z", re.IGNORECASE)
 _WAVERS = re.compile(
-    r"\b(?:could|might|would|maybe|perhaps|was|or|rather|from|instead|actually|hm+|almost|nearly|close|border\w*|fairer|minus|between|but|though"
+    r"\b(?:could|might|would|maybe|perhaps|was|or|rather|from|instead|actually|hm+|almost|nearly|close"
+    r"|border\w*|fairer|minus|between|but|though"
     r"|мог\w*|бы|было|или|скорее|почти|вернее|точнее|минус)\b",
     re.IGNORECASE,
 )
@@ -209,38 +236,54 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)")
 _QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^”\n]{0,2000}”|«[^»\n]{0,2000}»|`[^`\n]{0,2000}`')
 _HEADING = re.compile(r":[*_\s]*\Z")
 _DOUBT = re.compile(
-    r"\b(?:if|unless|whether|had|would|might|could|may|either|between|initial\w*|at first|first|prelim\w*|draft|tempt\w*|someone|some|lean\w*|almost|nearly"
-    r"|if only|says?|said|claims?|according|author|student|agent|users?|he|she|they|his|her|their|asks?|asked|requires?|when|for example|e\.g|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
+    r"\b(?:if|unless|whether|had|would|might|could|may|either|between|initial\w*|at first|first|prelim\w*|draft"
+    r"|tempt\w*|someone|some|lean\w*|almost|nearly"
+    r"|if only|says?|said|claims?|according|author|student|agent|users?|he|she|they|his|her|their|asks?|asked"
+    r"|requires?|when|for example|e\.g|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"(?:\b(?:no (?:reason|need|cause|grounds) (?:to|for)|not|never|no longer|cannot|can't|isn't|wasn't|don't|doesn't|didn't|wouldn't|won't|hardly|не|ни)|n['’]t)\W+(?:\w+\W+){0,3}\Z", re.IGNORECASE
+    r"(?:\b(?:no (?:reason|need|cause|grounds) (?:to|for)|not|never|no longer|cannot|can't|isn't|wasn't|don't"
+    r"|doesn't|didn't|wouldn't|won't|hardly|не|ни)|n['’]t)\W+(?:\w+\W+){0,3}\Z",
+    re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а не)\W+(?:\w+\W+){0,1}\Z", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а не)\W+(?:\w+\W+){0,1}\Z", re.IGNORECASE
+)
 _TAKEN_BACK = re.compile(
     r"""\W*+(?:(?:hm+|oh|ah|no|ok(?:ay)?|but|and|so|please|sorry|apologies|my\ apologies|ой|нет|но|хм+|стоп)\b[\s,.!…–—-]*+)*+
-    (?:wait\b|correction\b(?!s)|on\ (?:second|further|closer)\ (?:thoughts?|look|reading|reflection|consideration|inspection)\b|on\ reflection\b
-    |scratch\ that|hold\ on|oops|my\ mistake|i\ was\ (?:wrong|mistaken)|i\ take\ (?:that|it)\ back|(?:actually,?\ )?let\ me\ (?:revise|reconsider|correct|change|rethink)
-    |i\ (?:must\ |have\ to\ |need\ to\ |should\ |will\ |now\ |would\ |want\ to\ )?(?:revise|change|correct|retract|withdraw|reconsider|amend)\b
-    |i\ (?:misread|overlooked|missed|misjudged|misunderstood|meant)\b|never\ mind|disregard|ignore\ (?:that|the\ above|my)|upon\ (?:further|closer)|revised?\ (?:verdict|score|rating|answer)|updated?\ (?:verdict|score|rating|answer)
+    (?:wait\b|correction\b(?!s)|on\ (?:second|further|closer)\ (?:thoughts?|look|reading|reflection
+    |consideration|inspection)\b|on\ reflection\b
+    |scratch\ that|hold\ on|oops|my\ mistake|i\ was\ (?:wrong|mistaken)|i\ take\ (?:that|it)\ back
+    |(?:actually,?\ )?let\ me\ (?:revise|reconsider|correct|change|rethink)
+    |i\ (?:must\ |have\ to\ |need\ to\ |should\ |will\ |now\ |would\ |want\ to\ )?(?:revise|change|correct
+    |retract|withdraw|reconsider|amend)\b
+    |i\ (?:misread|overlooked|missed|misjudged|misunderstood|meant)\b|never\ mind|disregard|ignore\ (?:that
+    |the\ above|my)|upon\ (?:further|closer)|revised?\ (?:verdict|score|rating|answer)|updated?\ (?:verdict|score|rating|answer)
     |korrektur\b|moment\b|correcci[oó]n\b|espera\b|correction\b|attends\b|更正|修正|等等|訂正
-    |пересмотр\w+|исправ\w+|поправк\w+|погод\w+|подожд\w+|я\ ошиб\w+|ошиб(?:ся|лась)|передумал\w*|при\ повторном|точнее\b|вернее\b|корректировка)""",
+    |пересмотр\w+|исправ\w+|поправк\w+|погод\w+|подожд\w+|я\ ошиб\w+|ошиб(?:ся|лась)|передумал\w*
+    |при\ повторном|точнее\b|вернее\b|корректировка)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"\b(?:actually|hmm+|minus|would be|could be|might be|fairer|revised?|adjust\w*|instead|should (?:be|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it|changed?|make that|downgrade|upgrade|lower\w*|raise\w*"
-    r"|снижаю|повышаю|меняю|also|doch|pero|mais|на самом деле|хотя|поэтому|значит|следовательно|должн\w+|всё-таки|все-таки|скорее)\b|→|=>",
+    r"\b(?:actually|hmm+|minus|would be|could be|might be|fairer|revised?|adjust\w*|instead|should (?:be"
+    r"|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it|changed?|make that"
+    r"|downgrade|upgrade|lower\w*|raise\w*"
+    r"|снижаю|повышаю|меняю|also|doch|pero|mais|на самом деле|хотя|поэтому|значит|следовательно|должн\w+"
+    r"|всё-таки|все-таки|скорее)\b|→|=>",
     re.IGNORECASE,
 )
 _MEETS = re.compile(
     r"\b(?:meets?|met|satisf(?:y|ies|ied)|fulfil+s?|fulfilled)\s+(?:(?:the|this|that|all|its|both|of|these|those)\s+){0,3}"
     r"(?:(?:whole|full|stated|given|required|evaluation|above)\s+)?(?:criteri(?:on|a)|requirements?)\b"
-    r"|\b(?:соответству\w+|удовлетворя\w+|отвеча\w+)\s+(?:(?:этому|данному|заданному|всем|указанному)\s+)?(?:критери\w+|требовани\w+)",
+    r"|\b(?:соответству\w+|удовлетворя\w+|отвеча\w+)\s+(?:(?:этому|данному|заданному|всем"
+    r"|указанному)\s+)?(?:критери\w+|требовани\w+)",
     re.IGNORECASE,
 )
 _FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
 _LIMITS = re.compile(
-    r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would|could|should|must|to (?:meet|satisfy)|only if|except|yet"
+    r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would|could|should|must"
+    r"|to (?:meet|satisfy)|only if|except|yet"
     r"|частично|если|но|однако|хотя|только|должен|бы|чтобы)\b",
     re.IGNORECASE,
 )
@@ -356,7 +399,9 @@ def _spoken_verdict(sentence: str, number: int, question: Question, rest: str) -
         if value and not (question.numeric and len(set(_numbers(sentence))) > 2):
             weak = pattern is _SAID and not said["verdict"]
             note = " ".join(filter(None, (value[1], rest)))
-            yield Statement(Strength.ANSWER if weak or pattern is _GIVEN else Strength.VERDICT, value[0], number, sentence.strip(), note)
+            yield Statement(
+                Strength.ANSWER if weak or pattern is _GIVEN else Strength.VERDICT, value[0], number, sentence.strip(), note
+            )
             return
 
 
@@ -378,12 +423,18 @@ def _stated(label: re.Match[str], number: int, question: Question, rest: str = "
         if _signs_otherwise(words, value[0], question):
             yield Statement(Strength.VERDICT, None, number, words)
         yield Statement(Strength.VERDICT if label["verdict"] else Strength.ANSWER, value[0], number, words, note)
-    elif len(winners := {one.verdict.option: one.verdict for one in _comparing(said, number, question) if one.verdict and not one.denied}) == 1:
-        yield Statement(Strength.VERDICT, *winners.values(), number, words, rest)
+    elif winner := _one_winner(said, number, question):
+        yield Statement(Strength.VERDICT, winner, number, words, rest)
     elif label["verdict"] and _is_doubt(word, said, question):
         yield Statement(Strength.VERDICT, None, number, words, said)
     else:
         yield Statement(Strength.UNMATCHED, None, number, words, said)
+
+
+def _one_winner(said: str, number: int, question: Question) -> Verdict | None:
+    """Of a verdict in a sentence: "Response B is better"."""
+    named = [one.verdict for one in _comparing(said, number, question) if one.verdict and not one.denied]
+    return named[0] if named and all(one.option == named[0].option for one in named) else None
 
 
 def _is_doubt(word: str, said: str, question: Question) -> bool:
@@ -448,7 +499,7 @@ def _bare(lines: Sequence[Line], question: Question, taken: set[int]) -> Iterato
 def _listed(alone: Sequence[_Alone]) -> set[int]:
     """The places of options that stand in a row with others."""
     found: set[int] = set()
-    for one, other in zip(alone, alone[1:], strict=False):
+    for one, other in pairwise(alone):
         if other.place == one.place + 1 and one.verdict.option != other.verdict.option:
             found |= {one.place, other.place}
     return found
@@ -456,29 +507,35 @@ def _listed(alone: Sequence[_Alone]) -> set[int]:
 
 def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -> _Alone | None:
     text, only = line.text, len(spoken) == 1
-    if len(text) > 4 * _LONGEST or OBJECT in text or (_HEADING.search(text) and not only) or text.rstrip("*_\"' ").endswith("?"):
-        return None
-    if re.match(r"[-*•]\s+\d", text) and not only:
-        return None
-    if re.fullmatch(r"-\s+\d.*", text) and only and question.numeric:  # a bullet or a sign
+    if len(text) > 4 * _LONGEST or OBJECT in text or _is_heading_or_item(text, only, question):
         return None
     shown = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text))
     verdict = question.match(shown, certain=True) if only else question.match(_EMPHASIS.sub("", shown)) or question.match(shown)
+    two_way = _is_two_way(text, question)
     if verdict:
-        two_way = not only and _is_two_way(text, question)
-        return None if two_way else _Alone(place, line, verdict, None)
-    value = match_value(text, question)
-    if value is None or not value[1] or _is_two_way(text, question):
+        return _Alone(place, line, verdict, None) if only or not two_way else None
+    value = None if two_way else match_value(text, question)
+    if value is None or not _is_note(value[1], text[: len(text) - len(value[1])].rstrip(" )）")[-1:], only, question):
         return None
-    named = text[: len(text) - len(value[1])].rstrip(" )）")
-    mark = named.rstrip()[-1:]
-    if question.numeric and (mark in ".,;!)" or (mark == ":" and not only) or any(map(str.isdigit, value[1]))):
-        return None
-    if _OF_ONESELF.match(value[1]):
-        return None
-    if isinstance(question, Comparison) and (mark in ":," or not only):
-        return None
-    return _Alone(place, line, value[0], value[1])
+    return _Alone(place, line, *value)
+
+
+def _is_heading_or_item(text: str, only: bool, question: Question) -> bool:
+    """Whether a line ends with a colon or a question mark, or has a bullet before a number, which may be its sign."""
+    if text.rstrip("*_\"' ").endswith("?") or (_HEADING.search(text) and not only):
+        return True
+    return re.match(r"-\s+\d" if only and question.numeric else r"[-*•]\s+\d", text) is not None and (
+        not only or question.numeric
+    )
+
+
+def _is_note(note: str, mark: str, only: bool, question: Question) -> bool:
+    """Whether what stands behind a verdict, after ``mark``, explains it, and is no item of a list: "1. It is short."."""
+    if not note or _OF_ONESELF.match(note):
+        return False
+    if question.numeric:
+        return mark not in ".,;!)" and (mark != ":" or only) and not any(map(str.isdigit, note))
+    return not isinstance(question, Comparison) or (only and mark not in ":,")
 
 
 _OF_ONESELF = re.compile(r"\W*(?:i|we|you|thanks?|thank|problem|worries|sorry|я|мы|вы|спасибо)\b", re.IGNORECASE)
@@ -543,19 +600,41 @@ def _meeting(sentence: str, number: int, question: Question) -> Iterator[Stateme
 _RESPONSE = r"(?:(?i:response|assistant|answer|model|output|candidate|option|ответ|вариант)\s+)?\(?(?P<{}>[A-Z])\)?"
 _WINS = re.compile(
     rf"(?<![\w>]){_RESPONSE.format('name')}(?:(?i:'s)?\s+(?i:answer|response))?\s+"
-    r"(?i:(?:is|was|remains)\s+(?:(?:\w+ly|still|far|much|the|a|overall|slightly|also|therefore|thus)\s+){0,3}(?:better|best|superior|stronger|strongest|preferable|preferred|winner)"
-    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer|response|choice|one\b|чем|так|потому)))"
+    r"(?i:(?:is|was|remains)\s+(?:(?:\w+ly|still|far|much|the|a|overall|slightly|also|therefore"
+    r"|thus)\s+){0,3}(?:better|best|superior|stronger|strongest|preferable|preferred|winner)"
+    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer|response|choice"
+    r"|one\b|чем|так|потому)))"
 )
-_LOSES = re.compile(rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much|the)\s+)*(?:worse|worst|inferior|weaker)|loses|хуже)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|чем)))")
-_PREFERRED = re.compile(rf"(?i:\bi\s+(?:would\s+|strongly\s+|clearly\s+)?(?:prefer|choose|pick|select|favou?r|go\s+with)|\bi'd\s+(?:pick|choose|go\s+with|prefer)|предпоч\w+|выбираю)\s+{_RESPONSE.format('name')}(?!\w)")
-_SHOULD_WIN = re.compile(rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:would have been|should (?:be|win|have)|deserves|is the (?:better|best))")
-_EVEN = re.compile(r"\b(?:it(?:'s| is)|this is|call it|that's)\s+an?\s+(?:tie|draw)\b|\bequally (?:good|bad|strong|weak)\b|\bничья\b|\bодинаково хорош", re.IGNORECASE)
-_CONTRASTS = re.compile(r"\b(?:if|unless|would|might|could|may|at first|initially|first glance|seems?|appears?|some|while|although|though|whereas|not|but|however|not sure|хотя|если|но|однако|кажется|сначала)\b|n't\b", re.IGNORECASE)
+_LOSES = re.compile(
+    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much|the)\s+)*(?:worse|worst"
+    rf"|inferior|weaker)|loses|хуже)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|чем)))"
+)
+_PREFERRED = re.compile(
+    rf"(?i:\bi\s+(?:would\s+|strongly\s+|clearly\s+)?(?:prefer|choose|pick|select|favou?r|go\s+with)"
+    rf"|\bi'd\s+(?:pick|choose|go\s+with|prefer)|предпоч\w+|выбираю)\s+{_RESPONSE.format('name')}(?!\w)"
+)
+_SHOULD_WIN = re.compile(
+    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:would have been|should (?:be|win|have)|deserves|is the (?:better|best))"
+)
+_EVEN = re.compile(
+    r"\b(?:it(?:'s| is)|this is|call it|that's)\s+an?\s+(?:tie|draw)\b|\bequally (?:good|bad|strong|weak)\b"
+    r"|\bничья\b|\bодинаково хорош",
+    re.IGNORECASE,
+)
+_CONTRASTS = re.compile(
+    r"\b(?:if|unless|would|might|could|may|at first|initially|first glance|seems?|appears?|some|while|although"
+    r"|though|whereas|not|but|however|not sure|хотя|если|но|однако|кажется|сначала)\b|n't\b",
+    re.IGNORECASE,
+)
 
 
 def _comparing(sentence: str, number: int, question: Question) -> Iterator[Statement]:
     """ "B is better", "I prefer A", "it is a tie"."""
-    if isinstance(question, Comparison) and (meant := _SHOULD_WIN.search(sentence)) and (verdict := question.match(meant["name"])):
+    if (
+        isinstance(question, Comparison)
+        and (meant := _SHOULD_WIN.search(sentence))
+        and (verdict := question.match(meant["name"]))
+    ):
         yield Statement(Strength.REMARK, verdict, number, sentence.strip(), denied=bool(_DENIES.search(sentence[: meant.end()])))
     if not isinstance(question, Comparison) or _CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
         return
@@ -597,7 +676,10 @@ def _mentioned(sentence: str, number: int, place: int, question: Question, *, as
             yield Statement(Strength.REMARK, verdict, number, whole, denied=bool(_DENIES.search(before)))
 
 
-_SCORED = re.compile(r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z|would\b|is\b|seems\b|fits\b|might\b|could\b))")
+_SCORED = re.compile(
+    r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z"
+    r"|would\b|is\b|seems\b|fits\b|might\b|could\b))"
+)
 """A number that ends its clause, or is what the clause is about."""
 
 
@@ -611,7 +693,9 @@ def _mentions(labels: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)")
 
 
-_IF = re.compile(r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы|был[оа]? бы)\W+\Z", re.IGNORECASE)
+_IF = re.compile(
+    r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы|был[оа]? бы)\W+\Z", re.IGNORECASE
+)
 _BUT = re.compile(r"\b(?:but|and|or|yet|actually|rather|но|и|или)\W+\Z", re.IGNORECASE)
 
 
@@ -625,7 +709,13 @@ def names_another(lines: Sequence[Line], verdict: Verdict, question: Question, *
         text = _QUOTATION.sub(" … ", line.text)
         for found in pattern.finditer(text) if pattern else ():
             named, before = question.match(found.group()), text[: found.start()][-60:]
-            if named is None or named.option == verdict.option or _IF.search(before) or _ASIDE.search(before) or _DENIES.search(before):
+            if (
+                named is None
+                or named.option == verdict.option
+                or _IF.search(before)
+                or _ASIDE.search(before)
+                or _DENIES.search(before)
+            ):
                 continue
             if _is_plain_word(found.group(), before, text[found.end() :], question, alone=alone):
                 continue
