@@ -117,10 +117,10 @@ def test_equal_settings_have_one_identity_wherever_the_run_lies(tmp_path: Path) 
 
 
 def test_a_run_from_before_there_were_versions_of_the_reader_has_that_of_the_first() -> None:
-    now = direct()
-    before = copy.deepcopy(now)
+    first = changed(direct(), "versions", "reader", to="1")
+    before = copy.deepcopy(first)
     before["versions"] = {"adjudge": "0.1", "python": "3.11"}
-    assert judge_identity(before) == judge_identity(now)
+    assert judge_identity(before) == judge_identity(first) != judge_identity(direct())
 
 
 @pytest.mark.parametrize("strange", [{}, {"settings": 3, "models": [], "criteria": "x", "templates": None, "versions": 1}])

@@ -157,7 +157,7 @@ def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
             program = end is not None and end != fence.end()
             kept.append(text[at : fence.start()] + (_CODE if program else ""))
             at = fence.end() if end is None else end
-            if at == len(text) and end is not None and was_inside(text[fence.end() :], cut):
+            if at == len(text) and end is not None and was_inside(text[fence.start() :], cut):
                 objects.append(Held(None, False, line))
         else:
             seen += 1

@@ -386,6 +386,9 @@ def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, qu
     verdict = _match_under(key, said, question)
     if verdict is None:
         return _unmatched(said, question)
+    ranked = _match_under("ranking", data.get("ranking"), question) if isinstance(question, Comparison) else None
+    if ranked is not None and ranked.option != verdict.option:
+        return Reading(Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"')
     if _says_otherwise(verdict, key, said, data, question):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
@@ -404,8 +407,6 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
                 return True
         else:
             continue
-        if name == "ranking" and other is None and isinstance(question, Comparison):
-            other = _match_under(name, value, question)
         if other is not None and other.option != verdict.option:
             return True
     if isinstance(question, Choice) and not question.numeric and _scores_otherwise(verdict, data.get("score"), question):
