@@ -94,7 +94,7 @@ _GIVEN = re.compile(
     |m)|\s++(?:would|will|have|am|must|do))?\s++(?:\w++ly\s++|therefore\s++|also\s++|then\s++)?
     (?:rate|score|grade|give|gave|assign|award|choose|chose|select|selected|pick|vote|decide|conclude|go|going
     |favou?r|prefer|rated|giving)\b)
-    (?:\s++(?:this|that|it|the|for|with|as|on|(?-i:an?)|at|of|to|is|be|response|answer|text|summary|rating
+    (?:\s++(?:this|that|it|the|for|with|as|on|(?-i:an?)|at|of|to|is|be|response|answer|text|summary|code|essay|story|reply|rating
     |score|grade|verdict|option|in|favou?r)\b|\s*+[:*_`"'“«])*+
     \s*+(?P<said>.+)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
@@ -280,6 +280,7 @@ _MEETS = re.compile(
     r"|указанному)\s+)?(?:критери\w+|требовани\w+)",
     re.IGNORECASE,
 )
+_TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
 _FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
 _LIMITS = re.compile(
     r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would|could|should|must"
@@ -588,10 +589,13 @@ def takes_back(text: str) -> bool:
 
 def _meeting(sentence: str, number: int, question: Question) -> Iterator[Statement]:
     found = _MEETS.search(sentence) if isinstance(question, Choice) and not question.numeric else None
-    if found is None or _LIMITS.search(sentence) or sentence.rstrip().endswith("?"):
+    if found is None or sentence.rstrip().endswith("?"):
         return
     before = sentence[: found.start()]
-    not_met = _DENIES.search(before) or _FAILS_TO.search(before)
+    short = _FAILS_TO.search(before)
+    if _LIMITS.search(_FAILS_TO.sub("", before)) or _LIMITS.search(sentence, found.end()) or (_TO.search(before) and not short):
+        return
+    not_met = short or _DENIES.search(before)
     verdict = question.match("fail" if not_met else "pass")
     if verdict:
         yield Statement(Strength.HINT, verdict, number, sentence.strip())
