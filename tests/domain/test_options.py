@@ -35,6 +35,15 @@ MATCHES = [
     ("-", ("+", "-"), "-"),
     ("straße", ("STRASSE", "Weg"), "STRASSE"),
     ("Хорошо.", ("Хорошо", "Плохо"), "Хорошо"),
+    ("true", ("Yes", "No", "Unclear"), "Yes"),
+    (False, ("Yes", "Partially", "No"), "No"),
+    (True, ("FAIL", "PARTIAL", "PASS"), "PASS"),
+    ("not_found", ("supported", "not found"), "not found"),
+    ("✅ PASS", ("PASS", "FAIL"), "PASS"),
+    ("PA\u00adSS", ("PASS", "FAIL"), "PASS"),
+    ("\u202bPASS\u202c", ("PASS", "FAIL"), "PASS"),
+    ("ＰＡＳＳ", ("PASS", "FAIL"), "PASS"),
+    ("「Yes」", ("Yes", "No"), "Yes"),
 ]
 
 NO_MATCHES = [
@@ -44,7 +53,6 @@ NO_MATCHES = [
     ("PASSED with remarks", ("PASS", "FAIL")),
     ("not PASS", ("PASS", "FAIL")),
     ("yes", ("No", "Maybe not")),
-    ("true", ("Yes", "No", "Unclear")),
     ("yes", ("Good", "Bad")),
     ("yes", ("Yes indeed", "No")),
     ("pass", ("Pass", "pASS")),

@@ -50,7 +50,7 @@ def changed(configuration: dict[str, object], *path: str, to: object) -> dict[st
         (("criteria", "0", "options"), [{"name": "Yes", "description": "", "score": 1.0}]),
         (("templates", "direct.jinja"), "0" * 64),
         (("templates", "repair.jinja"), "0" * 64),
-        (("versions", "reader"), "2"),
+        (("versions", "reader"), "0"),
         (("versions", "pooling"), "0"),
     ],
     ids=lambda value: ".".join(value) if isinstance(value, tuple) else "",
@@ -121,7 +121,7 @@ def test_a_run_from_before_there_were_versions_of_the_reader_has_that_of_the_fir
     first["versions"] = {"adjudge": "0.1", "python": "3.11", "reader": "1", "pooling": "1"}
     before = copy.deepcopy(first)
     before["versions"] = {"adjudge": "0.1", "python": "3.11"}
-    assert judge_identity(before) == judge_identity(first)
+    assert judge_identity(before) == judge_identity(first) != judge_identity(direct())
 
 
 @pytest.mark.parametrize("strange", [{}, {"settings": 3, "models": [], "criteria": "x", "templates": None, "versions": 1}])

@@ -1,4 +1,4 @@
-"""The reader on hostile replies: it never raises, never yields what was not offered, and is never slow.
+"""The reader on hostile replies: it never raises, never yields what was not offered or not said, and is never slow.
 
 ``make fuzz`` reads a hundred thousand of them; ``ADJUDGE_FUZZ`` says how many.
 """
@@ -11,7 +11,7 @@ from json import dumps
 from time import process_time
 
 import pytest
-from hostile import hostile_texts, quoted_unescaped
+from hostile import hostile_texts, quoted_unescaped, surrounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +63,29 @@ def test_fuzz_a_text_that_is_quoted_never_gives_the_verdict(finish: str) -> None
     said = [verdict.option for verdict in read_as if verdict]
     assert set(said) == {"FAIL"}
     assert len(said) > COUNT / 10 * 0.8
+
+
+BUILT = [
+    ("PASS", "FAIL"),
+    ("Yes", "No"),
+    ("Yes", "Partially", "No"),
+    ("Excellent", "Good", "Acceptable", "Bad"),
+    ("1", "2", "3", "4", "5"),
+    ("Civil", "Abusive"),
+    ("Да", "Нет"),
+]
+
+
+@pytest.mark.parametrize("options", BUILT, ids="/".join)
+def test_fuzz_no_surroundings_give_another_verdict_than_the_judges(options: tuple[str, ...]) -> None:
+    """Of a known verdict among drafts, quotations, programs, echoes and lists; taken back, it is none at all."""
+    choice, count, found = random.Random(COUNT), COUNT // len(BUILT), 0
+    for _ in range(count):
+        built = surrounded(choice, options)
+        verdict = read(Reply(built.text), Choice(options)).verdict
+        assert verdict is None or (verdict.option == built.says and not built.taken_back), built
+        found += verdict is not None
+    assert found > count * 0.6
 
 
 @settings(max_examples=300, deadline=None)
@@ -126,6 +149,20 @@ ENORMOUS = {
     "a long text": '{"explanation": "' + "word " * N + '", "selected_option": "PASS"}',
     "a long broken text": "{'explanation': '" + "word " * N + "', 'selected_option': 'PASS'}",
     "surrogates": "\ud800" * N,
+    "Cyrillic": "Ответ полный, год указан. " * (N // 5),
+    "Cyrillic lines": "Ответ полный, год указан.\n" * (N // 5),
+    "Cyrillic in an object": '{"explanation": "' + "Ответ полный. " * N + '", "selected_option": "PASS"}',
+    "bars": "|" * N,
+    "tags": "<verdict>" * N,
+    "data": "<data-1>" * N,
+    "asides": "<reasoning>" * N,
+    "channels": "<|channel|>" * N,
+    "comments": "{//" * N,
+    "marks": "[[" * N,
+    "results": "[RESULT] " * N,
+    "labels": "Score (" * N,
+    "sentences": "I rate this " * N,
+    "boxes": "\\boxed{" * N,
 }
 
 

@@ -43,7 +43,7 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
             "Балл: 7,0",
             "Verdict: 7",
         ),
-        *("7", "7.0", "7/10", "7: good", "**7**", "7.0\nIt is good.", "It is good.\n7/10", "Score: 7 (good)"),
+        *("7", "7.0", "7/10", "7: good", "**7**", "7 points", "7.0\nIt is good.", "It is good.\n7/10", "Score: 7 (good)"),
         '{"result": {"score": 7, "reason": "good"}}',
     ],
 )
@@ -67,7 +67,6 @@ def test_seven_of_ten_is_read_however_it_is_written(text: str) -> None:
         *(
             "Score: 7-8",
             "Score: 70%",
-            "7 points",
             "It has 7 points.",
             "1: It is clear.\n2: It is short.",
             "Score: < 7",
@@ -110,9 +109,10 @@ def test_a_number_is_the_option_of_its_value(value: object, options: tuple[str, 
     assert match_option(value, options) == option
 
 
-def test_scores_are_read_only_where_every_option_is_a_number() -> None:
+def test_a_number_is_a_score_only_where_every_option_is_a_number() -> None:
     assert said('{"score": 1}', ("1", "2", "tie")) is None
-    assert said("Score: PASS", ("PASS", "FAIL")) is None
+    assert said("Score: PASS", ("PASS", "FAIL")) == "PASS"
+    assert said("Score: 1", ("PASS", "FAIL")) is None
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,11 @@ def test_nothing_is_guessed(text: str) -> None:
         '{"selected_option": "FAIL"}\n\nThe text itself ends with\nPASS',
     ],
 )
-def test_of_several_verdicts_the_last_counts(text: str) -> None:
-    assert said(text) == "FAIL"
+def test_two_verdicts_that_differ_are_asked_for_again_with_both_named(text: str) -> None:
+    """The last one was taken: of a quoted object, of a made-up further case, of a word in a list."""
+    found = reading(text)
+    assert (found.outcome, found.verdict) == (Outcome.UNREADABLE, None)
+    assert "contradicts itself" in (found.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -282,9 +285,14 @@ def test_a_cut_reply_with_two_objects_is_not_read(between: str, second: str) -> 
 @pytest.mark.parametrize("rest", [" but}", " is what it says}.", "\nwhich is wrong }", " {x} and }"])
 def test_a_stray_brace_shows_that_the_object_before_it_was_only_part_of_another(rest: str) -> None:
     """Without it, the object may be a quotation: {"explanation": "It says {…} but}"."""
-    for text in (f"It says {CLEAN}{rest}", f"{CLEAN}{rest}"):
+    for text in (f"My verdict: {CLEAN}{rest}", f"{CLEAN}{rest}"):
         assert reading(text).outcome is Outcome.UNREADABLE
         assert said(text.removesuffix(".").rstrip(" }")) == "PASS"
+
+
+@pytest.mark.parametrize("rest", ["", " but it is not so.", "\nwhich is wrong"])
+def test_an_object_that_the_reply_says_somebody_else_wrote_is_no_verdict(rest: str) -> None:
+    assert reading(f"It says {CLEAN}{rest}").outcome is Outcome.UNREADABLE
 
 
 QUOTED = '{"selected_option": "PASS"}'

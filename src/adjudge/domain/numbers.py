@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
+from adjudge.domain.plain import plain
+
 MOST_WEIGHT = 1e100
 """Of a weight among others: only their ratio counts, and sums of larger ones may be no numbers any more."""
 _BEFORE = r"""[\s"'`*_(\[«“]*+"""
 _AFTER = r"""[\s"'`*_)\].;!»”]*+"""
 _NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"  # "7,5" is how it is written in Russian; "1,000" is anybody's guess
-_WRITTEN = re.compile(rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:\s*(?:/|out of|of|из)\s*({_NUMBER}))?{_AFTER}", re.IGNORECASE)
+_UNIT = r"(?:\s*+(?:stars?|points?|pts|зв[её]зд\w{0,2}|балл\w{0,3}|очк\w{0,2})\b)?"
+_WRITTEN = re.compile(
+    rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:[\s*_`]*+(?:/|out of|of|из)\s*({_NUMBER}))?{_UNIT}{_AFTER}", re.IGNORECASE
+)
 _PLAIN = re.compile(rf"([-+−–]?)({_NUMBER})")
 _NOTED = re.compile(r"([^:(]{1,30}?)\s*(?::|\s[-–—]\s|\()\D*")
 
@@ -35,7 +40,7 @@ def match_number(value: object, low: float, high: float) -> float | None:
 
 
 def _written(text: str, high: float) -> float | None:
-    found = _WRITTEN.fullmatch(text)
+    found = _WRITTEN.fullmatch(plain(text))
     if found is None or (found[3] and _decimal(found[3]) != high):
         return None
     return _signed(found[1], found[2])

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 from adjudge.domain.numbers import match_number, plain_number
+from adjudge.domain.plain import plain
 
 _YES, _NO = frozenset({"yes", "true", "да", "верно"}), frozenset({"no", "false", "нет", "неверно"})
 _PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
 _INTEGER = re.compile(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
-_AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’|\u200b\ufeff"
+_AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’「」『』【】|\u200b\ufeff"
 """Punctuation that only decorates. Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "C"."""
 _ONE_DASH = str.maketrans(dict.fromkeys("–−‐‑‒﹣－", "-"))
 _SIGNS = "-+<>≤≥=≠≈~±—"
 _SIGN_BEFORE = re.compile(rf"\A([{_SIGNS}]+) ")
 _SIGN_BEHIND = re.compile(r" ([-+—#]+)\Z")
 _BULLET = re.compile(r"\A[->—•] ")
+_JOINER = re.compile(r"(?<=[^\W\d_])[_-](?=[^\W\d_])")
+_ROOM = 100
+"""Characters that decorate a name at the most: what is longer names nothing, and is not worth the time."""
 
 
 def match_option(value: object, options: Sequence[str], points: Sequence[float | None] = ()) -> str | None:
@@ -27,6 +31,8 @@ def match_option(value: object, options: Sequence[str], points: Sequence[float |
     ``points``: what each option scores. Where it is not known, "pass" names only an option that is called so.
     """
     offered = tuple(options)
+    if isinstance(value, str) and len(value) > _ROOM and len(value) > _ROOM + max(map(len, offered), default=0):
+        return None
     for text in _spellings(value):
         named = _named(text, offered)
         if named:
@@ -46,9 +52,14 @@ def are_numbers(options: Sequence[str]) -> bool:
 
 def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
     """The option that is called yes or pass and the one that is called no or fail, where there are just these two."""
-    yes = [option for option in options if _folded(option) in _YES | _PASS]
-    no = [option for option in options if _folded(option) in _NO | _FAIL]
-    return (yes[0], no[0]) if len(options) == 2 and len(yes) == len(no) == 1 else None
+    return _only(options, _YES | _PASS, _NO | _FAIL) if len(options) == 2 else None
+
+
+def _only(options: Sequence[str], good: frozenset[str], bad: frozenset[str]) -> tuple[str, str] | None:
+    """The one option that is called one of ``good`` and the one that is called one of ``bad``."""
+    yes = [option for option in options if _folded(option) in good]
+    no = [option for option in options if _folded(option) in bad]
+    return (yes[0], no[0]) if len(yes) == len(no) == 1 else None
 
 
 def as_pass(value: object) -> object:
@@ -73,7 +84,7 @@ def _named(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
     index = _index(options)
     if text in index[0]:  # as most replies say it
         return index[0][text]
-    for names, way in zip((*index, index[-1]), (*_WAYS, _without_bullet), strict=True):
+    for names, way in zip((*index[:-1], *index[-2:]), _WAYS_TO_SAY, strict=True):
         spelling = way(text)
         if spelling and spelling in names:
             return names[spelling]
@@ -108,7 +119,7 @@ def _key(text: str) -> str:
 
 
 def _one_way(text: str) -> str:
-    text = " ".join(_composed(text).split()).translate(_ONE_DASH)
+    text = " ".join(_composed(plain(text)).split()).translate(_ONE_DASH)
     return text.replace("<=", "≤").replace(">=", "≥").replace(" %", "%")
 
 
@@ -120,8 +131,8 @@ def _stripped(text: str) -> str:
 
 
 def _without_bullet(text: str) -> str:
-    """ "- FAIL" and "<FAIL>" → "fail". What stands before anything but a letter is a sign."""
-    text = _stripped(_one_way(text))
+    """ "- FAIL", "<FAIL>" and "✅ FAIL" → "fail". What stands before anything but a letter is a sign."""
+    text = _stripped(_without_pictures(_stripped(_one_way(text))))
     inner = _BULLET.sub("", text)
     if text[:1] == "<" and text[-1:] == ">":
         inner = text[1:-1]
@@ -129,8 +140,25 @@ def _without_bullet(text: str) -> str:
     return _folded(inner) if inner[:1].isalpha() else ""
 
 
-_WAYS: tuple[Callable[[str], str], ...] = (str, _composed, _key, _folded)
+def _without_pictures(text: str) -> str:
+    """Without signs such as ✅ at its ends."""
+    start, end = 0, len(text)
+    while start < end and (text[start] == " " or category(text[start]) == "So"):
+        start += 1
+    while end > start and (text[end - 1] == " " or category(text[end - 1]) == "So"):
+        end -= 1
+    return text[start:end]
+
+
+def _parted(text: str) -> str:
+    """ "not_found" → "not found"."""
+    return _JOINER.sub(" ", _folded(text))
+
+
+_WAYS: tuple[Callable[[str], str], ...] = (str, _composed, _key, _folded, _parted)
 """How names are compared, the strictest first."""
+_WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _parted)
+"""The same for what is said, which may have a bullet before it."""
 
 
 # -- numbers and two-way words -----------------------------------------------------
@@ -153,7 +181,7 @@ def _numbered(value: object, options: tuple[str, ...]) -> str | None:
 def _two_way(value: object, options: tuple[str, ...], points: tuple[float | None, ...]) -> str | None:
     """Yes and true go by the options' names, pass and fail by their scores; where these disagree, neither is taken."""
     said = _folded(str(value)) if isinstance(value, bool | str) else ""
-    named, scored = yes_and_no(options), _better_and_worse(options, points)
+    named, scored = _both_ends(options), _better_and_worse(options, points)
     if said in _YES | _NO:
         both = named if named and (_folded(named[0]) in _YES or scored in (None, named)) else None
     elif said in _PASS | _FAIL:
@@ -161,6 +189,12 @@ def _two_way(value: object, options: tuple[str, ...], points: tuple[float | None
     else:
         return None
     return both and both[0 if said in _YES | _PASS else 1]
+
+
+@lru_cache(maxsize=1024)
+def _both_ends(options: tuple[str, ...]) -> tuple[str, str] | None:
+    """Yes and no, or pass and fail; others may lie between them."""
+    return yes_and_no(options) or _only(options, _YES, _NO) or _only(options, _PASS, _FAIL)
 
 
 def _better_and_worse(options: tuple[str, ...], points: tuple[float | None, ...]) -> tuple[str, str] | None:

@@ -15,13 +15,18 @@ from typing import ClassVar, Literal, SupportsIndex, TypeVar
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import match_number, without_note
 from adjudge.domain.options import are_numbers, match_integer, match_option
-from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated, letter
+from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated, best_of, letter
 
 T = TypeVar("T")
 Schema = Mapping[str, object]
 AnswerKey = Literal["selected_option", "score"]
-_RUSSIAN_TIE = "ничья"
-_RESPONSE_WORD = re.compile(r"\W{0,10}(?:response|ответ)[\s:]+", re.IGNORECASE)
+_TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
+_RESPONSE_WORD = re.compile(
+    r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант|модель)[\s:_]+", re.IGNORECASE
+)
+_BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
+_LONGEST_ORDER = 400
+"""Characters of responses in their order, as "B > A"."""
 _NUMBER_IN_LEDGERS = CriteriaOption("<number>")
 """Ballots that ask for a number are found in ledgers by criteria with this one option."""
 
@@ -181,6 +186,8 @@ class Comparison(_Asked):
     def match(self, value: object, *, certain: bool = False) -> Compared | None:
         """The response that ``value`` names. ``certain``: it can be nothing else, so that "Response B" is "B"."""
         label = self._label(value) if certain else match_option(value, self.labels)
+        if label is None and certain and isinstance(value, str) and (ranking := self.ranking(value)):
+            return Compared(best_of(ranking), ranking=ranking if self.ranked else None)
         return None if label is None else self.put_back(label)
 
     def put_back(self, label: str) -> Compared:
@@ -188,11 +195,12 @@ class Comparison(_Asked):
         return Compared(None if label == TIE else self._index[label])
 
     def ranking(self, value: object) -> Ranking | None:
-        """The order that a list of labels gives, equal ones together; None unless each is named once, and ties only where
-        there may be some."""
-        if not isinstance(value, list):
+        """The order that a list of labels gives, or "B > A = C", equal ones together; None unless each is named once, and
+        ties only where there may be some."""
+        listed = _in_order(value) if isinstance(value, str) else value
+        if not isinstance(listed, list):
             return None
-        groups = [self._group(item) for item in value]
+        groups = [self._group(item) for item in listed]
         named = [label for group in groups for label in group]
         ties = any(len(group) > 1 for group in groups)
         if not all(groups) or sorted(named) != sorted(self.letters) or (ties and not self.tie):
@@ -244,7 +252,7 @@ class Comparison(_Asked):
         """The label that ``value`` names, alone or as it was shown: "Response B" is "B", «ничья» is "tie"."""
         offered = self.labels if tie else self.letters
         named = match_option(value, offered) or match_option(_without_word(value), self.letters)
-        return named or (TIE if TIE in offered and match_option(value, [_RUSSIAN_TIE]) else None)
+        return named or (TIE if TIE in offered and match_option(value, _TIES) else None)
 
     def _group(self, item: object) -> list[str]:
         several = item if isinstance(item, list) else [item]
@@ -330,6 +338,22 @@ def _choice(options: tuple[str, ...], points: tuple[float | None, ...], order: t
 def _without_word(item: object) -> object:
     """ "Response A" and «Ответ A» → "A"."""
     return _RESPONSE_WORD.sub("", item, count=1) if isinstance(item, str) and _RESPONSE_WORD.match(item) else item
+
+
+def _in_order(text: str) -> list[list[str]]:
+    """ "B > A = C" → B, then A and C. Only what says which is better is an order: "B, A" may be a list of both."""
+    if len(text) > _LONGEST_ORDER:
+        return []
+    names = _BETTER.split(text.strip().strip("[]*`\"'. "))
+    if "<" in text:
+        names = [mark.replace("<", ">") for mark in reversed(names)] if ">" not in text else []
+    groups = [names[:1]]
+    for mark, name in zip(names[1::2], names[2::2], strict=True):
+        if mark.startswith(">"):
+            groups.append([name])
+        else:
+            groups[-1].append(name)
+    return groups if len(names) > 1 else []
 
 
 # -- schemas -----------------------------------------------------------------------

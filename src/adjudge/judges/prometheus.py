@@ -11,7 +11,7 @@ from typing import ClassVar, Generic
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaPairwiseInstanceResult
-from adjudge.domain.question import Choice, Comparison, Rating
+from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -23,17 +23,16 @@ from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelSettings
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import load, shown_fields
+from adjudge.verdicts.read import read
 from adjudge.verdicts.reading import Reading
+from adjudge.verdicts.thoughts import without_thoughts
 
 _ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
 _GRADES = 5
 _RESULT = re.compile(r"\[RESULT\]", re.IGNORECASE)
-_DECORATION = r"""[\s:=*_`"'(\[]*"""
-"""What may stand between the mark and the verdict: "[RESULT]: **4**"."""
-_GRADE = re.compile(rf"{_DECORATION}(?:Score\b{_DECORATION})?(\d+)(?:\.0+)?(?!\.?\d)(?!\s*(?:[-–—]|or|to)\s*\d)", re.IGNORECASE)
-"""One grade: "3-4" and "4 or 5" name none."""
-_LETTER = re.compile(rf"{_DECORATION}(?:Response{_DECORATION})?([AB])\b(?![^\S\n]+\w)(?!\s*[/|&,]\s*[AB]\b)", re.IGNORECASE)
-"""A letter that ends its line: "A or B" and "a tie" name none."""
+_RUBRIC = Choice(tuple(str(grade) for grade in range(1, _GRADES + 1)))
+"""What the absolute format asks for."""
+_CLOSING = " \n.\"'”»`"
 _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt")
 _REFERENCE_FIELDS = ("reference", "reference_answer")
 
@@ -75,33 +74,25 @@ def _rubric(ballot: Ballot) -> list[CriteriaOption]:
     return options if ballot.question.order is None else options[::-1]
 
 
-def _graded(ballot: Ballot, text: str) -> Verdict | None:
+def _graded(ballot: Ballot, grade: Verdict) -> Verdict:
     """The option that a grade stands for."""
-    match = _GRADE.match(text)
-    grade = int(match[1]) if match else 0
-    if not 1 <= grade <= _GRADES:
-        return None
-    option = _rubric(ballot)[grade - 1]
+    option = _rubric(ballot)[int(grade.option) - 1]
     place = 1.0 + _worst_first(ballot.criteria).index(option)
     return Chosen(option.name, score=place if option.points is None else None)
 
 
-def _lettered(ballot: Ballot, text: str) -> Verdict | None:
-    """The response that a letter stands for."""
-    match = _LETTER.match(text)
-    return ballot.question.put_back(match[1].upper()) if match else None
-
-
-def _read(reply: Reply, verdict_of: Callable[[str], Verdict | None]) -> Reading:
-    """What stands behind the last mark, with what stands before the first as its explanation."""
-    if reply.finish == "refusal":
-        return Reading(Outcome.REFUSED, reason=f"the model refused: {reply.text.strip()[:120]!r}")
-    before, *behind = _RESULT.split(reply.text)
-    verdict = verdict_of(behind[-1]) if behind else None
-    if verdict is None:
+def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verdict]) -> Reading:
+    """What stands behind the mark, with what stands before it as its explanation. A mark that is only quoted is none, and
+    behind the verdict it makes that doubtful."""
+    reading = read(reply, question)
+    before, *behind = _RESULT.split(without_thoughts(reply.text))
+    last = read(Reply(f"[RESULT]{behind[-1].rstrip(_CLOSING)}"), question).verdict if behind else None
+    if reading.verdict is None and (behind or reading.outcome is not Outcome.UNREADABLE):
+        return reading
+    if reading.verdict is None or last is None or last.option != reading.verdict.option:
         return Reading(Outcome.UNREADABLE, reason="the reply has no [RESULT] that the format allows")
     feedback = re.sub(r"^\W*Feedback\W*:\W*", "", before).strip(" \n*_#")
-    return Reading(Outcome.OK, replace(verdict, explanation=feedback or None))
+    return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))
 
 
 def _shown(ballot: Ballot) -> dict[str, object]:
@@ -125,7 +116,8 @@ class Form:
 
     template: str
     prompt: Callable[[Ballot], Prompt]
-    verdict: Callable[[Ballot, str], Verdict | None]
+    question: Callable[[Ballot], Question]
+    verdict: Callable[[Ballot, Verdict], Verdict]
 
 
 class _Prometheus(CaseJudge[R, M], Generic[R, M]):
@@ -141,7 +133,10 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
         """One grade or comparison."""
         form = self.form
         return await ask_as(
-            ballot, self.panel[ballot.model], form.prompt(ballot), lambda reply: _read(reply, partial(form.verdict, ballot))
+            ballot,
+            self.panel[ballot.model],
+            form.prompt(ballot),
+            lambda reply: _read(reply, form.question(ballot), partial(form.verdict, ballot)),
         )
 
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
@@ -165,7 +160,7 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         max_repairs: has no effect: the format leaves no room for asking again.
     """
 
-    form = Form(_ABSOLUTE, _absolute, _graded)
+    form = Form(_ABSOLUTE, _absolute, lambda _: _RUBRIC, _graded)
 
     def check(self, item: Case) -> None:
         """Five options, all of them scored or none, and the judged field."""
@@ -193,7 +188,7 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
         max_repairs: has no effect: the format leaves no room for asking again.
     """
 
-    form = Form(_RELATIVE, _relative, _lettered)
+    form = Form(_RELATIVE, _relative, lambda ballot: ballot.question, lambda _, letter: letter)
     tie_enabled: bool = False
     contests: Contests = "pairs"
 

@@ -1,4 +1,4 @@
 """Reply → Verdict."""
 
-VERSION = "1"
+VERSION = "2"
 """How replies are read: raised with any change that can give the same reply another verdict. Part of a judge's identity."""

@@ -8,7 +8,7 @@ from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.options import match_option
 from adjudge.domain.vote import Ballot, Outcome
-from adjudge.verdicts.evidence import read_claims, read_sentences, whole_number
+from adjudge.verdicts.evidence import differing, lists_under, read_claims, read_sentences, whole_number
 from adjudge.verdicts.reading import Reading
 
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
@@ -29,15 +29,20 @@ def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle
 
 def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
     """One option for every number; None where no object of the reply holds a list."""
-    lists = [found for one in objects for found in one.values() if isinstance(found, list)]
-    return _read([("answers", question.count, question.options)], {"answers": lists[-1]}) if lists else None
+    held = lists_under(objects)
+    listed = held.get("answers") or [one for named in held.values() for one in named]
+    if len(listed) > 1:
+        return differing("answers")
+    return _read([("answers", question.count, question.options)], {"answers": listed[0]}) if listed else None
 
 
 def _lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
     """One option for every number of every list; None where no object of the reply holds a list."""
-    held = {name: found for one in objects for name, found in one.items() if isinstance(found, list)}
+    held = lists_under(objects)
     asked = [(one.field, one.count, one.criteria.option_names) for one in question.lists]
-    return _read(asked, held) if held else None
+    if twice := next((name for name, _, _ in asked if len(held.get(name, ())) > 1), None):
+        return differing(twice)
+    return _read(asked, {name: listed[0] for name, listed in held.items()}) if held else None
 
 
 def _read(asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]) -> Reading:

@@ -61,10 +61,12 @@ def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
 def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
     """The verdicts on numbered sentences; None where no object of the reply holds any."""
     question = ballot.question
-    lists: list[list[object]] = [found for one in objects if isinstance(found := one.get("sentences"), list)]
-    if not isinstance(question, SupportOfEach) or not lists:
+    listed = lists_under(objects)
+    if not isinstance(question, SupportOfEach) or "sentences" not in listed:
         return None
-    said = [one for one in lists[-1] if isinstance(one, Mapping)]
+    if len(listed["sentences"]) > 1:
+        return differing("sentences")
+    said = [one for one in listed["sentences"][0] if isinstance(one, Mapping)]
     numbers = [whole_number(one.get("number")) for one in said]
     if numbers != list(range(1, question.count + 1)):
         reason = f'"sentences" must hold one object for each number from 1 to {question.count}, in that order'
@@ -83,15 +85,32 @@ def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, s
 
 def read_claims(objects: Sequence[Mapping[str, object]], question: ClaimsQuestion) -> Reading | None:
     """What the sentences claim; None where no object of the reply says it."""
-    lists: list[list[object]] = [found for one in objects if isinstance(found := one.get("claims"), list)]
-    if not lists:
+    listed = lists_under(objects).get("claims")
+    if not listed:
         return None
-    said = [(whole_number(one.get("sentence")), _text(one.get("claim"))) for one in lists[-1] if isinstance(one, Mapping)]
+    if len(listed) > 1:
+        return differing("claims")
+    said = [(whole_number(one.get("sentence")), _text(one.get("claim"))) for one in listed[0] if isinstance(one, Mapping)]
     claims = [(number, text.strip()) for number, text in said if number is not None and text]
-    if not claims or len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
+    if not claims or len(claims) != len(listed[0]) or any(not 1 <= number <= question.count for number, _ in claims):
         reason = f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its "claim"'
         return Reading(Outcome.UNREADABLE, reason=reason)
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
+
+
+def lists_under(objects: Sequence[Mapping[str, object]]) -> Mapping[str, list[list[object]]]:
+    """The lists in the objects of a reply by their names, each once; where there are two, the reply contradicts itself."""
+    found: dict[str, list[list[object]]] = {}
+    for one in objects:
+        for name, value in one.items():
+            if isinstance(value, list) and value not in found.setdefault(name, []):
+                found[name].append(value)
+    return found
+
+
+def differing(name: str) -> Reading:
+    """Two lists where one was asked for."""
+    return Reading(Outcome.UNREADABLE, reason=f'the reply holds two lists "{name}" that differ')
 
 
 def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:

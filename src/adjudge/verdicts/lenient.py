@@ -12,15 +12,27 @@ from collections.abc import Iterator
 
 _KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
 _PAIR = re.compile(rf"\s*+{_KEY}\s*+")
-_START = re.compile(rf"""\{{\s*+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)""")
+_START = re.compile(rf"""\{{\s*+(?:(?://|\#)[^\n]{{0,200}}+\n\s*+){{0,20}}+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)""")
 _GOES_ON = re.compile(rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))")
 _WORD = re.compile(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
 _CLOSING = {'"': '"', "'": "'", "“": "“”", "”": "”", "„": "“”", "«": "»", "‘": "’"}
 _MARKS = {opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()}
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
-_DECODER = json.JSONDecoder(strict=False)
+_COMMENT = re.compile(r""""(?:[^"\\]|\\.)*+"|(?<![^\s,{\[])(?://|\#)[^\n]*+|/\*(?:(?!\*/).)*+\*/|,(?=\s*+[}\]])""", re.DOTALL)
+"""A text, a comment, or a comma that nothing follows."""
 
 _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object, unless it says two different things under one name."""
+    made: dict[str, object] = {}
+    if any(made.setdefault(name, value) != value for name, value in pairs):
+        raise ValueError("one name twice")
+    return made
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_distinct)
 _ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
 _DEEPEST = 3
 _MOST = 500
@@ -30,6 +42,8 @@ Read = tuple[object, int]
 """A value and where it ends."""
 Seen = tuple[dict[str, object] | None, bool, int]
 """An object or None where it cannot be read, whether it had to be mended, and where it ends."""
+_LONGEST_COMMENTED = 100_000
+"""Characters of an object that comments are looked for in."""
 
 
 def objects_in(text: str, cut: bool) -> Iterator[Seen]:
@@ -39,21 +53,32 @@ def objects_in(text: str, cut: bool) -> Iterator[Seen]:
         start = next_object(text, end)
         if start < 0:
             break
-        found = _read(text, start)
-        yield found or (None if cut else _unclosed(text[start:]), True, len(text))
-        if not found:
+        found = seen_at(text, start, cut)
+        yield found
+        if found[2] == len(text):
             return
         end = found[2]
-    if end and (next_object(text, end) >= 0 or _was_inside(text[end:], cut)):
+    if end and (next_object(text, end) >= 0 or was_inside(text[end:], cut)):
         yield None, False, len(text)
 
 
-def _read(text: str, start: int) -> Seen | None:
+def seen_at(text: str, start: int, cut: bool) -> Seen:
+    """The object whose brace opens at ``start``; one that cannot be read takes the rest of the text with it."""
     clean = decoded(text, start)
     if clean and isinstance(clean[0], dict):
         return clean[0], False, clean[1]
-    mended = read_object(text, start)
-    return (mended[0], True, mended[1]) if mended else None
+    mended = _without_comments(text, start) or read_object(text, start)
+    return (mended[0], True, mended[1]) if mended else (None if cut else _unclosed(text[start:]), True, len(text))
+
+
+def _without_comments(text: str, start: int) -> tuple[dict[str, object], int] | None:
+    """An object that is whole but for its comments, each of which is so many spaces to the reader."""
+    piece = text[start : start + _LONGEST_COMMENTED]
+    if not any(mark in piece for mark in ("//", "/*", "#")):
+        return None
+    blank = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), piece)
+    read = decoded(blank, 0) if blank != piece else None
+    return (read[0], start + read[1]) if read and isinstance(read[0], dict) else None
 
 
 def _unclosed(piece: str) -> dict[str, object] | None:
@@ -68,7 +93,7 @@ def _unclosed(piece: str) -> dict[str, object] | None:
     return None
 
 
-def _was_inside(rest: str, cut: bool) -> bool:
+def was_inside(rest: str, cut: bool) -> bool:
     """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as quoted JSON is."""
     rest = rest.lstrip("}` \t\r\n")
     return bool(cut and rest) or rest.count("}") > rest.count("{") or _QUOTED_KEY.search(rest) is not None

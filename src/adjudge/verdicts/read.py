@@ -1,4 +1,8 @@
-"""What a reply says, or why it cannot be read. Never raises, never yields an option that was not offered."""
+"""What a reply says, or why it cannot be read. Never raises, never yields an option that was not offered.
+
+A clean object is read at once. In any other reply everything that states a verdict is collected, and the strongest statement
+decides only where no other contradicts it: a verdict that looks right and is wrong is worse than asking again.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
-from adjudge.domain.question import Comparison, Question
+from adjudge.domain.plain import plain
+from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
+
+if TYPE_CHECKING:
+    from adjudge.verdicts.parts import Held, Parts
+    from adjudge.verdicts.statements import Statement
 
 
 def find_objects(text: str, *, cut: bool = False) -> list[Found]:
@@ -39,21 +47,62 @@ def _strict(text: str) -> list[dict[str, object]] | None:
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
-_VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
-_SCORE_KEYS = ("score", "selected_score", "rating", "value")
+_FAIL_KEYS = ("fail", "failed")
+_PASS_KEYS = ("pass", "passed", "meets_criterion", "meets_criteria", "meets_the_criterion")
+_VERDICT_KEYS = (
+    *("final_verdict", "selected_option", "verdict", "вердикт", "final_answer", "option", "label", "answer", "choice", "result"),
+    *("grade", "decision", "judgment", "judgement", "winner", "rating", "better", "preferred", "selected", "ответ", "решение"),
+    *_PASS_KEYS,
+    *_FAIL_KEYS,
+)
+_SCORE_KEYS = ("final_score", "score", "selected_score", "rating", "overall_score", "value", "оценка", "балл")
 _NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
-_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS[1:])
+_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS)
+_COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
-_THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+|\A[^{]*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_OPTION_WORDS = (*_VERDICT_KEYS, "selected option", "вердикт", "ответ")
-_NUMBER_WORDS = (*_SCORE_KEYS, "selected score", "оценка", "балл", *_OPTION_WORDS)
+_WORDS_ONLY = frozenset(
+    {
+        *_EXPLANATION_KEYS,
+        "feedback",
+        "evidence",
+        "analysis",
+        "thought",
+        "thoughts",
+        "think",
+        "thinking",
+        "draft",
+        "example",
+        "quote",
+    }
+    | {
+        "input",
+        "text",
+        "question",
+        "context",
+        "contexts",
+        "candidate",
+        "original",
+        "quoted",
+        "prompt",
+        "submission",
+        "judged",
+        "instance",
+    }
+)
+"""What stands there is no verdict, whatever it looks like."""
+_LAST_WORDS = re.compile(
+    r"(?<![\"'“«])\b(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
+    r"|победитель)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z",
+    re.IGNORECASE,
+)
+_TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
+_BEGINS_WITH_OBJECT = re.compile(r"(?:`{3,}\w*\s*)?[\[{\s]*\{")
+_AFTERWARDS = re.compile(
+    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z|revision\Z|revised\Z|updated?\Z"
+    r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
+)
+"""Names under which a verdict is taken back."""
 _MISSING = object()
-
-
-@cache
-def _line_with(words: tuple[str, ...]) -> re.Pattern[str]:
-    """A line that names what follows: "Verdict: PASS". A comparison mark belongs to what follows: "Grade: >= 3"."""
-    return re.compile(rf"^\W*(?:final\s+)?({'|'.join(words)})[^\w:=<>≤≥]*[:=]\s*(.+)$", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -86,8 +135,10 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
 def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     """The verdicts on several texts; a reply without any is refused or unreadable like every other."""
     from adjudge.verdicts.each import read_each
+    from adjudge.verdicts.thoughts import without_thoughts
 
-    text = _THINKING.sub("", reply.text).strip()
+    text = reply.text.strip()
+    text = text if _BEGINS_WITH_OBJECT.match(text) else without_thoughts(text).strip()
     objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
@@ -100,7 +151,7 @@ def _with_ranking(reading: Reading, question: Question) -> Reading:
     verdict = reading.verdict
     if not isinstance(verdict, Compared) or not isinstance(question, Comparison) or not question.ranked:
         return reading
-    ranking = question.ranking((reading.data or {}).get("ranking"))
+    ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
     if ranking is None:
         reason = f'"ranking" must name each of {", ".join(question.letters)} once, best first'
         return Reading(Outcome.UNREADABLE, reason=reason)
@@ -110,21 +161,57 @@ def _with_ranking(reading: Reading, question: Question) -> Reading:
 
 
 def read(reply: Reply, question: Question) -> Reading:
-    """The last verdict in ``reply``, if it is one that ``question`` accepts."""
+    """The verdict in ``reply``, if it is one that ``question`` accepts and nothing in the reply contradicts it."""
     if reply.finish == "refusal":
         return _refusal(reply.text)
-    said = reply.text
-    text = (said if said.startswith("{") else _THINKING.sub("", said)).strip()
+    cut = reply.finish == "length"
+    text = reply.text.strip()
+    reading = _of_clean_json(text, question, cut)
+    if reading:
+        return reading
+    if not _BEGINS_WITH_OBJECT.match(text):  # where it does, marks of thoughts are part of what it explains
+        from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
+
+        text = without_thoughts(text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
-    cut = reply.finish == "length"
-    reading = _last_verdict(text, question, cut)
+    reading = _decided(text, question, cut)
     if reading:
         return reading
     if any(_declined(said, question) for said in (text, *_unjudged_explanations(text, cut))):
         return _refusal(text)
     was_cut = " (it was cut off)" if cut else ""
     return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}")
+
+
+def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
+    """What a reply says that is one object, or a list of one, and nothing else; it may be written as a text."""
+    if not text.startswith(("{", "[", '"')):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, str) and "{" in value:
+        return _of_clean_json(value.strip(), question, cut)
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if not isinstance(one, dict):
+        return None
+    reading = _from_object(one, False, question)
+    if reading and reading.verdict and _says_twice(text, reading.data or {}, question):
+        return _contradiction("one name twice", "two values")
+    return reading
+
+
+def _says_twice(text: str, data: Mapping[str, object], question: Question) -> bool:
+    """Whether a name that counts stands in the text more than once: of two values JSON keeps the last."""
+    return any(name in data and text.count(f'"{name}"') > 1 and _differ(text) for name in _keys(question)[:3])
+
+
+def _differ(text: str) -> bool:
+    from adjudge.verdicts.lenient import decoded  # which takes no object that says two things under one name
+
+    return decoded(text[text.index("{") :], 0) is None
 
 
 def read_written(reply: Reply) -> Reading:
@@ -138,6 +225,8 @@ def read_written(reply: Reply) -> Reading:
 
 def _keys(question: Question) -> tuple[str, ...]:
     """Names under which the answer may stand in an object, those that count first."""
+    if isinstance(question, Comparison):
+        return _COMPARED_KEYS
     if not question.numeric:
         return _VERDICT_KEYS
     return _NUMBER_KEYS if question.answer_key == "score" else _NUMERIC_OPTION_KEYS
@@ -145,7 +234,17 @@ def _keys(question: Question) -> tuple[str, ...]:
 
 def _match_under(key: str, value: object, question: Question) -> Verdict | None:
     """The answer that ``value`` is where it can be nothing else."""
-    return question.match(as_pass(value) if key.casefold() == "pass" else value, certain=True)
+    if key == "ranking" and isinstance(question, Comparison):
+        ranking = question.ranking(value)
+        return Compared(best_of(ranking)) if ranking else None
+    if key in _FAIL_KEYS:
+        value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
+    verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
+    if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
+        from adjudge.verdicts.statements import match_value
+
+        verdict = found[0] if (found := match_value(value, question)) else None
+    return verdict
 
 
 def _declined(text: str, question: Question) -> bool:
@@ -163,43 +262,173 @@ def _unjudged_explanations(text: str, cut: bool) -> list[str]:
     return [explanation for explanation in explained if explanation]
 
 
-def _last_verdict(text: str, question: Question, cut: bool) -> Reading | None:
-    """The verdict that stands last: an object, or a line behind it such as "Verdict: PASS"; failing these, the first line.
+class _Leading(NamedTuple):
+    """What decides, unless something contradicts it."""
 
-    Lines between them are not looked at: there a judge quotes what it judges. Nor is anything in or behind an object
-    that cannot be read, for the same reason. A reply that was cut off is read only when it is one whole object.
+    reading: Reading
+    line: int
+    words: str
+    note: str = ""
+    alone: bool = False
+    """Whether it has no label."""
+
+
+def _decided(text: str, question: Question, cut: bool) -> Reading | None:
+    """The verdict that all statements of ``text`` agree on.
+
+    Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A reply that was cut off is
+    read only when it holds one whole object.
     """
-    objects = find_objects(text, cut=cut)
-    if (objects and objects[-1].data is None) or (cut and len(objects) != 1):
+    from adjudge.verdicts.parts import parts_of
+    from adjudge.verdicts.statements import line_statements
+
+    text = text.replace("\\_", "_")
+    parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
+    if parts.broken or (cut and len(parts.objects) != 1) or (text.startswith("{") and not parts.objects):
         return None
-    said = _from_objects(objects, question)
-    if cut or (text.startswith("{") and not said):
-        return said
-    behind = text[objects[-1].end :] if objects else text
-    if said and not behind:
-        return said
-    return _from_line(behind, -1, question, only_labelled=said is not None) or said or _from_line(text, 0, question)
+    lines = line_statements(parts.lines, question)
+    leading = _of_objects(parts.objects, question) or (None if cut else _of_lines(lines, parts, question))
+    if leading is None or leading.reading.outcome is Outcome.UNREADABLE:
+        return leading and leading.reading
+    against = _against(leading, lines, parts, question)
+    return _contradiction(leading.words, against) if against else leading.reading
 
 
-def _from_objects(objects: Sequence[Found], question: Question) -> Reading | None:
-    for found in reversed(objects):
-        data, key, said = _verdict_value(found.data or {}, _keys(question))
-        if said is not _MISSING:
-            return _judged(key, said, data, found.mended, question)
-    return None
+def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
+    """What the objects say that hold a verdict, the last if all agree."""
+    said = [(one, held) for held in objects if (one := _from_object(held.data or {}, held.mended, question)) is not None]
+    if not said:
+        return None
+    reading, held = said[-1]
+    words = _words(reading, question)
+    other = next((one for one, _ in said if not _agree(one, reading)), None)
+    return _Leading(_contradiction(_words(other, question), words) if other else reading, held.line, words)
+
+
+def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _Leading | None:
+    """The strongest of the lines that state a verdict, the last of several."""
+    from adjudge.verdicts.statements import Strength
+
+    best = max(lines, key=lambda one: (one.strength, one.verdict is not None, one.line), default=None)
+    if best is None or best.strength in (Strength.REMARK, Strength.HINT):
+        return None
+    if best.verdict is None:
+        return _Leading(_unmatched(best.note or best.words, question), best.line, best.words)
+    reading = Reading(Outcome.OK, replace(best.verdict, explanation=_around(best, parts)))
+    return _Leading(reading, best.line, best.words, best.note, best.strength is Strength.BARE)
+
+
+def _against(leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question) -> str | None:
+    """What in the reply says something else. Remarks count behind the verdict, and of the hints before it the last."""
+    from adjudge.verdicts.parts import Line
+    from adjudge.verdicts.statements import Strength, hints, names_another
+
+    verdict = leading.reading.verdict
+    stated = [one for one in lines if one.strength >= Strength.BARE]
+    if verdict is None:
+        return next((one.words for one in stated if one.verdict is not None), None)
+    others = [line for line in parts.lines if line.number > leading.line or (leading.alone and line.number != leading.line)]
+    note = Line(leading.line, leading.note, leading.note)
+    if named := names_another([note, *others], verdict, question, alone=leading.alone):
+        return named
+    last = max([leading.line, *(one.line for one in stated if not one.contradicts(verdict))])
+    hinted = [*(one for one in lines if one.strength is Strength.HINT), *hints(parts.lines, question, lines)]
+    behind = [one for one in hinted if one.line >= last]
+    before = [one for one in hinted if one.line < last and one.strength is Strength.HINT]
+    return next((one.words for one in (*stated, *behind, *before[-1:]) if one.contradicts(verdict)), None)
+
+
+def _agree(one: Reading, other: Reading) -> bool:
+    if one.verdict is None or other.verdict is None:
+        return one.outcome is other.outcome
+    return one.verdict.option == other.verdict.option
+
+
+def _contradiction(one: str, other: str) -> Reading:
+    return Reading(Outcome.UNREADABLE, reason=f"the reply contradicts itself: {_short(one)} and {_short(other)}")
+
+
+def _words(reading: Reading, question: Question) -> str:
+    """What an object says, as it says it."""
+    data = reading.data or {}
+    key = next((name for name in _keys(question) if name in data), "")
+    return f"{key}: {data[key]}" if key else reading.reason or "null"
+
+
+def _around(best: Statement, parts: Parts) -> str | None:
+    """What stands behind the verdict in its line and in all the others."""
+    from adjudge.verdicts.parts import OBJECT
+
+    lines = [line.written.replace(OBJECT, "") for line in parts.lines if line.number != best.line]
+    return _clean("\n".join(filter(None, (best.note, *lines)))) or None
+
+
+def _from_object(data: Mapping[str, object], mended: bool, question: Question) -> Reading | None:
+    """What an object says; None where it holds no verdict, or only shows where one goes."""
+    said = _verdict_value(data, _keys(question))
+    if said is None:
+        return None
+    data, key, value = said
+    if value is not None and not isinstance(value, bool | int | float) and _match_under(key, value, question) is None:
+        from adjudge.verdicts.statements import is_placeholder
+
+        if is_placeholder(value, question):
+            return None
+    explained = data.get("explanation")
+    if isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained):
+        return None
+    return _judged(key, value, data, mended, question)
 
 
 def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, question: Question) -> Reading:
     if said is None:
-        return Reading(Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict")
+        return Reading(Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict", data=data)
     verdict = _match_under(key, said, question)
     if verdict is None:
         return _unmatched(said, question)
-    others = [name for name in _keys(question) if name in data and not (name == key and data[name] is said)]
-    if others and any(_match_under(name, data[name], question) not in (None, verdict) for name in others):
+    ranked = _match_under("ranking", data.get("ranking"), question) if isinstance(question, Comparison) else None
+    if ranked is not None and ranked.option != verdict.option:
+        return Reading(Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"')
+    if _says_otherwise(verdict, key, said, data, question):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
+
+
+def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str, object], question: Question) -> bool:
+    """Whether another name in the object, an object in it, or the end of its explanation gives another verdict."""
+    for name, value in data.items():
+        if isinstance(value, dict | list) and value is not said and name not in _WORDS_ONLY:
+            inner = _verdict_value({name: value}, _keys(question)) if isinstance(value, dict) else None
+            other = _match_under(inner[1], inner[2], question) if inner else None
+        elif (name in _keys(question) and not (name == key and value is said)) or _AFTERWARDS.match(name):
+            other = _match_under(name, value, question)
+            if other is None and isinstance(value, str) and _takes_back(value):
+                return True
+        else:
+            continue
+        if other is not None and other.option != verdict.option:
+            return True
+    if isinstance(question, Choice) and not question.numeric and _scores_otherwise(verdict, data.get("score"), question):
+        return True
+    explained = data.get("explanation")
+    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_")) if isinstance(explained, str) else None
+    ending = question.match(last[1], certain=True) if last else None
+    return ending is not None and ending.option != verdict.option
+
+
+def _takes_back(text: str) -> bool:
+    from adjudge.verdicts.statements import takes_back
+
+    return takes_back(text)
+
+
+def _scores_otherwise(verdict: Verdict, score: object, question: Choice) -> bool:
+    """Whether a score beside the option is that of another one."""
+    if score is None or isinstance(score, bool) or not isinstance(score, int | float):
+        return False
+    points = dict(zip(question.options, question.points, strict=False))
+    return score in points.values() and points.get(verdict.option) != score
 
 
 def _unmatched(said: object, question: Question) -> Reading:
@@ -208,18 +437,39 @@ def _unmatched(said: object, question: Question) -> Reading:
     return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not {question}")
 
 
-def _verdict_value(data: Mapping[str, object], names: Sequence[str], depth: int = 3) -> tuple[Mapping[str, object], str, object]:
-    """The first verdict key and its value, looking into objects and one-item lists that stand there."""
+def _verdict_value(
+    data: Mapping[str, object], names: Sequence[str], depth: int = 3
+) -> tuple[Mapping[str, object], str, object] | None:
+    """The names of an object with the first that counts and its value, looking into what stands there: objects, lists of one
+    item, objects that are written as a text. Where none counts, into all that it holds."""
     keys = _with_plain_keys(data)
     name = next((name for name in names if name in keys), "")
-    value = keys[name] if name else _MISSING
+    value = _opened(keys[name]) if name else _MISSING
+    if isinstance(value, dict) and depth:
+        inner = _verdict_value(value, names, depth - 1)
+        if inner:
+            return {**keys, **inner[0]}, inner[1], inner[2]
+    if name:
+        return keys, name, value
+    held = [_opened(value) for key, value in keys.items() if key not in _WORDS_ONLY] if depth else []
+    found = [inner for one in held if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))]
+    if not found:
+        return None
+    if any(one[2] != found[0][2] for one in found):
+        return {**keys}, found[0][1], [one[2] for one in found]
+    return {**keys, **found[0][0]}, found[0][1], found[0][2]
+
+
+def _opened(value: object) -> object:
+    """A list of one as that one, and an object in writing as the object."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if isinstance(value, dict) and depth:
-        inner, key, said = _verdict_value(value, names, depth - 1)
-        if said is not _MISSING:
-            return {**keys, **inner}, key, said
-    return keys, name, value
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
 def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:
@@ -227,9 +477,10 @@ def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def _key(name: object) -> str:
-    if isinstance(name, str) and name.isascii() and name.isidentifier():  # nothing in it to replace
-        return name.lower()
-    return re.sub(r"[\s-]+", "_", str(name).strip().casefold())
+    if isinstance(name, str) and name.isascii() and name.islower() and name.isidentifier():  # nothing in it to replace
+        return name
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain(str(name)).strip())
+    return re.sub(r"[\s_-]+", "_", parted.casefold())
 
 
 def _explanation(data: Mapping[str, object]) -> str | None:
@@ -238,23 +489,6 @@ def _explanation(data: Mapping[str, object]) -> str | None:
         if isinstance(text, str) and (clean := _clean(text)):
             return clean
     return None
-
-
-def _from_line(text: str, place: int, question: Question, *, only_labelled: bool = False) -> Reading | None:
-    """A verdict that is the whole line at ``place``, alone or behind a word like "Verdict:"."""
-    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("```")]
-    if not lines:
-        return None
-    line = lines.pop(place)
-    labelled = _line_with(_NUMBER_WORDS if question.numeric else _OPTION_WORDS).match(line)
-    if only_labelled and not labelled:
-        return None
-    word, said = labelled.groups() if labelled else ("", line)
-    certain = labelled or not lines  # one line among others may be a heading, "Response A:", or count: "2: It is short."
-    verdict = _match_under(word, said, question) if certain else question.match(said)
-    if verdict is None:
-        return _unmatched(said, question) if labelled else None
-    return Reading(Outcome.OK, replace(verdict, explanation=_clean("\n".join(lines)) or None))
 
 
 def _clean(text: str) -> str:

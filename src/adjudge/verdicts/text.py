@@ -10,8 +10,8 @@ from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import find_objects
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
+from adjudge.verdicts.thoughts import without_thoughts
 
-_THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+", re.DOTALL | re.IGNORECASE)
 _MARKS = re.compile(r"\A<data-\w+[^>\n]*>\n?(.*?)\n?</data-\w+>\Z", re.DOTALL)
 _FENCE = re.compile(
     r"\A(?:[^\n`~]{1,200}:[*_]*\s*\n\s*)?"
@@ -44,7 +44,7 @@ _LAYERS = 3
 
 def read_text(reply: Reply, original: str = "") -> Reading:
     """The text that was asked for. ``original``: what it is to replace; what stands there already is left as it is."""
-    said = _THINKING.sub("", reply.text).strip()
+    said = (reply.text if without_thoughts(original) != original else without_thoughts(reply.text)).strip()
     if reply.finish == "refusal" or (_refuses(said) and not _refuses(original)):
         return Reading(Outcome.REFUSED, reason=f"the model refused: {said[:120]!r}")
     if reply.finish == "length":

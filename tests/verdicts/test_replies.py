@@ -1,0 +1,33 @@
+"""No reply is read as another verdict than it says, and few that say one are asked for again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from replies_table import KINDS, Case, cases
+
+MOST_NEEDLESS = 5
+"""Of replies that any reader should understand."""
+ALL = tuple(cases())
+
+
+def told(some: list[Case]) -> str:
+    return "\n".join(f"{one.family}/{one.name} ({one.question}) says {one.says}, read {one.read}: {one.why}" for one in some)
+
+
+def test_the_table_is_what_its_page_says() -> None:
+    assert len(ALL) >= 450
+    assert [name for name, times in Counter(one.name for one in ALL).items() if times > 1] == []
+    assert {one.question for one in ALL} == KINDS
+    assert all(one.why and len(one.why) < 200 for one in ALL)
+    assert 0.5 < sum(one.says is not None for one in ALL) / len(ALL) < 0.7
+
+
+def test_no_reply_is_read_as_another_verdict_than_it_says() -> None:
+    wrong = [one for one in ALL if (read := one.read) is not None and not one.fits(read)]
+    assert not wrong, f"{len(wrong)} of {len(ALL)} replies are read wrongly:\n{told(wrong)}"
+
+
+def test_few_replies_that_say_a_verdict_are_asked_for_again() -> None:
+    needless = [one for one in ALL if one.says is not None and not one.hard and one.read is None]
+    assert len(needless) <= MOST_NEEDLESS, f"{len(needless)} of {len(ALL)}:\n{told(needless)}"
