@@ -532,6 +532,24 @@ def test_where_nobody_can_say_whose_key_it_is_the_user_vouches_or_pays_again(tmp
     assert is_right(tmp_path / "run")
 
 
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+@pytest.mark.parametrize("known", [True, False], ids=["under way", "killed before the answer"])
+def test_vouching_for_the_wrong_key_pays_for_nothing(tmp_path: Path, batches: BatchProvider, api: str, known: bool) -> None:
+    """It sent everything again, as if that had been asked for."""
+    detached(tmp_path, batches, api)
+    if not known:
+        as_killed_before_the_answer(tmp_path / "run")
+    batches.keys = {KEY, "sk-of-another"}
+    adopting = replace(ALL_IN_BATCHES, orphans="adopt")
+    for _ in range(4):
+        with pytest.raises(RunError, match="is not there for the key that asks now.*--batch resubmit"):
+            judged(eval_run(tmp_path, batches, api, key="sk-of-another"), adopting)
+    assert sizes(batches) == [6] and not batches.requests
+    assert "twice" not in news(judged(eval_run(tmp_path, batches, api)))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
 def test_what_was_never_sent_may_be_sent_with_any_key(
     tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
