@@ -370,6 +370,17 @@ def test_lines_that_stand_twice_are_counted_once(tmp_path: Path, batches: BatchP
     assert spent is not None and spent.calls == 6
 
 
+def test_a_provider_that_counts_more_replies_than_it_was_asked_for_raises_no_alarm(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    """18 requests "may have been paid twice" of nine: it had counted lines."""
+    batches.repeats = 3
+    seen = judged(eval_run(tmp_path, batches))
+    assert "twice" not in news(seen)
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
 def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process ends when a part of the results is kept; the next one reads them all again."""
     monkeypatch.setattr(collect, "COMMIT_EVERY", 2)

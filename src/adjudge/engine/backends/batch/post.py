@@ -382,14 +382,14 @@ class Post:
         asked, found = size // max(1, batch.requests), set[Key]()
         for path in paths:
             found |= await self._collector.collect(batch, model.name, api.lines(path), asked)
-        replies = len(found)
-        if replies < remote.answered:
+        replies, answered = len(found), min(remote.answered, batch.requests)
+        if replies < answered:
             _remove(paths)
             if self._once_more(batch, "not_whole"):
-                _LOG.info("%s replies of %s can be read: fetching them again later", replies, remote.answered)
+                _LOG.info("%s replies of %s can be read: fetching them again later", replies, answered)
                 await self.table.keep(_counted(batch, "not_whole"))
                 return False
-            batch = await self._unreadable(batch, replies, remote.answered)
+            batch = await self._unreadable(batch, replies, answered)
         self.rejections = 0
         await self._finish(batch, remote.said)
         return True
