@@ -553,7 +553,7 @@ def test_vouching_for_the_wrong_key_pays_for_nothing(tmp_path: Path, batches: Ba
     batches.keys = {KEY, "sk-of-another"}
     adopting = replace(ALL_IN_BATCHES, orphans="adopt")
     for _ in range(4):
-        with pytest.raises(RunError, match="is not there for the key that asks now.*--batch resubmit"):
+        with pytest.raises(RunError, match=r"is not there for the key that asks now.*--batch resubmit"):
             judged(eval_run(tmp_path, batches, api, key="sk-of-another"), adopting)
     assert sizes(batches) == [6] and not batches.requests
     assert "twice" not in news(judged(eval_run(tmp_path, batches, api)))
