@@ -83,8 +83,8 @@ def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: 
     (tmp_path / "rows.csv").write_text(rows)
     stopped = adjudge(tmp_path, *args, "--run", "a run", "--max-calls", "1", "--no-cache", "-j", "1")
     assert stopped.returncode == 1
-    said = "adjudge: the budget is spent: max_calls=1. Resume it with: adjudge resume 'a run'"
-    assert stopped.stderr.splitlines()[-1] == said
+    said = "adjudge: the budget is spent: max_calls=1. Resume it with a larger limit: adjudge resume 'a run' -- --max-usd N"
+    assert stopped.stderr.splitlines()[-1].startswith(said)
     unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
     assert unkept.stderr.count("the budget is spent: max_calls=1") == 1
 
@@ -106,7 +106,7 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     assert found["notes"][0] == f"Stopped before the end: the budget is spent: max_calls={calls}."
     assert {gate["verdict"] for gate in found["gates"]} == {"inconclusive"}
     assert found["run"]["state"] == f"the budget is spent: max_calls={calls}"
-    assert stopped.stderr.splitlines()[-1].endswith("Resume it with: adjudge resume kept")
+    assert "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or" in stopped.stderr.splitlines()[-1]
     assert "Undecided" in _page(tmp_path)
     assert not [path for path in tmp_path.rglob("*.csv") if path.is_file() and path.name != "rows.csv"], (
         "it is written when whole"
@@ -145,7 +145,7 @@ def test_an_eval_file_is_resumed_in_the_folder_that_it_names(tmp_path: Path) -> 
     (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
     assert "there is no run in runs/eval to resume" in adjudge(tmp_path, "run", "eval.yaml", "--resume").stderr
     stopped = adjudge(tmp_path, "run", "eval.yaml", "--max-calls", "1")
-    assert stopped.stderr.splitlines()[-1].endswith("max_calls=1. Resume it with: adjudge resume runs/eval")
+    assert "max_calls=1. Resume it with a larger limit: adjudge resume runs/eval --" in stopped.stderr.splitlines()[-1]
     assert adjudge(tmp_path, "run", "eval.yaml", "--resume").returncode == 0
 
 

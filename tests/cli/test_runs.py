@@ -61,7 +61,7 @@ def test_an_eval_file_is_carried_out_and_written_out(project: Path) -> None:
 def test_a_budget_stops_it_and_resume_goes_on(project: Path) -> None:
     stopped = adjudge("run", "eval.yaml", "--max-calls", "5", cwd=project)
     assert stopped.returncode == 1
-    assert "max_calls=5. Resume it with: adjudge resume" in stopped.stderr
+    assert "max_calls=5. Resume it with a larger limit: adjudge resume runs/one -- --max-usd N (or --max-calls," in stopped.stderr
     assert run_info(project / "runs/one").votes == 5
     again = adjudge("resume", str(project / "runs/one"), cwd=Path("/"))
     assert again.returncode == 1

@@ -215,6 +215,16 @@ def test_silent_connections_lock_out_nobody_who_has_the_key(which: str, api: Ser
     assert (api.ask("/v1/status").status if which == "api" else page.get("/").status) == 200
 
 
+def test_who_asks_at_once_over_many_connections_is_answered_on_all_of_them(api: Served) -> None:
+    """The requests of some waited to be read while others connected: their connections were reset as silent ones."""
+    with ExitStack() as held:
+        clients = []
+        for _ in range(400):
+            clients.append(held.enter_context(connected(api.access.port)))
+            clients[-1].sendall(head(api.access, first="GET /v1/criteria HTTP/1.1"))
+        assert [status_of(client.recv(100)) for client in clients] == [200] * len(clients)
+
+
 def test_a_connection_serves_one_request_after_another(api: Served) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", api.access.port, timeout=20)
     for _ in range(3):

@@ -208,9 +208,10 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
-        raise RunStopped(f"{halt}. {sentence('resume', language, folder=place)}") from halt
+        name: Sentence = "resume with more" if isinstance(halt, BudgetSpent) else "resume"
+        raise RunStopped(f"{halt}. {sentence(name, language, folder=place)}") from halt
     except KeyboardInterrupt as interrupt:
-        name: Sentence = "stopped at once, not kept" if folder is None else "stopped at once, kept"
+        name = "stopped at once, not kept" if folder is None else "stopped at once, kept"
         raise click.Abort(sentence(name, language, folder=place)) from interrupt
 
 

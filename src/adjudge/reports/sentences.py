@@ -65,6 +65,7 @@ Sentence = Literal[
     "random rows",
     "response",
     "resume",
+    "resume with more",
     "resume with run",
     "row skipped",
     "rows are not kept",

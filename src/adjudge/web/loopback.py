@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import selectors
 import socket
 import threading
 from collections.abc import Callable
@@ -22,6 +23,8 @@ _MOST_SILENT = 200
 _HEAD_SECONDS = 10.0
 """How long a request's first line and headers may take to come."""
 _WAIT_AT_END = 1
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
+"""Which takes no file of its own, and where it can be, any number of sockets."""
 
 
 class Listening:
@@ -113,8 +116,17 @@ class _Connection(H11Protocol):
 
     def _make_room(self) -> None:
         silent = [one for one in self.connections if isinstance(one, _Connection) and one._is_silent]
-        if len(silent) > _MOST_SILENT:
-            min(silent, key=lambda one: one._since)._leave()
+        for one in _unheard(sorted(silent, key=lambda one: one._since)[:-_MOST_SILENT]):
+            one._leave()
+
+
+def _unheard(silent: list[_Connection]) -> list[_Connection]:
+    """Those that have sent nothing: of others a request may wait to be read, where many come at once."""
+    with _Selector() as waiting:
+        for one in silent:
+            waiting.register(one.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ, one)
+        heard = {key.data for key, _ in waiting.select(0)} if silent else set()
+    return [one for one in silent if one not in heard]
 
 
 def _settings(app: ASGIApp) -> uvicorn.Config:

@@ -370,6 +370,17 @@ def test_lines_that_stand_twice_are_counted_once(tmp_path: Path, batches: BatchP
     assert spent is not None and spent.calls == 6
 
 
+def test_a_provider_that_counts_more_replies_than_it_was_asked_for_raises_no_alarm(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    """18 requests "may have been paid twice" of nine: it had counted lines."""
+    batches.repeats = 3
+    seen = judged(eval_run(tmp_path, batches))
+    assert "twice" not in news(seen)
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
 def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process ends when a part of the results is kept; the next one reads them all again."""
     monkeypatch.setattr(collect, "COMMIT_EVERY", 2)
@@ -529,6 +540,24 @@ def test_where_nobody_can_say_whose_key_it_is_the_user_vouches_or_pays_again(tmp
     seen = judged(eval_run(tmp_path, batches, key="sk-of-another"), replace(ALL_IN_BATCHES, orphans="resubmit"))
     assert news(seen).count("twice") == 1
     assert sizes(batches) == [6, 6]
+    assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+@pytest.mark.parametrize("known", [True, False], ids=["under way", "killed before the answer"])
+def test_vouching_for_the_wrong_key_pays_for_nothing(tmp_path: Path, batches: BatchProvider, api: str, known: bool) -> None:
+    """It sent everything again, as if that had been asked for."""
+    detached(tmp_path, batches, api)
+    if not known:
+        as_killed_before_the_answer(tmp_path / "run")
+    batches.keys = {KEY, "sk-of-another"}
+    adopting = replace(ALL_IN_BATCHES, orphans="adopt")
+    for _ in range(4):
+        with pytest.raises(RunError, match=r"is not there for the key that asks now.*--batch resubmit"):
+            judged(eval_run(tmp_path, batches, api, key="sk-of-another"), adopting)
+    assert sizes(batches) == [6] and not batches.requests
+    assert "twice" not in news(judged(eval_run(tmp_path, batches, api)))
+    assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
 
 

@@ -72,15 +72,17 @@ class Post:
     # -- another key than the one that sent it ---------------------------------------
 
     async def recognise(self, batch: Batch) -> None:
-        """Have what another key sent taken for ours, where the provider says that it is, or the user does."""
+        """Have what another key sent taken for ours, where the provider says that it is. Where the user does, it is looked
+        for, and stays the other key's until it is found."""
         api = self.api_of(batch)
         if api.account == batch.account:
             return
-        under_way, vouched = batch.state is not State.INTENDED, self.settings.orphans
-        if batch.asked and vouched != "adopt" and not await self._is_of_this_account(batch, api):
-            if vouched is None:
+        if batch.asked and not await self._is_of_this_account(batch, api):
+            if self.settings.orphans is None:
                 raise self._of_another_key(batch)
-            if under_way:
+            if self.settings.orphans == "adopt":
+                return
+            if batch.state is not State.INTENDED:
                 again = await self._twice(batch, f"{batch.remote_id or batch.id} was sent with another key")
                 await self._finish(again, "left behind")
                 return
@@ -111,6 +113,15 @@ class Post:
             "of the same account; if this is one, 'adjudge resume RUN --batch adopt' takes your word for it; "
             "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
         )
+
+    def _check_vouched(self, batch: Batch) -> None:
+        """What is not there for a key that only the user vouched for is there for another: it is not paid again."""
+        if self.api_of(batch).account != batch.account:
+            raise RunError(
+                f"the batch {batch.remote_id or batch.id}, which another key sent to {batch.provider}, is not there for the "
+                "key that asks now, so that they seem to be of two accounts: resume with the key that began the run; "
+                "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
+            )
 
     # -- sending -------------------------------------------------------------------
 
@@ -205,6 +216,7 @@ class Post:
                 return batch
             left = min(self.settings.search, batch.asked + self.settings.search - time.time())
             if left <= 0 or self.settings.orphans == "resubmit":
+                self._check_vouched(batch)
                 return await self._twice(batch, f"{batch.provider} may have taken it before, and does not list it")
             if pause == _FIRST_SEARCH:
                 self.tell(BatchNews("searching", batch.provider, requests=batch.requests, seconds=left))
@@ -271,6 +283,7 @@ class Post:
 
     async def _not_found(self, batch: Batch) -> bool:
         """Said once, that may be a gateway's mistake, and what was answered would be paid for twice. Whether it is believed."""
+        self._check_vouched(batch)
         if not self._once_more(batch, "not_found"):
             again = await self._twice(batch, f"{batch.remote_id} is gone from there")
             await self._finish(again, "gone")
@@ -369,14 +382,14 @@ class Post:
         asked, found = size // max(1, batch.requests), set[Key]()
         for path in paths:
             found |= await self._collector.collect(batch, model.name, api.lines(path), asked)
-        replies = len(found)
-        if replies < remote.answered:
+        replies, answered = len(found), min(remote.answered, batch.requests)
+        if replies < answered:
             _remove(paths)
             if self._once_more(batch, "not_whole"):
-                _LOG.info("%s replies of %s can be read: fetching them again later", replies, remote.answered)
+                _LOG.info("%s replies of %s can be read: fetching them again later", replies, answered)
                 await self.table.keep(_counted(batch, "not_whole"))
                 return False
-            batch = await self._unreadable(batch, replies, remote.answered)
+            batch = await self._unreadable(batch, replies, answered)
         self.rejections = 0
         await self._finish(batch, remote.said)
         return True
