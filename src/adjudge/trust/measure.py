@@ -37,6 +37,11 @@ class Measure:
         """Whether something passes or fails: two options, the one worth nothing and the other all."""
         return len(self.options) == 2 and sorted(self.values.values()) == [0.0, 1.0]
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The worst and the best option, wherever they stand: without points the measured one is listed first."""
+        return min(self.options, key=self.value), max(self.options, key=self.value)
+
     def value(self, said: str | float) -> float:
         """A verdict or a label, from 0 to 1."""
         return self.values[said] if isinstance(said, str) else to_unit(said, self.range)
