@@ -172,9 +172,7 @@ def test_what_stands_for_no_number_among_numbers_is_no_label_and_no_verdict(tmp_
     found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
     assert (found.verdicts, found.outcomes) == ([5.0, 1.0, None], {"ok": 2, "model_error": 1})
     assert sorted(found.answers) == [3.0, 4.0]
-    words = table(
-        tmp_path / "w", f"text,human\na,yes\nb,{absent}\nc,no\n", texts=("text",), labels=("human",), judges=()
-    )
+    words = table(tmp_path / "w", f"text,human\na,yes\nb,{absent}\nc,no\n", texts=("text",), labels=("human",), judges=())
     assert sorted(words.answers) == sorted(["yes", absent, "no"])
 
 

@@ -152,8 +152,7 @@ class _Table:
         }
         seen = {name: {self._in_figures(word, name) for word in words} for name, words in seen.items()}
         labels, verdicts = (
-            {word for name in names for word in seen[name] - {""}}
-            for names in (self._named.labels, self._named.judges)
+            {word for name in names for word in seen[name] - {""}} for names in (self._named.labels, self._named.judges)
         )
         every = not any("" in seen[name] for name in self._named.labels)
         known = LabelSet(frozenset(labels or verdicts), every)
