@@ -47,12 +47,17 @@ def scale_of(words: Collection[str]) -> Asked:
         bounds = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
         return Asked("verdict", "Which number does it deserve?", "rating", bounds=bounds)
     apart = {word.strip().casefold(): word.strip() for word in sorted(words, reverse=True)}.values()
-    ordered = sorted(apart, key=lambda word: (word.casefold() not in GOOD, word.casefold() in BAD, word))
+    ordered = sorted(apart, key=goodness)
     ends = [(word.casefold() in GOOD, word.casefold() in BAD) for word in ordered]
     told = len(ordered) == 2 and ends[0] != ends[1]
     scores = (1.0, 0.0) if told else (None,) * len(ordered)
     options = (CriteriaOption(name, score=score) for name, score in zip(ordered, scores, strict=True))
     return Asked("verdict", "What is to be said of it?", options=tuple(options))
+
+
+def goodness(word: str) -> tuple[bool, bool, str]:
+    """Words by what is known of them, the good ones first: whatever a file begins with, the same one is measured."""
+    return word.casefold() not in GOOD, word.casefold() in BAD, word
 
 
 def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:

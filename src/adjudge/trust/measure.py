@@ -49,8 +49,8 @@ class Measure:
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
     """Of the criteria that people and judge were asked by; ``systems``: what is compared."""
-    if scale.range:
-        return Measure("score", (), {}, scale.range)
+    if scale.range or not (scale.compares or scale.criteria.options):  # nobody said anything that would tell
+        return Measure("score", (), {}, scale.range or _UNIT)
     if scale.compares:
         return _comparison(systems)
     points = {option.name: option.points for option in scale.criteria.options}
