@@ -57,7 +57,7 @@ def test_pairs_labelled_one_and_two_are_counted_from_one(tmp_path: Path) -> None
 
 
 def test_pairs_with_three_codes_say_nothing_about_which_one_is_a_tie(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"0, 1 and 2.*which of them is a tie"):
+    with pytest.raises(RunError, match=r"0, 1, 2.*which of them is a tie"):
         imported(tmp_path, [pair(1, 0, 0), pair(2, 1, 1), pair(3, 2, 1)])
 
 
@@ -72,7 +72,7 @@ def test_a_judge_that_counts_responses_in_another_way_than_the_labels_is_refused
     tmp_path: Path, labels: tuple[int, ...], verdicts: tuple[int, ...]
 ) -> None:
     rows = [pair(n, *both) for n, both in enumerate(zip(labels, verdicts, strict=True))]
-    with pytest.raises(RunError, match=f"labelled {labels[0]} and {labels[1]}, and 'j' says {verdicts[0]} and {verdicts[1]}"):
+    with pytest.raises(RunError, match=f"labelled {labels[0]}, {labels[1]}, and 'j' says {verdicts[0]}, {verdicts[1]}"):
         imported(tmp_path, rows)
 
 

@@ -156,7 +156,7 @@ def test_codes_of_pairs_that_a_spreadsheet_made_decimal_are_read(tmp_path: Path)
 
 
 def test_judges_alone_that_say_three_codes_tell_nothing_about_a_tie(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"0, 1 and 2.*which of them is a tie"):
+    with pytest.raises(RunError, match=r"0, 1, 2.*which of them is a tie"):
         table(tmp_path, "a,b,gpt\nx,y,0\nx,y,1\nx,y,2\n", texts=("a", "b"), judges=("gpt",))
 
 

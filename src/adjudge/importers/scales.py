@@ -111,9 +111,8 @@ def _codes(words: Iterable[object]) -> set[str]:
 
 
 def _in_words(codes: Iterable[str]) -> str:
-    *rest, last = sorted(codes, key=float)
-    rest = rest if len(rest) < _MOST_SHOWN else [*rest[:_MOST_SHOWN], "…"]
-    return f"{', '.join(rest)} and {last}" if rest else last
+    each = sorted(codes, key=float)
+    return ", ".join(each if len(each) <= _MOST_SHOWN else [*each[:_MOST_SHOWN], "…"])
 
 
 def response_of(value: object, codes: Codes) -> object:
