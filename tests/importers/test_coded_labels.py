@@ -57,8 +57,28 @@ def test_pairs_labelled_one_and_two_are_counted_from_one(tmp_path: Path) -> None
 
 
 def test_pairs_with_three_codes_say_nothing_about_which_one_is_a_tie(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"0, 1 and 2.*which of them is a tie"):
+    with pytest.raises(RunError, match=r"0, 1, 2.*which of them is a tie"):
         imported(tmp_path, [pair(1, 0, 0), pair(2, 1, 1), pair(3, 2, 1)])
+
+
+@pytest.mark.parametrize("codes", [(-1, 0, 1), (0, 0.5, 1), (1, 2, 3, 4, 5), (0.2, 0.7, 0.9)])
+def test_pairs_with_other_numbers_are_no_pairs_of_codes(tmp_path: Path, codes: tuple[float, ...]) -> None:
+    with pytest.raises(RunError, match=f"labelled {codes[0]:g}, .*which of them is a tie"):
+        imported(tmp_path, [pair(n, code, code) for n, code in enumerate(codes)])
+
+
+@pytest.mark.parametrize(("labels", "verdicts"), [((0, 1), (1, 2)), ((1, 2), (0, 1))])
+def test_a_judge_that_counts_responses_in_another_way_than_the_labels_is_refused(
+    tmp_path: Path, labels: tuple[int, ...], verdicts: tuple[int, ...]
+) -> None:
+    rows = [pair(n, *both) for n, both in enumerate(zip(labels, verdicts, strict=True))]
+    with pytest.raises(RunError, match=f"labelled {labels[0]}, {labels[1]}, and 'j' says {verdicts[0]}, {verdicts[1]}"):
+        imported(tmp_path, rows)
+
+
+def test_a_number_that_tells_of_an_error_is_unreadable_beside_labels_that_say_how_responses_are_counted(tmp_path: Path) -> None:
+    found = imported(tmp_path, [pair(1, 1, 2), pair(2, 2, -1)])
+    assert (found.verdicts, found.outcomes) == ([1, None], {"ok": 1, "unreadable": 1})
 
 
 def test_a_verdict_outside_the_labels_is_unreadable_and_no_option(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from importing import SAMPLES, imported, imported_path
 
 from adjudge.errors import RunError
 from adjudge.importers import whole
+from adjudge.trust import calibrate_run
 
 # -- promptfoo -------------------------------------------------------------------------
 
@@ -208,6 +209,35 @@ def test_arena_picks_and_cascades(tmp_path: Path) -> None:
     cascade = {"instruction": "i", "outputs": ["a", "b"], "preferences": {"ann": 1, "bob": 2}, "probs": [0.7, 0.3]}
     both = imported(tmp_path / "b", [cascade])
     assert (both.verdicts, sorted(both.answers)) == ([0], [0, 1])
+
+
+def test_votes_of_mt_bench_meet_whoever_is_listed_first_and_each_turn_for_itself(tmp_path: Path) -> None:
+    """The published votes: people and GPT-4, one comparison in either order, the whole talk beside votes on its first turn."""
+
+    def talk(name: str) -> list[dict[str, str]]:
+        return [{"role": role, "content": f"{role} {name} {turn}"} for turn in (1, 2) for role in ("user", "assistant")]
+
+    def vote(judge: str, first: str, second: str, winner: str, turn: int) -> dict[str, Any]:
+        models = {"model_a": first, "model_b": second, "winner": winner, "judge": judge, "turn": turn}
+        return {"question_id": 81, **models, "conversation_a": talk(first), "conversation_b": talk(second)}
+
+    people = [
+        vote("expert_1", "y", "x", "model_a", 1),
+        vote("author_2", "x", "y", "model_b", 1),
+        vote("expert_1", "x", "y", "tie", 2),
+    ]
+    judged = [vote("gpt4_pair", "x", "y", "model_b", 1), vote("gpt4_pair", "y", "x", "model_a", 2)]
+    found = imported(tmp_path, [*people, *judged], lines=True)
+    said = {(row["id"], row["selected_option"]) for row in found.rows if row["judge"] == "gpt4_pair"}
+    assert said == {("question 81, x, y, turn 1", 1), ("question 81, x, y, turn 2", 1)}
+    assert {(label.annotator, label.id, label.answer) for label in found.labels} == {
+        ("expert_1", "question 81, x, y, turn 1", 1),
+        ("author_2", "question 81, x, y, turn 1", 1),
+        ("expert_1", "question 81, x, y, turn 2", "tie"),
+    }
+    assert found.rows[0]["fields"]["response"] == ["assistant x 1", "assistant y 1"]
+    (one,) = [one for one in calibrate_run(tmp_path / "run") if one.judge == "gpt4_pair"]
+    assert one.confusion.table == {"tie": {"y": 1}, "y": {"y": 1}}
 
 
 def test_a_data_set_as_parquet(tmp_path: Path) -> None:

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from importing import SAMPLES, imported_path
+from importing import SAMPLES, imported, imported_path
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import RunError
+from adjudge.importers.table import TableColumns
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
+from adjudge.trust import calibrate_run
 
 HOSTILE = st.text(alphabet=st.characters(exclude_categories=()), max_size=20) | st.sampled_from(
     ["\x00", "\ud800", "\u2028", "\r\n", "=1+1", '{"judge": 1}', "1e999", "\ufeff", "\x85", "NaN"]
@@ -160,3 +162,24 @@ def test_what_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, mes
     with pytest.raises(RunError, match=message):
         imported_path(tmp_path / "one.jsonl", tmp_path / "again")
     assert not (tmp_path / "again").exists()
+
+
+def test_what_only_people_said_anything_of_is_measured_after_a_round_trip(tmp_path: Path) -> None:
+    rows = [{"question": f"q{n}", "response": f"r{n}", "label": ("bad", "good")[n % 3 > 0]} for n in range(6)]
+    imported(tmp_path / "first", rows, lines=True)
+    one, two = exported_twice(tmp_path / "first" / "run", tmp_path)
+    assert one == two
+    (before,), (after,) = (calibrate_run(run) for run in (tmp_path / "first" / "run", tmp_path / "again"))
+    assert sorted(after.measure.options) == ["bad", "good"]
+    assert after.labels_only == before.labels_only
+
+
+def test_a_round_trip_measures_the_same_option_whichever_stands_first_in_the_file(tmp_path: Path) -> None:
+    rows = ["text,human,judge", *(f"t{n},{'safe' if n % 3 else 'unsafe'},{'safe' if n % 4 else 'unsafe'}" for n in range(24))]
+    columns = TableColumns(texts=("text",), labels=("human",), judges=("judge",))
+    imported(tmp_path / "first", "\n".join(rows), name="t.csv", kind="table", table=columns)
+    one, two = exported_twice(tmp_path / "first" / "run", tmp_path)
+    assert one == two
+    (before,), (after,) = (calibrate_run(run) for run in (tmp_path / "first" / "run", tmp_path / "again"))
+    assert (before.measure.name, before.naive.value) == ("safe", 0.75)
+    assert (after.measure.name, after.naive.value) == ("safe", 0.75)

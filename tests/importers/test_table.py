@@ -12,6 +12,7 @@ from importing import Imported, imported, imported_path
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.importers.table import TableColumns
+from adjudge.trust import calibrate_run
 from support.commands import adjudge
 
 
@@ -152,3 +153,41 @@ def test_codes_of_pairs_that_a_spreadsheet_made_decimal_are_read(tmp_path: Path)
     content = "a,b,best,judge\nx,y,1.0,2.0\nz,w,2.0,\n"
     found = table(tmp_path, content, texts=("a", "b"), labels=("best",), judges=("judge",))
     assert (found.verdicts, sorted(found.answers)) == ([1, None], [0, 1])
+
+
+def test_judges_alone_that_say_three_codes_tell_nothing_about_a_tie(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"0, 1, 2.*which of them is a tie"):
+        table(tmp_path, "a,b,gpt\nx,y,0\nx,y,1\nx,y,2\n", texts=("a", "b"), judges=("gpt",))
+
+
+@pytest.mark.parametrize("columns", [{"labels": ("human",), "judges": ("human",)}, {"texts": ("a", "a"), "judges": ("human",)}])
+def test_a_column_cannot_be_two_things_at_once(tmp_path: Path, columns: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(RunError, match="is named twice"):
+        table(tmp_path, "a,human\nx,1\ny,0\n", **{"texts": ("a",), **columns})
+
+
+@pytest.mark.parametrize("absent", ["N/A", "NA", "-", "None", "#N/A"])
+def test_what_stands_for_no_number_among_numbers_is_no_label_and_no_verdict(tmp_path: Path, absent: str) -> None:
+    content = f"text,human,judge\na,4,5\nb,{absent},1\nc,3,{absent}\n"
+    found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
+    assert (found.verdicts, found.outcomes) == ([5.0, 1.0, None], {"ok": 2, "model_error": 1})
+    assert sorted(found.answers) == [3.0, 4.0]
+    words = table(tmp_path / "w", f"text,human\na,yes\nb,{absent}\nc,no\n", texts=("text",), labels=("human",), judges=())
+    assert sorted(words.answers) == sorted(["yes", absent, "no"])
+
+
+def test_numbers_with_a_comma_are_numbers(tmp_path: Path) -> None:
+    found = table(tmp_path, "text;human;judge\na;4,5;5\nb;2;1,5\n", texts=("text",), labels=("human",), judges=("judge",))
+    assert (found.verdicts, sorted(found.answers)) == ([5.0, 1.5], [2.0, 4.5])
+
+
+def test_sensitivity_is_of_the_option_whose_share_is_told(tmp_path: Path) -> None:
+    rows = [("safe", "safe")] * 12 + [("safe", "unsafe")] * 8 + [("unsafe", "unsafe")] * 9 + [("unsafe", "safe")]
+    content = "text,human,judge\n" + "".join(f"t{n},{human},{judge}\n" for n, (human, judge) in enumerate(rows))
+    table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
+    (found,) = calibrate_run(tmp_path / "run")
+    assert found.measure.name == "safe"
+    assert found.confusion.sensitivity
+    assert (found.confusion.sensitivity.value, found.confusion.sensitivity.count) == (0.6, 20)
+    assert found.confusion.specificity
+    assert (found.confusion.specificity.value, found.confusion.specificity.count) == (0.9, 10)

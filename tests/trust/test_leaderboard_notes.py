@@ -92,6 +92,13 @@ def test_others_keep_their_limits_beside_somebody_who_never_won() -> None:
     assert None not in (*limits["a"], *limits["b"])
 
 
+def test_contests_about_one_prompt_have_no_limits_instead_of_limits_without_a_width(tmp_path: Path) -> None:
+    rows = [{**one, "instruction": "the only one"} for one in alpaca([1.0, 2.0, 2.0] * 10, turned=True)]
+    found = board(tmp_path, rows)
+    assert {(one.lower, one.upper) for one in found.ranking.places} == {(None, None)}
+    assert "no limits: all contests are about one prompt, and what others would give is not known" in found.notes
+
+
 def test_the_page_and_the_terminal_show_a_dash_for_limits_that_are_not_known(tmp_path: Path) -> None:
     found = board(tmp_path, alpaca([2.0] * 20, turned=True))
     assert "no limits for new, old: contests that all go one way do not say how far apart systems are" in found.notes

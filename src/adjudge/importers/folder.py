@@ -19,6 +19,7 @@ from adjudge.errors import RunError
 from adjudge.importers.directions import turned
 from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
 from adjudge.importers.record import NAMELESS, NOT_SAID, Asked, Mark, Recorded, RecordedVote
+from adjudge.importers.scales import goodness
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.runs.folder import UNFINISHED
@@ -67,6 +68,7 @@ class ImportedRun:
         self._design = design
         self._unreadable = unreadable
         self._questions: dict[str, dict[str, Asked]] = {}
+        self._by_words = False
         self._marked: dict[str, Asked] = {}
         """Questions by what people answered who gave labels alone."""
         self._models: dict[str, dict[str, None]] = {}
@@ -88,6 +90,7 @@ class ImportedRun:
     def add_record(self, record: Mapping[str, object], keys: list[bytes], recorded: Recorded) -> None:
         """Keep a judgment of ours as its export has it; ``recorded`` is what it asks and who answered."""
         self._ledger.add_record(record, keys)
+        self._by_words = True
         self._describe(recorded)
         self._count(recorded, str(record.get("status")))
 
@@ -198,6 +201,8 @@ class ImportedRun:
         """As judges of ours describe themselves, so that labels, reports and comparisons find what they need."""
         own = self._questions[judge]
         asked = [merged(one, self._marked.get(name, one), (), None) for name, one in own.items()]
+        if self._by_words:
+            asked = [_by_words(one) for one in asked]
         models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
         rating = next((one for one in asked if one.kind == "rating"), None)
         if rating is not None:  # a judge that asks for a number has one question, and is named after it
@@ -208,6 +213,13 @@ class ImportedRun:
         ties = {"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {}
         settings = {**recorded, "imported": judge, **ties}
         return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": [plain(criteria_of(one)) for one in asked]}
+
+
+def _by_words(asked: Asked) -> Asked:
+    """An export tells the options, not their order, which without points says whose share is measured."""
+    if any(option.score is not None for option in asked.options):
+        return asked
+    return replace(asked, options=tuple(sorted(asked.options, key=lambda option: goodness(option.name))))
 
 
 def _with_answers(known: Asked, recorded: Recorded) -> Asked:

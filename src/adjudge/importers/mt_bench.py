@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import pair_vote, shown_answers, shown_question, winner
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, number, seconds, text, without
-from adjudge.verdicts.styles import rating
+from adjudge.verdicts.styles import put_back, rating
 
 _SCORE = Asked("quality", "How good is the answer, from 1 to 10?", "rating", bounds=(1.0, 10.0))
 _BETTER = Asked("better answer", "Which assistant's answer is better?", "comparison")
@@ -29,7 +31,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         if "g1_winner" in record:
             yield _pair(record)
         elif "model_a" in record:
-            yield _people(record, left)
+            yield _said_of_both(record, left)
         else:
             yield _single(record)
 
@@ -99,16 +101,15 @@ def _game(record: Mapping[str, object], game: str, model: str) -> RecordedVote:
     return pair_vote(said, model=model, swapped=game == "g2", reply=reply)
 
 
-def _people(record: Mapping[str, object], left: Left) -> Recorded:
-    systems = (text(record["model_a"]), text(record["model_b"]))
-    talks = [listed(record.get(f"conversation_{side}")) for side in "ab"]
+def _said_of_both(record: Mapping[str, object], left: Left) -> Recorded:
+    """A vote of the published set. One comparison is there several times, in either order: systems go by their names."""
+    sides = sorted("ab", key=lambda side: text(record[f"model_{side}"]))
+    systems = tuple(text(record[f"model_{side}"]) for side in sides)
+    talks = [_until(listed(record.get(f"conversation_{side}")), record.get("turn")) for side in sides]
     texts = [_said(talk, "assistant") for talk in talks]
-    chosen, judge = winner(record.get("winner")), text(record.get("judge"))
-    if chosen is None:
-        left.out(f"vote for {record.get('winner')!r}, which names no answer")
-    kind = "expert" if judge.startswith(("expert", "author")) else "model" if judge.startswith("gpt") else "human"
-    marks = () if chosen is None else (Mark(answer=chosen, annotator=judge or "annotator", kind=kind, design="random"),)  # type: ignore[arg-type]
-    return Recorded(
+    judge, given = text(record.get("judge")) or "annotator", winner(record.get("winner"))
+    chosen = put_back(given, swapped=sides == ["b", "a"]) if given is not None else None
+    base = Recorded(
         asked=_BETTER,
         fields={
             "question": _said(talks[0], "user") or _name(record),
@@ -117,10 +118,25 @@ def _people(record: Mapping[str, object], left: Left) -> Recorded:
         id=_name(record, *systems),
         systems=systems,
         named_only=not all(texts),
-        marks=marks,
         more=without(record, "conversation_a", "conversation_b", "winner", "judge"),
         at=seconds(record.get("tstamp")),
     )
+    if judge.startswith("gpt"):
+        vote = RecordedVote(model=judge)
+        unread = vote.failed(f"{text(record.get('winner'))!r} names no answer", Outcome.UNREADABLE)
+        return replace(base, judge=judge, votes=(unread if chosen is None else vote.said(chosen),))
+    if chosen is None:
+        left.out(f"vote for {record.get('winner')!r}, which names no answer")
+        return base
+    kind: Kind = "expert" if judge.startswith(("expert", "author")) else "human"
+    return replace(base, marks=(Mark(answer=chosen, annotator=judge, kind=kind, design="random"),))
+
+
+def _until(talk: Sequence[object], turn: object) -> Sequence[object]:
+    """What had been said by a turn: the published votes of the first one hold the second, too, which nobody judged yet."""
+    asked = [place for place, one in enumerate(talk) if mapping(one).get("role") == "user"]
+    turns = number(turn)
+    return talk[: asked[int(turns)]] if turns is not None and 0 < turns < len(asked) else talk
 
 
 def _said(talk: object, role: str) -> str:

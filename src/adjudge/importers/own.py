@@ -109,7 +109,10 @@ def _options(record: Mapping[str, object]) -> tuple[CriteriaOption, ...]:
     if "verdict" in record:  # of a judge that says PASS or FAIL
         return PASS_OR_FAIL
     option, score = record.get("option"), number(record.get("score"))
-    return () if option is None or score is None else (CriteriaOption(text(option), score=score),)
+    if option is not None and score is not None:
+        return (CriteriaOption(text(option), score=score),)
+    said = (mapping(label).get("option") for label in listed(record.get(LABELS)))  # people may be the only ones who said one
+    return tuple(CriteriaOption(one) for one in dict.fromkeys(said) if isinstance(one, str))
 
 
 def _said(vote: Mapping[str, object]) -> RecordedVote:

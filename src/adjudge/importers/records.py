@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -71,7 +72,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     said = {text(first(one, *_LABELS)) for one in file.records()}
     labels = LabelSet(frozenset(said - {""}), "" not in said)
     pairs = [one for one in said if file.head.has(*_PAIR)]
-    codes = codes_of(file.name, pairs, _pair_verdicts(file) if pairs else ())
+    codes = codes_of(file.name, pairs, _pair_verdicts(file) if pairs else None)
     for place, record in enumerate(file.records()):
         label = first(record, *_LABELS)
         scale = BETTER if all(name in record for name in _PAIR) else scale_of(labels.words)
@@ -83,11 +84,14 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             yield _row(record, UNJUDGED, scale, (), _marks(label, scale, labels, codes, left), place)
 
 
-def _pair_verdicts(file: ForeignFile) -> Iterator[object]:
+def _pair_verdicts(file: ForeignFile) -> dict[str, set[str]]:
+    """What each judge says, all in all."""
+    found: dict[str, set[str]] = defaultdict(set)
     for record in file.records():
-        for said in mapping(record.get("judges")).values():
+        for judge, said in mapping(record.get("judges")).items():
             parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
-            yield from (first(part, *_SAID) for part in parts)
+            found[judge] |= {text(first(part, *_SAID)) for part in parts}
+    return found
 
 
 def _arena(record: Mapping[str, object]) -> Recorded:

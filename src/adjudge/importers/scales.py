@@ -14,6 +14,8 @@ from adjudge.importers.values import number, text
 GOOD = ("correct", "yes", "pass", "passed", "true", "good", "right", "1", "1.0")
 BAD = ("incorrect", "no", "fail", "failed", "false", "bad", "wrong", "0", "0.0")
 """Words for the ends of a scale."""
+_MOST_SHOWN = 5
+_FROM_NOUGHT, _FROM_ONE = {"0", "1"}, {"1", "2"}
 Codes = Mapping[str, str]
 """Numbers that stand for compared responses → the usual words for them."""
 
@@ -45,12 +47,17 @@ def scale_of(words: Collection[str]) -> Asked:
         bounds = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
         return Asked("verdict", "Which number does it deserve?", "rating", bounds=bounds)
     apart = {word.strip().casefold(): word.strip() for word in sorted(words, reverse=True)}.values()
-    ordered = sorted(apart, key=lambda word: (word.casefold() not in GOOD, word.casefold() in BAD, word))
+    ordered = sorted(apart, key=goodness)
     ends = [(word.casefold() in GOOD, word.casefold() in BAD) for word in ordered]
     told = len(ordered) == 2 and ends[0] != ends[1]
     scores = (1.0, 0.0) if told else (None,) * len(ordered)
     options = (CriteriaOption(name, score=score) for name, score in zip(ordered, scores, strict=True))
     return Asked("verdict", "What is to be said of it?", options=tuple(options))
+
+
+def goodness(word: str) -> tuple[bool, bool, str]:
+    """Words by what is known of them, the good ones first: whatever a file begins with, the same one is measured."""
+    return word.casefold() not in GOOD, word.casefold() in BAD, word
 
 
 def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
@@ -77,17 +84,35 @@ def truth_on(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
     return vote.said(asked.options[0 if truth.casefold() in GOOD else 1].name)
 
 
-def codes_of(source: str, labels: Iterable[object], verdicts: Iterable[object] = ()) -> Codes:
-    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not, what judges say."""
-    given = {f"{code:g}" for one in labels if (code := number(one)) is not None}
-    if {"0", "1", "2"} <= given:
+def codes_of(source: str, labels: Iterable[object], verdicts: Mapping[str, Iterable[object]] | None = None) -> Codes:
+    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not, what judges say.
+
+    ``verdicts``: what each judge said. A third number may be a tie, a grade or an error, and so tells nothing.
+    """
+    given, said = _codes(labels), {judge: _codes(words) for judge, words in (verdicts or {}).items()}
+    known = given if given - {"1"} else given.union(*said.values())
+    if not (known <= _FROM_NOUGHT or known <= _FROM_ONE):
         raise RunError(
-            f"{source}: pairs are labelled 0, 1 and 2, and nobody says which of them is a tie: write 'tie' for it, and 1 and 2 "
-            "for the responses"
+            f"{source}: pairs are labelled {_in_words(known)}, and nobody says which of them is a tie: write 'tie' for it, and 1 "
+            "and 2 for the responses"
         )
-    known = given if given & {"0", "2"} else given | {f"{code:g}" for one in verdicts if (code := number(one)) is not None}
-    from_nought = "0" in known and "2" not in known
-    return {"0": "model_1", "1": "model_2", "2": ""} if from_nought else {}
+    other = _FROM_ONE if "0" in known else _FROM_NOUGHT
+    for judge, codes in said.items():
+        if known - {"1"} and codes - {"1"} and codes <= other:
+            raise RunError(
+                f"{source}: pairs are labelled {_in_words(known)}, and {judge!r} says {_in_words(codes)}: nobody says which "
+                "responses are the same ones: write 1 and 2 in both, and 'tie'"
+            )
+    return {"0": "model_1", "1": "model_2", "2": ""} if "0" in known else {}
+
+
+def _codes(words: Iterable[object]) -> set[str]:
+    return {f"{code:g}" for one in words if (code := number(one)) is not None}
+
+
+def _in_words(codes: Iterable[str]) -> str:
+    each = sorted(codes, key=float)
+    return ", ".join(each if len(each) <= _MOST_SHOWN else [*each[:_MOST_SHOWN], "…"])
 
 
 def response_of(value: object, codes: Codes) -> object:

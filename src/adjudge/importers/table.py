@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -21,7 +22,11 @@ from adjudge.importers.values import number, text, without
 
 TABLE = "table"
 _MISSING = ("", "nan", "null")
+_NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
+"""What stands in a column of numbers where there is none; among words each of them may be an answer."""
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
+_WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
+"""A number as many countries write it."""
 _NO_NAMES = ("judge", "verdict", "prediction", "pred", "score", "label", "output", "llm", "model", "result", "grade", "rating")
 """What a column may be called that does not name its judge."""
 _MOST_COMPARED = 2
@@ -69,8 +74,12 @@ class _Table:
 
     def __init__(self, file: ForeignFile, columns: TableColumns) -> None:
         self._file = file
+        self._numbers: set[str] = set()
+        """Columns of numbers."""
         self._percent: set[str] = set()
         """Columns of percentages."""
+        self._with_comma: set[str] = set()
+        """Columns of numbers that are written with a comma."""
         self._named = self._found(columns)
         self._columns = Columns({"response": self._named.texts[0]}, (), self._named.id)
         self._labels, self._scale, self._codes = self._meaning()
@@ -107,12 +116,16 @@ class _Table:
                 raise RunError(f"{self._file.name} has no column {name!r} ({option}); it has: {', '.join(names)}")
             return found
 
-        return TableColumns(
+        found = TableColumns(
             texts=tuple(column(one, "--text") for one in wanted.texts),
             labels=tuple(column(one, "--label") for one in wanted.labels),
             judges=tuple(column(one, "--judge") for one in wanted.judges),
             id=None if wanted.id is None else column(wanted.id, "--id"),
         )
+        taken = Counter((*found.texts, *found.labels, *found.judges))
+        if twice := next((name for name, count in taken.items() if count > 1), None):
+            raise RunError(f"{self._file.name}: column {twice!r} is named twice: a text, a label and a verdict are three columns")
+        return found
 
     def _rows(self, *, told: bool = False) -> Iterator[Row]:
         """``told``: rows that cannot be read are kept account of."""
@@ -132,15 +145,19 @@ class _Table:
         for row in self._rows():
             for name, words in seen.items():
                 words.add(_word(_cells(row), name))
-        self._percent = {name for name, words in seen.items() if all(map(_PERCENT.fullmatch, words - {""}))}
+        self._percent = {name for name, words in seen.items() if all(map(_PERCENT.fullmatch, _told(words)))}
+        self._with_comma = {name for name, words in seen.items() if all(map(_WITH_COMMA.fullmatch, _told(words)))}
+        self._numbers = {
+            name for name, words in seen.items() if all(number(self._in_figures(word, name)) is not None for word in _told(words))
+        }
+        seen = {name: {self._in_figures(word, name) for word in words} for name, words in seen.items()}
         labels, verdicts = (
-            {self._in_figures(word, name) for name in names for word in seen[name] - {""}}
-            for names in (self._named.labels, self._named.judges)
+            {word for name in names for word in seen[name] - {""}} for names in (self._named.labels, self._named.judges)
         )
         every = not any("" in seen[name] for name in self._named.labels)
         known = LabelSet(frozenset(labels or verdicts), every)
         if len(self._named.texts) > 1:
-            return known, BETTER, codes_of(self._file.name, labels, verdicts)
+            return known, BETTER, codes_of(self._file.name, labels, {name: seen[name] for name in self._named.judges})
         return known, _scale(labels, verdicts), {}
 
     def _value(self, cells: Mapping[str, object], column: str) -> str:
@@ -149,8 +166,12 @@ class _Table:
 
     def _in_figures(self, word: str, column: str) -> str:
         """Of a column of percentages, parts of one; a percentage among other numbers stays what it is."""
+        if column in self._numbers and word.casefold() in _NO_NUMBER:
+            return ""
         percent = _PERCENT.fullmatch(word) if column in self._percent else None
-        return f"{float(percent[1].replace(',', '.')) / 100:g}" if percent else word
+        if percent:
+            return f"{float(percent[1].replace(',', '.')) / 100:g}"
+        return word.replace(",", ".") if column in self._with_comma else word
 
     def _fields(self, cells: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
         try:
@@ -218,6 +239,11 @@ def _scale(labels: set[str], verdicts: set[str]) -> Asked:
 def _one_pair(words: set[str]) -> bool:
     """Whether all of them are written in one way, such as yes and no."""
     return not words & {"1", "0", "1.0", "0.0", "true", "false"} and len(words) <= 2
+
+
+def _told(words: set[str]) -> set[str]:
+    """Those that would be numbers in a column of numbers."""
+    return {word for word in words if word and word.casefold() not in _NO_NUMBER}
 
 
 def _cells(row: Row) -> Mapping[str, object]:

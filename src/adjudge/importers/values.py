@@ -52,7 +52,7 @@ def number(value: object) -> float | None:
         return None
     try:
         found = float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
 

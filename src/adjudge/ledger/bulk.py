@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -81,7 +82,8 @@ def bulk_ledger(folder: Path) -> Iterator[BulkLedger]:
 def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple[object, ...]:
     """What an export leaves out, the prompt's hash and the cached tokens, is not known."""
     shown = [name for name in COLUMNS["votes"] if name not in _NOT_EXPORTED]
-    rest = {name: value for name, value in vote.items() if name not in shown}
+    known = {*shown, "more"}
+    rest = {**_held(vote.get("more")), **{name: value for name, value in vote.items() if name not in known}}
     values: dict[str, object] = {
         **dict.fromkeys(COLUMNS["votes"]),
         **_NUMBERS,
@@ -89,6 +91,15 @@ def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple
     }
     values.update(number=number, ballot=key, more=json_text(rest) if rest else None)
     return sealed(*(float(value) if name in ("latency", "at") else _kept(value) for name, value in values.items()))  # type: ignore[arg-type]
+
+
+def _held(more: object) -> dict[str, object]:
+    """What an export shows twice: under their own names, where no column has these, and together in writing."""
+    try:
+        held = json.loads(more) if isinstance(more, str) else None
+    except ValueError:
+        return {}
+    return held if isinstance(held, dict) else {}
 
 
 def _kept(value: object) -> object:

@@ -91,6 +91,8 @@ class Ranking:
     draws: Draws
     level: float
     reason: str = ""
+    one_prompt: bool = False
+    """Whether all contests are about one prompt: what others would give nobody knows, and there are no limits."""
 
 
 _Counts = Mapping[tuple[str, str], float]
@@ -250,11 +252,12 @@ def rank(contests: Sequence[Contest], *, prompts: Clusters = None, draws: Draws 
     if len(_names(contests)) < 2:
         return Ranking((), 0.0, False, (), draws, level, "no two were compared")
     found = strengths(counted)
-    drawn = _drawn(contests, prompts, draws, found)
+    one_prompt = len(set(prompts)) == 1 if prompts is not None else len(contests) == 1
+    drawn = [] if one_prompt else _drawn(contests, prompts, draws, found)
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
     beaten = _beaten(contests, prompts, level)
     places = tuple(_place(name, found, drawn, counted, beaten, level) for name in ordered)
-    return Ranking(places, found.ties, found.padded, cycles(counted, level=level), draws, level)
+    return Ranking(places, found.ties, found.padded, cycles(counted, level=level), draws, level, one_prompt=one_prompt)
 
 
 def _drawn(contests: Sequence[Contest], prompts: Clusters, draws: Draws, start: Strengths) -> list[Strengths]:

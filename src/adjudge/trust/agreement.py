@@ -206,7 +206,7 @@ def _probabilities(rows: Sequence[LabelledRow], measure: Measure, draws: Draws, 
     """Where the votes state how likely a pass is."""
     if not measure.is_binary:
         return {}
-    good = measure.options[-1]
+    _, good = measure.ends
     stated = [(p, int(one.truth == good)) for one in rows if (p := probability(one, good)) is not None]
     if not stated:
         return {}

@@ -53,7 +53,7 @@ def confusion_of(
         table[truth][FAILED if verdict is None else verdict] = count
     if not measure.is_binary:
         return Confusion(dict(table))
-    fail, good = measure.options
+    fail, good = measure.ends
     plain = all(one.random for one in rows)
     found = [
         _plain_share(rows, option, level, clusters) if plain else _weighted_share(cells, option, strata, measure, level)

@@ -86,7 +86,9 @@ class Leaderboard(Judged):
                 "no chain of wins leads from everybody to everybody: a tenth of a win each way was added to every pair, and "
                 "ratings of those who always won or always lost are only as large as that lets them be"
             )
-        if unbounded := [one.name for one in self.ranking.places if one.lower is None]:
+        if self.ranking.one_prompt:
+            found.append("no limits: all contests are about one prompt, and what others would give is not known")
+        elif unbounded := [one.name for one in self.ranking.places if one.lower is None]:
             found.append(
                 f"no limits for {', '.join(unbounded)}: contests that all go one way do not say how far apart systems are"
             )

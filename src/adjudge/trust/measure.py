@@ -37,6 +37,11 @@ class Measure:
         """Whether something passes or fails: two options, the one worth nothing and the other all."""
         return len(self.options) == 2 and sorted(self.values.values()) == [0.0, 1.0]
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The worst and the best option, wherever they stand: without points the measured one is listed first."""
+        return min(self.options, key=self.value), max(self.options, key=self.value)
+
     def value(self, said: str | float) -> float:
         """A verdict or a label, from 0 to 1."""
         return self.values[said] if isinstance(said, str) else to_unit(said, self.range)
@@ -44,8 +49,8 @@ class Measure:
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
     """Of the criteria that people and judge were asked by; ``systems``: what is compared."""
-    if scale.range:
-        return Measure("score", (), {}, scale.range)
+    if scale.range or not (scale.compares or scale.criteria.options):  # nobody said anything that would tell
+        return Measure("score", (), {}, scale.range or _UNIT)
     if scale.compares:
         return _comparison(systems)
     points = {option.name: option.points for option in scale.criteria.options}
