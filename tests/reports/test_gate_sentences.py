@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
+from adjudge.domain.pairing import Pairing
 from adjudge.reports.gate import GateResult, Measure
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.setup import Setup
@@ -40,7 +41,7 @@ FAILED = GateResult(
 def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
     measure: Measure, language: str, text: str
 ) -> None:
-    gate = replace(FAILED, measure=measure, against="runs/main")
+    gate = replace(FAILED, measure=measure, against="runs/main", pairing=Pairing((60, 60), {"id": 60}))
     assert text in gate.sentence(language)
     assert text not in replace(gate, among=1).sentence(language)
 
