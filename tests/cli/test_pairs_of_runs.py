@@ -237,3 +237,15 @@ def test_a_gate_of_comparisons_says_whose_win_rate_it_holds(project: Project) ->
     assert "\ufdd0" not in done.stdout
     said = commands.adjudge(*two, "--language", "ru", "--run", "three", cwd=project.folder).stderr
     assert "доля побед old по критерию Which?" in said
+
+
+def test_no_report_decides_on_a_run_that_has_not_come_to_its_end(project: Project) -> None:
+    """A run that its budget ended was called worse, or not, by the rows that it had come to."""
+    rows = [*(broken(number) for number in range(20)), *BEFORE[20:60]]
+    assert project.judge(FEW[:30], "old")[0] == 0
+    code, told = project.judge(rows, "new", "--no-cache", "--max-calls", "30", "-j", "1", "--not-worse-than", "old")
+    assert (code, "(rows of Is it right? (judge DirectJudge) so far: 30)" in told) == (1, True), told
+    said = "Gate undecided: the run has not come to its end (rows of Is it right? (judge DirectJudge) so far: 30)."
+    assert said in project.said("report", "new", "--to", "github", "--baseline", "old", "-o", "-")
+    project.said("report", "new", "--to", "junit", "--baseline", "old", "-o", "junit.xml")
+    assert said in (project.folder / "junit.xml").read_text()

@@ -81,3 +81,8 @@ def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
         ("failed", 1),
     ]
     assert "29 may" in replace(gate, missing=29).sentence()
+
+
+def test_a_figure_that_lies_at_the_bar_needs_no_rows_and_leaves_no_blank_behind() -> None:
+    at_the_bar = replace(FAILED, value=0.5, bar=0.5, among=1)
+    assert at_the_bar.sentence().endswith("the bar is 0.500.")

@@ -135,6 +135,7 @@ class GateResult:
             "margin_allowed": number(-self.bar),
             "enough": self.enough,
             "more": "",
+            "so_far": self.pairing.rows[1] if self.pairing else self.rows,
             "reason": localised(self.reason, language),
             "before": self.pairing.rows[0] if self.pairing else 0,
             "now": self.pairing.rows[1] if self.pairing else 0,
@@ -142,7 +143,7 @@ class GateResult:
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
         other = "" if self.same_judge else words["other judge"]
-        return words[self._said].format(**values) + self._paired(language) + other
+        return words[self._said].format(**values).rstrip() + self._paired(language) + other
 
     def _paired(self, language: str) -> str:
         if not self.pairing or not self.pairing.paired:

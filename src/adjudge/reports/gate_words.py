@@ -42,7 +42,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "--id COLUMN, or id under data of an eval file.",
         "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",
-        "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {rows}).",
+        "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
         "few missing": "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
         "many missing": "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
         "Needed: scores for {needed} more.",
@@ -84,7 +84,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "который на неё указывает: --id СТОЛБЕЦ или id в разделе data файла проверки.",
         "other judge": " В том прогоне был другой судья (критерий, модель или настройки): часть разницы может быть из-за этого.",
         "no system": "Порог не проверен: системы «{of}» нет.",
-        "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {rows}).",
+        "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {so_far}).",
         "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",
         "many missing": "Порог не выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}. "
         "Нужны оценки ещё для {needed}.",

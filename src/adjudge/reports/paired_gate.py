@@ -43,7 +43,8 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
         gone = found.gone()
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
-        yield replace(_gate(one, setup.against, setup.margin, upper, len(compared)), cluster=setup.cluster)
+        gate = _gate(one, setup.against, setup.margin, upper, len(compared))
+        yield replace(gate, cluster=setup.cluster, stopped=setup.state not in ("", "complete"))
     for judge, criteria in gone if compared else [("", "run")]:
         yield _not_compared(setup, level, judge, criteria)
 

@@ -306,7 +306,7 @@ def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> t
     if refusal := sides[0].refusal or sides[1].refusal:
         return "", refusal.text
     if before != now:
-        return "", f"another system stands there in either run: {before} and {now}"
+        return "", "another system stands first in either run"
     return before, ""
 
 
