@@ -86,7 +86,7 @@ def _latin(text: str) -> list[str]:
 
 def test_figures_have_a_decimal_comma_and_nouns_agree_with_numbers() -> None:
     said = printed("runs diff pairs other")
-    assert re.search(r"среднее \d,\d{3} → \d,\d{3} \(12 строк\)", said)
+    assert re.search(r"доля побед response_a \d,\d{3} → \d,\d{3} \(12 строк\)", said)
     assert not re.search(r"\d\.\d{3}", said)
 
 
