@@ -69,7 +69,7 @@ def test_a_refusal_stands_in_the_place_of_the_number_and_exits_with_5(run: Path,
     file.write_text("\n".join(["id,label,annotator", *lines]))
     done = adjudge("calibrate", run, "--labels", file, "--design", "random")
     assert done.returncode == 5
-    assert "no corrected number by 12 labels" in done.stdout.splitlines()[0]
+    assert "no corrected number by 12 labels; uncorrected share of PASS 0." in done.stdout.splitlines()[0]
     assert "Too few labels: 12; 38 more" in done.stdout
     chosen = adjudge("calibrate", run, "--labels", file, "--json")
     assert chosen.returncode == 5

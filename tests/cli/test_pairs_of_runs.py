@@ -108,7 +108,7 @@ def test_an_id_that_repeats_is_said_and_counts_once(project: Project) -> None:
     (one,) = json.loads(project.said("runs", "diff", "old", "new", "--json"))["comparisons"]
     assert (one["independent"], one["pairing"]) == (
         40,
-        {"rows": 42, "of": [42, 42], "by": {"id": 42}, "rows_that_share_an_id": 8},
+        {"rows": 42, "of": [42, 42], "by": {"id": 42}, "rows_that_share_an_id": 8, "pairs_with_another_question": 0},
     )
 
 
@@ -172,7 +172,7 @@ def test_every_output_of_a_run_says_which_rows_were_paired(project: Project) -> 
     code, out, err = run(rows, "new", gate, "--baseline", "old")
     assert (code, said in out, said in err) == (4, True, True), out + err
     told = json.loads(run(rows, "new", gate, "--baseline", "old", "--json")[1])
-    wanted = {"rows": 100, "of": [100, 100], "by": {"id": 100}, "rows_that_share_an_id": 0}
+    wanted = {"rows": 100, "of": [100, 100], "by": {"id": 100}, "rows_that_share_an_id": 0, "pairs_with_another_question": 0}
     assert told["gates"][0]["pairing"] == wanted
     assert (told["comparisons"][0]["outcome"], told["comparisons"][0]["pairing"]) == ("worse", wanted)
     for ending in ("md", "html"):
@@ -198,3 +198,54 @@ def test_comparisons_and_rag_answers_are_paired_by_their_question(project: Proje
             done = commands.adjudge(*words, "--run", f"{kind}-{run}", *(one.format(kind) for one in held), cwd=project.folder)
             assert done.returncode == 0, done.stderr
             assert not held or "12 of 12 rows paired, by the fields that are not judged" in done.stderr, done.stderr
+
+
+def test_a_criteria_that_this_run_no_longer_has_is_not_passed_over(project: Project) -> None:
+    """A criteria that was renamed or taken out left the gate to the others, which held."""
+    assert project.judge(FEW, "old", "--criterion", "Is it polite?")[0] == 0
+    code, told = project.judge(FEW, "new", "--not-worse-than", "old", "--margin", "0.1")
+    assert code == 5, told
+    assert "Gate holds: Is it right?" in told
+    assert "Gate undecided: Is it polite? (judge DirectJudge) is in old, and not in this run." in told
+
+
+def test_a_gate_says_that_ids_were_numbered_anew(project: Project) -> None:
+    moved = [(id, BEFORE[59 - place][1], answer) for place, (id, _, answer) in enumerate(FEW)]
+    assert project.judge(FEW, "old")[0] == 0
+    told = project.judge(moved, "new", "--not-worse-than", "old", "--margin", "0.1")[1]
+    assert "60 of 60 rows paired, by id; 60 pairs have another question in either run." in told
+
+
+def test_a_gate_says_why_rows_of_one_id_cannot_be_compared(project: Project) -> None:
+    """It said that a run of sixty scores has one row with a score."""
+    rows = [("the same", question, answer) for _, question, answer in FEW]
+    assert project.judge(rows, "old")[0] == 0
+    told = project.judge(rows, "new", "--not-worse-than", "old")[1]
+    assert "cannot be compared with old: 1 independent rows; 8 are the fewest that can be compared." in told
+
+
+def test_a_gate_of_comparisons_says_whose_win_rate_it_holds(project: Project) -> None:
+    """The candidate's win rate fell, and the gate, which was that of the other column, held without saying so."""
+    table = "question,old,new\n" + "".join(f"What is {n}?,old {n},new {n}\n" for n in range(12))
+    (project.folder / "pairs.csv").write_text(table)
+    words = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new", "--criterion", "Which?", "-m")
+    commands.adjudge(*words, "scripted/B,A", "--run", "one", "-j", "1", cwd=project.folder)
+    two = (*words, "scripted/A,B", "--run", "two", "-j", "1", "--not-worse-than", "one")
+    done = commands.adjudge(*two, "--baseline", "one", cwd=project.folder)
+    assert "Gate holds: win rate of old by Which? (judge PairwiseJudge) is not worse than in one" in done.stderr
+    assert "PairwiseJudge: Which?: two is better: win rate of old 0.000 → 1.000 on 12 rows" in " ".join(done.stdout.split("\n"))
+    assert "\ufdd0" not in done.stdout
+    said = commands.adjudge(*two, "--language", "ru", "--run", "three", cwd=project.folder).stderr
+    assert "доля побед old по критерию Which?" in said
+
+
+def test_no_report_decides_on_a_run_that_has_not_come_to_its_end(project: Project) -> None:
+    """A run that its budget ended was called worse, or not, by the rows that it had come to."""
+    rows = [*(broken(number) for number in range(20)), *BEFORE[20:60]]
+    assert project.judge(FEW[:30], "old")[0] == 0
+    code, told = project.judge(rows, "new", "--no-cache", "--max-calls", "30", "-j", "1", "--not-worse-than", "old")
+    assert (code, "(rows of Is it right? (judge DirectJudge) so far: 30)" in told) == (1, True), told
+    said = "Gate undecided: the run has not come to its end (rows of Is it right? (judge DirectJudge) so far: 30)."
+    assert said in project.said("report", "new", "--to", "github", "--baseline", "old", "-o", "-")
+    project.said("report", "new", "--to", "junit", "--baseline", "old", "-o", "junit.xml")
+    assert said in (project.folder / "junit.xml").read_text()

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from adjudge import AspectCritic, Instance, PairwiseJudge, ScriptedModel
 from adjudge.cli.inputs import speak
 from adjudge.cli.main import app
+from adjudge.reports.russian import translate_line
 
 SENTENCE = re.compile(r"(?<![\w/.\[-])[A-Za-z][a-z']+(?: [A-Za-z][a-z']+){2,}")
 """Three Latin words in a row."""
@@ -85,10 +86,15 @@ def _latin(text: str) -> list[str]:
 
 def test_figures_have_a_decimal_comma_and_nouns_agree_with_numbers() -> None:
     said = printed("runs diff pairs other")
-    assert re.search(r"среднее \d,\d{3} → \d,\d{3} \(12 строк\)", said)
+    assert re.search(r"доля побед response_a \d,\d{3} → \d,\d{3} \(12 строк\)", said)
     assert not re.search(r"\d\.\d{3}", said)
 
 
 def test_every_command_has_a_language() -> None:
     for command in ("runs show", "calibrate", "doctor", "models", "export", "import", "rank", "judge-card", "run", "resume"):
         assert "--language" in CliRunner().invoke(app, [*command.split(), "--help"]).output, command
+
+
+def test_a_decimal_behind_a_long_minus_has_its_comma_too() -> None:
+    line = "test_a: worse by 50.0 points (95 % −71.9…−19.0), 20 shared rows"
+    assert translate_line(line, "ru") == "test_a: хуже на 50,0 п. п. (95 % −71,9…−19,0), общих строк: 20"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
+from adjudge.domain.pairing import Pairing
 from adjudge.reports.gate import GateResult, Measure
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.setup import Setup
@@ -40,7 +41,7 @@ FAILED = GateResult(
 def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
     measure: Measure, language: str, text: str
 ) -> None:
-    gate = replace(FAILED, measure=measure, against="runs/main")
+    gate = replace(FAILED, measure=measure, against="runs/main", pairing=Pairing((60, 60), {"id": 60}))
     assert text in gate.sentence(language)
     assert text not in replace(gate, among=1).sentence(language)
 
@@ -80,3 +81,8 @@ def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
         ("failed", 1),
     ]
     assert "29 may" in replace(gate, missing=29).sentence()
+
+
+def test_a_figure_that_lies_at_the_bar_needs_no_rows_and_leaves_no_blank_behind() -> None:
+    at_the_bar = replace(FAILED, value=0.5, bar=0.5, among=1)
+    assert at_the_bar.sentence().endswith("the bar is 0.500.")

@@ -174,7 +174,7 @@ def test_a_column_of_the_rows_names_them_where_the_runs_were_not_told_of_it(tmp_
     one, two = tmp_path / "one", tmp_path / "two"
     assert ways(one, two) == {"place": 3}
     assert ways(one, two, id="number") == {"id": 2}
-    with pytest.raises(SetupError, match=r"no row of .* has a column 'nomber'"):
+    with pytest.raises(SetupError, match=r"no row of .* has anything in a column 'nomber'"):
         ways(one, two, id="nomber")
 
 
@@ -224,6 +224,29 @@ def test_rows_that_share_an_id_are_paired_in_their_order_and_count_as_one(tmp_pa
     with run_diff(one, two) as found:
         (comparison,) = compare_runs(one, two, found)
     assert (comparison.difference.units, comparison.pairing.shared) == (1, 7)
+
+
+def test_rows_that_share_an_id_are_paired_with_the_same_question_first(tmp_path: Path) -> None:
+    def rows_of(version: str, *places: int) -> list[Instance]:
+        fields = ({"user_input": f"question {n}", "response": f"answer {n} {version}"} for n in places)
+        return [Instance(each, "the same id") for each in fields]
+
+    one = made(tmp_path / "one", rows_of("v1", *range(9)))
+    two = made(tmp_path / "two", rows_of("v2", *reversed(range(9))), "v2")
+    assert [change.before.row + change.after.row for change in compared(one, two)[0]] == [10] * 9
+    with run_diff(one, two) as found:
+        assert found.pairing(found.lines()[0]).other_questions == 0
+
+
+@pytest.mark.parametrize("nothing", ["", " ", None])
+def test_an_empty_cell_of_the_column_that_names_rows_names_none(tmp_path: Path, nothing: str | None) -> None:
+    """Rows without a name were taken for one row that stands there many times."""
+    for folder, version, order in (("one", "v1", 1), ("two", "v2", -1)):
+        table = [
+            {"key": nothing if n % 2 else f"k{n}", "question": f"question {n}", "answer": f"{n} {version}"} for n in range(20)
+        ]
+        AspectCritic("c", ScriptedModel(fails())).evaluate(list(read_instances(table[::order])), run=tmp_path / folder)
+    assert ways(tmp_path / "one", tmp_path / "two", "key") == {"id": 10, "fields": 10}
 
 
 def test_a_row_that_was_copied_by_mistake_has_no_counterpart_but_once(tmp_path: Path) -> None:
@@ -319,6 +342,60 @@ def test_systems_that_are_compared_in_another_order_are_the_same_systems(
     with run_diff(tmp_path / "new", tmp_path / "old") as found:
         (comparison,) = compare_runs(tmp_path / "new", tmp_path / "old", found)
     assert (comparison.first, comparison.second, comparison.other_texts) == (1.0, float(winner == "new"), 0)
+
+
+def pairs_judged(folder: Path, systems: Sequence[Sequence[str]], won: str, kind: type[PairwiseJudge] = PairwiseJudge) -> Path:
+    """A run of comparisons, a row for each of ``systems``, in which ``won`` wins wherever it is compared."""
+
+    def script(request: Request) -> str:
+        shown = request.prompt.messages[-1].content
+        places = sorted("AB", key=lambda place: f"by {won}" not in shown.split(f'"Response {place}"')[1].split("</data")[0])
+        return json.dumps({"selected_option": places[0]})
+
+    instances = [
+        PairwiseInstance(responses=[f"{row} by {one}" for one in own], metadata={"systems": own}, id=f"q{row}")
+        for row, own in enumerate(systems)
+    ]
+    kind(ScriptedModel(script), check_positional_bias=True).evaluate(instances, "Which?", run=folder)
+    return folder
+
+
+def win_rates(one: Path, two: Path) -> tuple[str, float | None, float | None]:
+    with run_diff(one, two) as found:
+        (comparison,) = compare_runs(one, two, found)
+    return comparison.system, comparison.first, comparison.second
+
+
+def test_a_win_rate_says_whose_it_is_and_stays_with_its_system_in_a_judge_of_another_name(tmp_path: Path) -> None:
+    """Behind another name the sides were taken as they stood: a system that won every time had lost every time."""
+
+    class Renamed(PairwiseJudge):
+        pass
+
+    one = pairs_judged(tmp_path / "one", [("old", "new")] * 9, "old")
+    two = pairs_judged(tmp_path / "two", [("new", "old")] * 9, "old", Renamed)
+    assert win_rates(one, two) == ("old", 1.0, 1.0)
+
+
+def test_a_system_that_is_compared_with_another_one_now_is_found_on_the_other_side(tmp_path: Path) -> None:
+    one = pairs_judged(tmp_path / "one", [("old", "new")] * 9, "old")
+    two = pairs_judged(tmp_path / "two", [("newer", "old")] * 9, "old")
+    assert win_rates(one, two) == ("old", 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("systems", "why"),
+    [
+        ([("x", "y")] * 9, "another system stands first in either run"),
+        ([("old", "new"), ("new", "x"), ("x", "old")] * 3, "3 systems are compared, and a win rate is of two"),
+    ],
+)
+def test_win_rates_of_other_systems_are_not_compared(tmp_path: Path, systems: list[tuple[str, str]], why: str) -> None:
+    one, two = pairs_judged(tmp_path / "one", [("old", "new")] * 9, "old"), pairs_judged(tmp_path / "two", systems, "x")
+    with run_diff(one, two) as found:
+        (comparison,) = compare_runs(one, two, found)
+    assert (comparison.outcome.value, comparison.shown.lower) == ("cannot tell", None)
+    assert why in comparison.difference.estimate.reason
 
 
 def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -> None:

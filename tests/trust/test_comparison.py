@@ -65,6 +65,13 @@ def test_nearly_equal_systems_cannot_be_told_apart_and_the_smallest_difference_i
     assert data["comparisons"][0]["outcome"] == "cannot tell"
 
 
+def test_limits_of_a_difference_stay_within_the_scale(tmp_path: Path) -> None:
+    one, two = system(tmp_path / "one", [True] * 40), system(tmp_path / "two", [False] * 40, "b")
+    shown = only(one, two).to_dict()["difference"]
+    assert isinstance(shown, dict) and shown["lower"] == -1.0
+    assert "difference -1.000 (-1.000 to" in commands.adjudge("runs", "diff", one, two).stdout
+
+
 def test_a_margin_asks_for_more_than_any_difference(tmp_path: Path) -> None:
     one, two = system(tmp_path / "one", drawn(120, 0.5, 1)), system(tmp_path / "two", drawn(120, 0.8, 2), "b")
     assert only(one, two, margin=0.25).outcome is Outcome.CANNOT_TELL

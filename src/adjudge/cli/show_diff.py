@@ -16,8 +16,9 @@ from adjudge.domain.verdict import TIE
 from adjudge.reports.compared import comparison_lines
 from adjudge.reports.russian import verbatim
 from adjudge.reports.sentences import sentence
-from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
+from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
+from adjudge.trust.contestants import system_at
 
 MOST_SHOWN = 100
 """Rows of a kind that a terminal shows."""
@@ -48,8 +49,8 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
             click.echo(clean(line))
         _show(map(_change, found.changes()), found.changed, most)
         first, second = verbatim(one), verbatim(two)
-        _show((f"only in {first}: {_row(row)}: {_came(row.came)}" for row in found.only_in(0)), alone[0], most)
-        _show((f"only in {second}: {_row(row)}: {_came(row.came)}" for row in found.only_in(1)), alone[1], most)
+        _show((f"only in {first}: {_row(row)}: {_came(row)}" for row in found.only_in(0)), alone[0], most)
+        _show((f"only in {second}: {_row(row)}: {_came(row)}" for row in found.only_in(1)), alone[1], most)
         settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
         click.echo(told(f"{both}; {alone[0]} only in {first}, {alone[1]} only in {second}"))
@@ -93,7 +94,7 @@ def _change(change: Change) -> str:
     before, after = change.before, change.after
     moved = "" if before.row == after.row else f" → {after.row}"
     other = "" if change.same_content else ", another text"
-    return f"{_row(before)}{moved}{other}: {_came(before.came)} → {_came(after.came)}"
+    return f"{_row(before)}{moved}{other}: {_came(before)} → {_came(after)}"
 
 
 def _row(row: JudgedRow) -> str:
@@ -101,10 +102,11 @@ def _row(row: JudgedRow) -> str:
     return f"{verbatim(row.judge)}, {verbatim(row.criteria)}, row {row.row}{name}"
 
 
-def _came(to: Came) -> str:
+def _came(row: JudgedRow) -> str:
     """The score, what was chosen, and the status of what was not scored."""
+    to = row.came
     if to.score is None and to.status == "scored" and to.chosen is not None:
-        return f"response {to.chosen + 1}" if isinstance(to.chosen, int) else _option(to.chosen)
+        return verbatim(system_at(row.systems, to.chosen)) if isinstance(to.chosen, int) else _option(to.chosen)
     score = "no score" if to.score is None else f"{to.score:.3f}"
     chosen = None if to.chosen is None else _option(to.chosen)
     more = [one for one in (chosen, None if to.status == "scored" else to.status) if one is not None]
@@ -126,4 +128,5 @@ def _change_data(change: Change) -> dict[str, object]:
 
 
 def _row_data(row: JudgedRow) -> dict[str, object]:
-    return {"judge": row.judge, "criteria": row.criteria, "row": row.row, "id": row.id, **row.came._asdict()}
+    known = {"systems": list(row.systems)} if row.systems else {}
+    return {"judge": row.judge, "criteria": row.criteria, "row": row.row, "id": row.id, **row.came._asdict(), **known}

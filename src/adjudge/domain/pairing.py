@@ -22,6 +22,8 @@ class Pairing:
     """Way → rows that were paired so."""
     shared: int = 0
     """Rows of both runs whose id other rows of the same run have, too."""
+    other_questions: int = 0
+    """Pairs of which either row has another question."""
 
     @property
     def paired(self) -> int:
@@ -36,4 +38,4 @@ class Pairing:
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
         found: dict[str, object] = {"rows": self.paired, "of": list(self.rows), "by": dict(self.ways)}
-        return {**found, "rows_that_share_an_id": self.shared}
+        return {**found, "rows_that_share_an_id": self.shared, "pairs_with_another_question": self.other_questions}

@@ -23,13 +23,19 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
         yield f"{name}: cannot tell: no row has a number in both runs"
         yield f"  {pairing_told(pairing)}"
         return
+    if shown.value is None:
+        yield f"{name}: cannot tell: {shown.reason}"
+        yield f"  {pairing_told(pairing)}"
+        return
     said = {Outcome.BETTER: f"{run} is better", Outcome.WORSE: f"{run} is worse", Outcome.CANNOT_TELL: "cannot tell"}
-    means = f"mean {found.first:.3f} → {found.second:.3f} on {counted(found.rows, 'row')}"
+    of = f"win rate of {verbatim(found.system)}" if found.system else "mean"
+    means = f"{of} {found.first:.3f} → {found.second:.3f} on {counted(found.rows, 'row')}"
     yield f"{name}: {said[found.outcome]}: {means}"
     yield f"  {pairing_told(pairing)}"
     if shown.lower is not None and shown.upper is not None and shown.value is not None:
         by = f", corrected by labels of {found.labels} rows" if found.corrected else ""
-        yield f"  difference {shown.value:+.3f} ({shown.lower:+.3f} to {shown.upper:+.3f} at {level}){by}"
+        lower, upper = found.on_the_scale(shown.lower), found.on_the_scale(shown.upper)
+        yield f"  difference {shown.value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level}){by}"
     if found.corrected and found.difference.estimate.value is not None:
         yield f"  uncorrected {found.difference.estimate.value:+.3f}"
     if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:

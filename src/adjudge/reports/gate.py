@@ -14,6 +14,7 @@ from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
 from adjudge.reports.pairing_words import pairing_told
+from adjudge.reports.russian import localised
 from adjudge.reports.summary import Summary
 from adjudge.reports.words import RussianNumber, level_text
 from adjudge.runs.eval_file import FailUnder
@@ -72,6 +73,10 @@ class GateResult:
     """Where two runs are compared: whether both have the very same judge."""
     pairing: Pairing | None = None
     """Where two runs are compared: which rows with which. Those without a counterpart are among the ``missing``."""
+    system: str = ""
+    """Where two runs are compared that compare responses: whose win rate must not be lower."""
+    reason: str = ""
+    """Where two runs are compared: why they cannot be."""
     stopped: bool = False
     """Whether the run has not come to its end: rows that nobody was asked about yet could change it."""
 
@@ -115,7 +120,8 @@ class GateResult:
         """What was measured, the bar, by how much, and what would be needed."""
         words = SENTENCES.get(language, SENTENCES["en"])
         number = RussianNumber if language == "ru" else float
-        of = self.name if self.name in (self.judge, "") else words["of a judge"].format(name=self.name, judge=self.judge)
+        name = words["win rate by"].format(system=self.system, name=self.name) if self.system else self.name
+        of = name if name in (self.judge, "") else words["of a judge"].format(name=name, judge=self.judge)
         values = {
             "of": of or self.judge,
             "what": words.get(self.measure, "").format(of=of or self.judge),
@@ -129,13 +135,15 @@ class GateResult:
             "margin_allowed": number(-self.bar),
             "enough": self.enough,
             "more": "",
+            "so_far": self.pairing.rows[1] if self.pairing else self.rows,
+            "reason": localised(self.reason, language),
             "before": self.pairing.rows[0] if self.pairing else 0,
             "now": self.pairing.rows[1] if self.pairing else 0,
         }
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
         other = "" if self.same_judge else words["other judge"]
-        return words[self._said].format(**values) + self._paired(language) + other
+        return words[self._said].format(**values).rstrip() + self._paired(language) + other
 
     def _paired(self, language: str) -> str:
         if not self.pairing or not self.pairing.paired:
@@ -168,8 +176,8 @@ class GateResult:
     def _said(self) -> str:
         if self.stopped:
             return "stopped"
-        if self.measure == "difference" and (not self.judge or (self.pairing and not self.pairing.paired)):
-            return "nothing paired" if self.judge else "nothing shared"
+        if self.measure == "difference" and (self.pairing is None or not self.pairing.paired):
+            return "nothing paired" if self.pairing else "gone" if self.judge else "nothing shared"
         if self.confidence is not None and self.measure != "missing" and self.rows:
             few = "few rows" if not self.sure or self.value is None else self.verdict
             kind = "worse " if self.measure == "difference" else "" if few == "few rows" else "sure "
@@ -189,6 +197,7 @@ class GateResult:
         counts |= {"against": self.against} if self.against else {}
         counts |= {"cluster": self.cluster} if self.cluster else {}
         counts |= {"pairing": self.pairing.to_dict()} if self.pairing else {}
+        counts |= {"system": self.system} if self.system else {}
         return {"judge": self.judge, "name": self.name, **measured, **decided, **counts, "message": self.sentence()}
 
 

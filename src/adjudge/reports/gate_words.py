@@ -7,6 +7,7 @@ from collections.abc import Mapping
 SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "of a judge": "{name} (judge {judge})",
+        "win rate by": "win rate of {system} by {name}",
         "alone": "",
         "of many": " over all {among} criteria",
         "by itself": " (each of {among} criteria by itself)",
@@ -33,21 +34,22 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "{margin_allowed:.3f} may be lost.",
         "worse inconclusive": "Gate undecided: whether {of} is worse than in {against} cannot be told: difference {value:+.3f}, "
         "between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
-        "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
-        "fewest.",
+        "worse few rows": "Gate undecided: {of} cannot be compared with {against}: {reason}.",
+        "gone": "Gate undecided: {of} is in {against}, and not in this run.",
         "nothing shared": "Gate undecided: no judge of this run is in {against}, too: there is nothing to compare.",
         "nothing paired": "Gate undecided: no row of {of} could be paired with one of {against} ({before} rows there, {now} "
         "here): no id is in both, and nothing beside the judged text names the same row in both. Name the column that does: "
         "--id COLUMN, or id under data of an eval file.",
         "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",
-        "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {rows}).",
+        "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
         "few missing": "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
         "many missing": "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
         "Needed: scores for {needed} more.",
     },
     "ru": {
         "of a judge": "{name} (судья {judge})",
+        "win rate by": "доля побед {system} по критерию {name}",
         "alone": "",
         "of many": " по всем критериям ({among})",
         "by itself": " (каждый критерий сам по себе, всего {among})",
@@ -74,15 +76,15 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "{level}, допустимая потеря {margin_allowed:.3f}.",
         "worse inconclusive": "Порог не проверен: хуже ли «{of}», чем в {against}, сказать нельзя: разница {value:+.3f}, "
         "от {lower:+.3f} до {upper:+.3f} при {level}, допустимая потеря {margin_allowed:.3f}.",
-        "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
-        "бы 8.",
+        "worse few rows": "Порог не проверен: «{of}» нельзя сравнить с {against}: {reason}.",
+        "gone": "Порог не проверен: «{of}» есть в {against}, а в этом прогоне нет.",
         "nothing shared": "Порог не проверен: в {against} нет ни одного судьи этого прогона: сравнивать нечего.",
         "nothing paired": "Порог не проверен: ни одной строке «{of}» не нашлось пары в {against} (там строк {before}, здесь "
         "{now}): общих идентификаторов нет, и поля, кроме оцениваемого, не указывают на одну и ту же строку. Назовите столбец, "
         "который на неё указывает: --id СТОЛБЕЦ или id в разделе data файла проверки.",
         "other judge": " В том прогоне был другой судья (критерий, модель или настройки): часть разницы может быть из-за этого.",
         "no system": "Порог не проверен: системы «{of}» нет.",
-        "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {rows}).",
+        "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {so_far}).",
         "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",
         "many missing": "Порог не выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}. "
         "Нужны оценки ещё для {needed}.",

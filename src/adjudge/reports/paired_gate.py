@@ -41,10 +41,12 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     level = setup.confidence or CONFIDENCE
     with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
+        gone = found.gone()
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
-        yield replace(_gate(one, setup.against, setup.margin, upper, len(compared)), cluster=setup.cluster)
-    if not compared:
-        yield _nothing_shared(setup, level)
+        gate = _gate(one, setup.against, setup.margin, upper, len(compared))
+        yield replace(gate, cluster=setup.cluster, stopped=setup.state not in ("", "complete"))
+    for judge, criteria in gone if compared else [("", "run")]:
+        yield _not_compared(setup, level, judge, criteria)
 
 
 def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
@@ -72,8 +74,8 @@ def _gate(found: RunComparison, against: str, margin: float, highest: float | No
         measure="difference",
         value=shown.value,
         bar=-margin,
-        lower=lower * share - (1 - share) * found.reach,
-        upper=upper * share + (1 - share) * found.reach,
+        lower=found.on_the_scale(lower * share - (1 - share) * found.reach),
+        upper=found.on_the_scale(upper * share + (1 - share) * found.reach),
         rows=rows,
         missing=found.without,
         confidence=found.level,
@@ -82,14 +84,16 @@ def _gate(found: RunComparison, against: str, margin: float, highest: float | No
         among=among,
         same_judge=found.same_judge,
         pairing=found.pairing,
+        system=found.system,
+        reason=found.difference.estimate.reason or "no row has a number in both runs",
     )
 
 
-def _nothing_shared(setup: Setup, level: float) -> GateResult:
+def _not_compared(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
     """A gate that nothing can be said of is undecided, not gone."""
     return GateResult(
-        judge="",
-        name="run",
+        judge=judge,
+        name=criteria,
         measure="difference",
         value=None,
         bar=-setup.margin,

@@ -26,12 +26,14 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "others": "{paired} rows paired of {before} before and {now} now",
         "alone": "{first} before and {second} now have no counterpart",
         "shared": "{shared} rows share their id with others",
+        "asked": "{pairs} pairs have another question in either run",
     },
     "ru": {
         "as many": "сопоставлено строк: {paired} из {now}",
         "others": "сопоставлено строк: {paired} (раньше {before}, теперь {now})",
         "alone": "без пары: раньше {first}, теперь {second}",
         "shared": "строк с повторяющимся идентификатором: {shared}",
+        "asked": "пар с разными вопросами: {pairs}",
     },
 }
 
@@ -47,4 +49,5 @@ def pairing_told(found: Pairing, language: str = "en") -> str:
         said += f" ({', '.join(f'{count} {ways[way]}' for way, count in found.ways.items())})"
     more = [words["alone"].format(first=first, second=second)] if first or second else []
     more += [words["shared"].format(shared=found.shared)] if found.shared else []
+    more += [words["asked"].format(pairs=found.other_questions)] if found.other_questions else []
     return "; ".join([said, *more])

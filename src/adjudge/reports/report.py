@@ -22,7 +22,7 @@ from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import translate_line
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Sureness, Tally, kind_of
 from adjudge.reports.words import blank_rows
@@ -152,7 +152,7 @@ class Report(Shown):
         from adjudge.reports.compared import comparison_lines  # not loaded where nothing is compared
 
         lines = [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
-        return [in_russian(line, terminal=True) for line in lines] if self.language == "ru" else lines
+        return [translate_line(line, self.language) for line in lines]
 
     @property
     def reasons(self) -> dict[str, int]:

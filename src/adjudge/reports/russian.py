@@ -16,7 +16,7 @@ from adjudge.reports.nouns import NOUNS, Noun
 from adjudge.reports.words import counted
 
 _PLACE = re.compile(r"\{\}")
-_DECIMAL = re.compile(r"[\\$~+\-±]*\d+\.\d+%?")
+_DECIMAL = re.compile(r"[\\$~+\-−±]*\d+\.\d+%?")
 _COUNTED = re.compile(r"(?P<count>\d+) (?P<noun>[a-z]+(?: [a-z]+)?)")
 _OF_NOUNS: dict[str, Noun] = {form: noun for noun, forms in NOUNS.items() if " of " not in noun for form in forms}
 _CLAUSES = (

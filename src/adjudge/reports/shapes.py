@@ -123,6 +123,7 @@ class PairingShape(TypedDict):
     of: Annotated[Sequence[int], "rows of the other run, and of this one"]
     by: Annotated[Count, "id, fields, text or place → rows that were paired so"]
     rows_that_share_an_id: int
+    pairs_with_another_question: int
 
 
 class GateShape(TypedDict):
@@ -141,6 +142,7 @@ class GateShape(TypedDict):
     rows: int
     missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
     pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
+    system: NotRequired[Annotated[str, "of compared responses, where the run is held to another one: whose win rate it is"]]
     message: str
 
 
@@ -280,7 +282,8 @@ class CameShape(TypedDict):
     id: str | None
     status: str
     score: float | None
-    chosen: object
+    chosen: Annotated[object, "the verdict, the option, or which of the systems is better, from 0"]
+    systems: NotRequired[Annotated[Sequence[str], "the compared responses, in the order of the first run"]]
 
 
 class ChangeShape(TypedDict):
@@ -306,6 +309,7 @@ class ComparisonShape(TypedDict):
 
     judge: str
     criteria: str
+    system: NotRequired[Annotated[str, "of compared responses: whose win rate it is"]]
     outcome: Literal["better", "worse", "cannot tell"]
     means: Sequence[float | None]
     difference: DifferenceShape

@@ -16,7 +16,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "corrected": "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); uncorrected {naive}.",
         "bounds": "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected {naive}.",
-        "refused": "{name}: no corrected number by {labels}; uncorrected {naive}. {why}.",
+        "refused": "{name}: no corrected number by {labels}; uncorrected {figure}. {why}.",
         "score": "mean score",
         "share": "share of {name}",
         "win rate": "win rate of {name}",
@@ -26,7 +26,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
     "ru": {
         "corrected": "{name}: {what} {value} с поправкой ({labels}; от {lower} до {upper} при {level}); без поправки {naive}.",
         "bounds": "{name}: {what} от {lower} до {upper} при {level} с поправкой ({labels}); без поправки {naive}.",
-        "refused": "{name}: поправки нет ({labels}); без поправки {naive}. {why}.",
+        "refused": "{name}: поправки нет ({labels}); без поправки {figure}. {why}.",
         "score": "средняя оценка",
         "share": "доля {name}",
         "win rate": "доля побед {name}",
@@ -51,15 +51,17 @@ def trust_sentence(one: Calibration, language: str = "en") -> str:
     made = words["model"] if one.labels.model_made else ""
     found = one.corrected
     kind = "refused" if one.refusal else "bounds" if found is None or found.value is None else "corrected"
+    what, naive = _what(one, words), _number(one.naive.value, language)
     return words[kind].format(
         name=titled(one, language),
-        what=_what(one, words),
+        what=what,
         labels=f"{counted(one.count, 'label', language)}{made}",
         value=_number(found.value if found else None, language),
         lower=_number(found.lower if found else None, language),
         upper=_number(found.upper if found else None, language),
         level=level_text(one.level),
-        naive=_number(one.naive.value, language),
+        naive=naive,
+        figure=naive if one.naive.value is None else f"{what} {naive}",
         why=_why(one, language),
     )
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +27,14 @@ from adjudge.runs.folder import cell_of_column, judgments, run_info
 Side = Literal[0, 1]
 _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
 """What rows without a name are called: by their place, which says nothing of what they are."""
+_NOTHING = ("", "None", "nan", "NaN", "NaT")
+"""What an empty cell of a column reads like: it names no row."""
 _ANSWER = "response"
 _QUESTION = "user_input"
 _TABLE = (
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria TEXT, line TEXT, row INTEGER, name TEXT, "
     "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, chosen TEXT, identity TEXT, cluster TEXT, "
-    "partner INTEGER, way TEXT, shared INTEGER)"
+    "systems TEXT, partner INTEGER, way TEXT, shared INTEGER)"
 )
 
 
@@ -61,6 +63,8 @@ class JudgedRow:
     """Its place in the run, from 1."""
     id: str | None
     came: Came
+    systems: tuple[str, ...] = ()
+    """The compared responses, in the order in which the first run has them; none where there is one response."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,6 @@ class Pair(NamedTuple):
     """Of the row's content in either run."""
     cluster: str
     """What rows that belong together share: a column's value, an id that several rows have, or the text itself."""
-    same_question: bool
-    """False where both have a question, and not the same one."""
 
 
 class RunDiff:
@@ -127,15 +129,27 @@ class RunDiff:
         counts = "SELECT way, count(*) FROM judged WHERE side = 0 AND line = ? AND partner IS NOT NULL GROUP BY way"
         found = dict(self._table.execute(counts, (line,)))
         shared = self._count("shared AND line = ?", line)
-        return Pairing((rows[0], rows[1]), {way: found[way] for way in WAYS if way in found}, shared)
+        others = f"SELECT count(*) {_PAIRED} AND a.line = ? AND a.question IS NOT NULL AND a.question <> b.question"
+        (asked,) = self._table.execute(others, (line,)).fetchone()
+        return Pairing((rows[0], rows[1]), {way: found[way] for way in WAYS if way in found}, shared, asked)
+
+    def systems(self, line: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+        """What the rows of either run compare, by one judge and criteria: each that there is once."""
+        once = "SELECT systems FROM judged WHERE line = ? AND side = ? GROUP BY systems ORDER BY min(place)"
+        one, two = ([tuple(json.loads(own)) for (own,) in self._table.execute(once, (line, side))] for side in (0, 1))
+        return one, two
+
+    def gone(self) -> list[tuple[str, str]]:
+        """The judges and criteria that only the first run has."""
+        first = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
+        return [tuple(json.loads(line)) for (line,) in self._table.execute(first)]
 
     def pairs(self, line: str) -> Iterator[Pair]:
         """The rows of one judge and criteria that both runs judged; those that belong together follow each other."""
         together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
-        asked = "coalesce(a.question = b.question, TRUE)"
-        wanted = f"SELECT {_BOTH}, a.identity, b.identity, {together} AS unit, {asked} {_PAIRED} AND a.line = ? ORDER BY unit"
-        for *values, one, two, cluster, same in self._table.execute(wanted, (line,)):
-            yield Pair(*_two(values), (one, two), cluster, bool(same))
+        wanted = f"SELECT {_BOTH}, a.identity, b.identity, {together} AS unit {_PAIRED} AND a.line = ? ORDER BY unit"
+        for *values, one, two, cluster in self._table.execute(wanted, (line,)):
+            yield Pair(*_two(values), (one, two), cluster)
 
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
         """The judgments that only one run has."""
@@ -148,7 +162,7 @@ class RunDiff:
         return int(count)
 
 
-_COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen")
+_COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen", "systems")
 _BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
 _PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
 _CHANGED = f"{_PAIRED} AND (a.status IS NOT b.status OR a.score IS NOT b.score OR a.chosen IS NOT b.chosen)"
@@ -160,14 +174,14 @@ def run_diff(one: str | Path, two: str | Path, cluster: str | None = None, id: s
     where the runs were not told of it."""
     made = [run_info(folder).configuration for folder in (one, two)]
     settings = [str(change) for change in differences(*made)]
-    systems = _Systems(made[0])
+    systems = _Systems(made)
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
             rows = (_values(side, systems.as_in_the_first_run(row), systems, cluster, id) for row in judgments(folder))
-            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 15)},NULL,NULL,NULL)", rows)  # noqa: S608 - only marks
+            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 16)},NULL,NULL,NULL)", rows)  # noqa: S608 - only marks
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
-            raise SetupError(f"no row of {one} or {two} has a column {id!r}")
+            raise SetupError(f"no row of {one} or {two} has anything in a column {id!r}")
         _join_renamed_judges(table)
         _pair(table)
         yield RunDiff(settings, table, by_column=cluster is not None)
@@ -176,12 +190,12 @@ def run_diff(one: str | Path, two: str | Path, cluster: str | None = None, id: s
 class _Systems:
     """Has responses that are known by their systems' names stand in the order in which the first run compared them."""
 
-    def __init__(self, configuration: Mapping[str, Any]) -> None:
+    def __init__(self, made: Iterable[Mapping[str, Any]]) -> None:
         self._judged: dict[tuple[str, str], str] = {}
         """(judge, criteria) → the field with the responses."""
-        for judge, own in configuration.get("judges", {}).items():
+        for judge, own in (entry for run in made for entry in run.get("judges", {}).items()):
             for one in own.get("criteria") or ():
-                self._judged[judge, one.get("name", "")] = one.get("to_evaluate_field", _ANSWER)
+                self._judged.setdefault((judge, one.get("name", "")), one.get("to_evaluate_field", _ANSWER))
         self._order: dict[tuple[str, str], list[str]] = {}
 
     def judged_field(self, line: tuple[str, str]) -> str:
@@ -193,12 +207,29 @@ class _Systems:
         line, own = (row["judge"], str(row.get("criteria") or "")), row.get("systems")
         if not isinstance(own, list) or len(set(own)) < len(own):
             return row
-        order, field = self._order.setdefault(line, own), self.judged_field(line)
+        order, field = _in_the_order_of(self._first(line, own), own), self.judged_field(line)
         texts, chosen = row["fields"].get(field), row.get("selected_option")
-        if order == own or sorted(order) != sorted(own) or not isinstance(texts, list) or len(texts) != len(own):
+        if order == own or not isinstance(texts, list) or len(texts) != len(own):
             return row
         fields = {**row["fields"], field: [texts[own.index(name)] for name in order]}
-        return {**row, "fields": fields, "selected_option": order.index(own[chosen]) if isinstance(chosen, int) else chosen}
+        winner = order.index(own[chosen]) if isinstance(chosen, int) else chosen
+        return {**row, "fields": fields, "systems": order, "selected_option": winner}
+
+    def _first(self, line: tuple[str, str], own: list[str]) -> list[str]:
+        """The order to follow: that of the line's first row, or of the one judge that has the same criteria by another name."""
+        if line not in self._order:
+            renamed = [order for (_, criteria), order in self._order.items() if criteria == line[1]]
+            self._order[line] = renamed[0] if len(renamed) == 1 else own
+        return self._order[line]
+
+
+def _in_the_order_of(first: list[str], own: list[str]) -> list[str]:
+    """``own`` in the order of ``first``; of two, one that both name stands where it stood, whatever it is compared with now."""
+    if sorted(first) == sorted(own):
+        return first
+    shared = [name for name in first if name in own]
+    moved = len(first) == len(own) == 2 and len(shared) == 1 and first.index(shared[0]) != own.index(shared[0])
+    return own[::-1] if moved else own
 
 
 def _values(side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None) -> tuple[object, ...]:
@@ -211,7 +242,20 @@ def _values(side: int, row: Mapping[str, Any], systems: _Systems, cluster: str |
     said = (came.status, came.score, json.dumps(came.chosen))
     together = None if cluster is None else _cluster(row, cluster)
     line = json.dumps([row["judge"], criteria])
-    return side, row["judge"], criteria, line, row["row"], name, named, *keys, *said, Instance(fields).identity, together
+    return (
+        side,
+        row["judge"],
+        criteria,
+        line,
+        row["row"],
+        name,
+        named,
+        *keys,
+        *said,
+        Instance(fields).identity,
+        together,
+        json.dumps(row.get("systems") or []),
+    )
 
 
 def _digest(said: object) -> bytes | None:
@@ -223,7 +267,8 @@ def _name(row: Mapping[str, Any], column: str | None) -> tuple[str, int]:
     """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it is called by its place."""
     if column:
         with suppress(SetupError):
-            return str(cell_of_column(row, column)), 2
+            cell = str(cell_of_column(row, column)).strip()
+            return (cell, 2) if cell not in _NOTHING else (str(row["id"] or ""), 0)
     name, read = str(row["id"] or ""), row.get(INPUT)
     own = map(str, read.values() if isinstance(read, Mapping) else ())
     return name, int(bool(name) and (not _PLACE.fullmatch(name) or name in own))
@@ -253,13 +298,15 @@ def _join_renamed_judges(table: sqlite3.Connection) -> None:
 def _pair(table: sqlite3.Connection) -> None:
     """Give every row its counterpart in the other run, where there is one.
 
-    Rows that share an id are paired in the order in which they stand, those with the same text first: whichever of them are
-    partners, they count together. By fields and texts only what is one of its kind is paired, or copies of one row; the rest
-    by place, among rows that have the same other fields, if both runs have as many of them.
+    Rows that share an id are paired in the order in which they stand, those with the same text or question first: whichever of
+    them are partners, they count together. By fields and texts only what is one of its kind is paired, or copies of one row;
+    the rest by place, among rows that have the same other fields, if both runs have as many of them.
     """
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
     table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608 - ids of one run alone
     _join(table, "id", "line, name, content", "named")
+    _join(table, "id", "line, name, beside", "named AND beside IS NOT NULL")
+    _join(table, "id", "line, name, question", "named AND question IS NOT NULL")
     _join(table, "id", "line, name", "named")
     several = "SELECT side, line, name FROM judged WHERE named GROUP BY side, line, name HAVING count(*) > 1"
     table.execute(f"UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN ({several})")  # noqa: S608
@@ -303,5 +350,7 @@ def _two(values: list[Any]) -> tuple[JudgedRow, JudgedRow]:
     return _judged(*values[:half]), _judged(*values[half:])
 
 
-def _judged(judge: str, criteria: str, row: int, name: str, status: str, score: float | None, chosen: str) -> JudgedRow:
-    return JudgedRow(judge, criteria, row, name or None, Came(status, score, json.loads(chosen)))
+def _judged(
+    judge: str, criteria: str, row: int, name: str, status: str, score: float | None, chosen: str, systems: str
+) -> JudgedRow:
+    return JudgedRow(judge, criteria, row, name or None, Came(status, score, json.loads(chosen)), tuple(json.loads(systems)))

@@ -17,6 +17,7 @@ from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
+from adjudge.pooling.majority import one_order_note
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
@@ -33,6 +34,7 @@ from adjudge.stats.difference import (
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
 from adjudge.stats.student import t_cdf, t_quantile
+from adjudge.trust.contestants import Contestants
 from adjudge.trust.labels_used import labels_used
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import agreed_value, by_row
@@ -80,6 +82,8 @@ class RunComparison(Judged, Shown):
     margin: float = 0.0
     reach: float = 1.0
     """How far two scores can lie apart."""
+    system: str = ""
+    """Of compared responses: whose win rate it is."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -97,15 +101,20 @@ class RunComparison(Judged, Shown):
         """The difference that the outcome is of."""
         return self.corrected or self.difference.estimate
 
+    def on_the_scale(self, limit: float) -> float:
+        """A limit as it is told: no two scores lie further apart than their scale is long."""
+        return max(-self.reach, min(self.reach, limit))
+
     def to_dict(self) -> dict[str, object]:
         """This comparison as a JSON-ready dict."""
         return {
             "judge": self.judge,
             "criteria": self.criteria,
+            **({"system": self.system} if self.system else {}),
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
-            "difference": _data(self.difference.estimate),
-            "corrected": self.corrected and {**_data(self.corrected), "method": self.corrected.method},
+            "difference": self._data(self.difference.estimate),
+            "corrected": self.corrected and {**self._data(self.corrected), "method": self.corrected.method},
             "labels": self.labels,
             "rows": self.rows,
             "independent": self.difference.units,
@@ -123,9 +132,9 @@ class RunComparison(Judged, Shown):
             "notes": list(self.notes),
         }
 
-
-def _data(one: Estimate) -> dict[str, object]:
-    return {"value": one.value, "lower": one.lower, "upper": one.upper, "reason": one.reason}
+    def _data(self, one: Estimate) -> dict[str, object]:
+        lower, upper = (None if limit is None else self.on_the_scale(limit) for limit in (one.lower, one.upper))
+        return {"value": one.value, "lower": lower, "upper": upper, "reason": one.reason}
 
 
 _SETTINGS = ComparisonSettings()
@@ -161,6 +170,11 @@ class _Side:
     def lock(self, judge: str, criteria: str) -> str:
         return judge_identity(self.locks.get(judge, {}), criteria)
 
+    def one_order(self, judge: str) -> bool:
+        """Whether responses were compared as they stand alone."""
+        settings = self.locks.get(judge, {}).get("settings")
+        return isinstance(settings, Mapping) and not (settings.get("check_positional_bias") or settings.get("rotations"))
+
     def labels(self, criteria: str) -> dict[str, float]:
         """Row → what people say of it, of rows that were drawn among all; from 0 to 1."""
         measure = self.measures.get(criteria)
@@ -192,7 +206,6 @@ class _Series:
     """Of the second run and the first."""
     missing: int = 0
     other_texts: int = 0
-    other_questions: int = 0
     judges: tuple[str, str] = ("", "")
     places: list[tuple[int, int]] = field(default_factory=list)
     """Of some rows, by which votes are found."""
@@ -211,7 +224,6 @@ class _Series:
     def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
         for pair in unit:
             self.judges = (pair.before.judge, pair.after.judge)
-            self.other_questions += not pair.same_question
             one, two = number_of(pair.before.came), number_of(pair.after.came)
             if one is None or two is None:
                 self.missing += 1
@@ -254,9 +266,12 @@ def _compared(line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: C
         series.add(unit)
     scores, level, margin, pairing = series.scores, settings.level, settings.margin, found.pairing(line)
     clustered = found.by_column or scores.units < scores.rows
-    difference = scores.compared(clustered=clustered, level=level, margin=margin)
+    system, why = _system(*found.systems(line))
+    difference = _refused(scores, level, why) if why else scores.compared(clustered=clustered, level=level, margin=margin)
     corrected = _corrected(series, level, clustered=clustered)
     locks = [side.lock(name, criteria) for side, name in zip(sides, series.judges, strict=True)]
+    one_order = bool(system) and any(side.one_order(name) for side, name in zip(sides, series.judges, strict=True))
+    notes = _notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])
     made = RunComparison(
         judge=judge,
         criteria=criteria,
@@ -276,9 +291,29 @@ def _compared(line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: C
         level=level,
         margin=margin,
         reach=_reach(measure),
-        notes=tuple(_notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])),
+        system=system,
+        notes=(*notes, one_order_note("en")) if one_order else tuple(notes),
     )
     return replace(made, outcome=_outcome(made))
+
+
+def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> tuple[str, str]:
+    """Whose win rate is compared, and why none can be; both empty where no responses are compared with each other."""
+    sides = [Contestants.of(own for own in side if own) for side in (one, two)]
+    before, now = (side.names[0] if any(own) else "" for side, own in zip(sides, (one, two), strict=True))
+    if not before or not now:
+        return "", ""
+    if refusal := sides[0].refusal or sides[1].refusal:
+        return "", refusal.text
+    if before != now:
+        return "", "another system stands first in either run"
+    return before, ""
+
+
+def _refused(scores: PairedScores, level: float, why: str) -> Difference:
+    return Difference(
+        Estimate(None, None, None, scores.rows, "paired", level, why), Outcome.CANNOT_TELL, None, None, scores.units
+    )
 
 
 def _reach(measure: Measure | None) -> float:
@@ -319,8 +354,8 @@ def _notes(
         yield f"{series.missing} of {series.missing + series.scores.rows} rows have no number in one of the runs"
     if pairing.shared:
         yield f"{pairing.shared} rows share their id with others: those of one id were paired in their order, and count as one"
-    if series.other_questions:
-        yield f"{series.other_questions} of {pairing.paired} pairs have another question in either run: are these the same rows?"
+    if pairing.other_questions:
+        yield f"{pairing.other_questions} of {pairing.paired} pairs have another question in either run: are these the same rows?"
     same_texts = not series.other_texts
     if series.scores.rows and same_texts and not same_judge:
         yield "the texts are the same and the judges differ: this is a difference between the judges, not between the texts"
