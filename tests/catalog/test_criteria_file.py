@@ -133,7 +133,7 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"kind": None}, "kind: must be direct or pairwise, not nothing"),
     ({"kind": "pairwise"}, "options: pairwise criteria have none"),
     ({"options": None}, "options: is missing"),
-    ({"options": []}, "entry 1 ('tone'): criteria 'tone' offers no options"),
+    ({"options": []}, "entry 1 ('tone'), options: is missing: list at least two options"),
     ({"options": "Yes, No"}, "options: must be a list, not 'Yes, No'"),
     ({"options": {"Yes": 1}}, "options: must be a list, not keys with values"),
     ({"options": ["A", True]}, "options[2]: must be a text, not True"),

@@ -36,7 +36,7 @@ def test_a_comparison_says_in_words_which_run_is_better(page: Page) -> None:
     assert found["lines"][0][0].startswith("AspectCritic: dates: cannot tell: mean ")
     assert found["compared"] == 100
     assert found["lines"][0][1] == "  100 rows paired of 120 before and 100 now, by id; 20 before and 0 now have no counterpart"
-    russian = page.ask(f"/compare?a={one}&b={two}", cookie=f"{page.cookie}; adjudge_language=ru").text
+    russian = page.get(f"/compare?a={one}&b={two}", cookie=f"{page.cookie}; adjudge_language=ru").text
     assert "сопоставлено строк: 100 (раньше 120, теперь 100), по идентификатору; без пары: раньше 20, теперь 0" in russian
     assert found["counts"]["only_a"] == 20
     assert found["counts"]["both_failed"] == 1

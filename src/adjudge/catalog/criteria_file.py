@@ -138,7 +138,7 @@ def _kind(given: Mapping[str, object], place: Place, default: Kind) -> Kind:
 
 
 def _options(value: object, place: Place) -> list[CriteriaOption]:
-    if value is None:
+    if value is None or value == []:
         raise place.wrong("is missing: list at least two options, or say kind: pairwise")
     return [_option(item, at) for at, item in list_of(value, place)]
 

@@ -45,7 +45,7 @@ def google_answer(call: Any, content: str = "") -> dict[str, Any]:
 ANSWERS = [
     ("openai", openai_answer(json.dumps(VERDICT))),
     ("openai", openai_answer(json.dumps(VERDICT), content=PREAMBLE)),
-    ("openai", openai_answer(json.dumps({"selected_option": "PASS"}), json.dumps(VERDICT))),
+    ("openai", openai_answer(json.dumps({"selected_option": "FAIL"}), json.dumps(VERDICT))),
     ("groq", openai_answer(VERDICT)),
     ("mistral", openai_answer(json.dumps(VERDICT), content="")),
     ("watsonx", openai_answer(json.dumps(VERDICT))),
@@ -64,6 +64,15 @@ def test_a_verdict_in_a_tool_call_is_read_like_text(provider: FakeProvider, name
     result = AspectCritic(definition="Is there a year?", models=open_at(provider, name)).evaluate("REC-00001-Y")
     assert (result.verdict, result.explanation) == ("FAIL", VERDICT["explanation"])
     assert len(provider.bodies) == 1
+
+
+def test_two_tool_calls_that_differ_are_no_verdict(provider: FakeProvider) -> None:
+    answer = openai_answer(json.dumps({"selected_option": "PASS"}), json.dumps(VERDICT))
+    provider.faults = always(Raw(json.dumps(answer).encode()))
+    critic = AspectCritic(definition="Is there a year?", models=open_at(provider), max_repairs=0)
+    result = critic.evaluate("REC-00001-Y")
+    assert result.verdict is None
+    assert "contradicts itself" in str(result.reason)
 
 
 def test_a_refusal_stands_before_a_tool_call(provider: FakeProvider) -> None:

@@ -161,7 +161,7 @@ def test_judges_alone_that_say_three_codes_tell_nothing_about_a_tie(tmp_path: Pa
 
 
 @pytest.mark.parametrize("columns", [{"labels": ("human",), "judges": ("human",)}, {"texts": ("a", "a"), "judges": ("human",)}])
-def test_a_column_cannot_be_two_things_at_once(tmp_path: Path, columns: dict[str, tuple[str, ...]]) -> None:
+def test_a_column_cannot_be_two_things_at_once(tmp_path: Path, columns: dict[str, Any]) -> None:
     with pytest.raises(RunError, match="is named twice"):
         table(tmp_path, "a,human\nx,1\ny,0\n", **{"texts": ("a",), **columns})
 
