@@ -96,7 +96,6 @@ _LAST_WORDS = re.compile(
     re.IGNORECASE,
 )
 _TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
-_BEGINS_WITH_OBJECT = re.compile(r"(?:`{3,}\w*\s*)?[\[{\s]*\{")
 _AFTERWARDS = re.compile(
     r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z|revision\Z|revised\Z|updated?\Z"
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
@@ -137,8 +136,7 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     from adjudge.verdicts.each import read_each
     from adjudge.verdicts.thoughts import without_thoughts
 
-    text = reply.text.strip()
-    text = text if _BEGINS_WITH_OBJECT.match(text) else without_thoughts(text).strip()
+    text = without_thoughts(reply.text).strip()
     objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
@@ -169,10 +167,9 @@ def read(reply: Reply, question: Question) -> Reading:
     reading = _of_clean_json(text, question, cut)
     if reading:
         return reading
-    if not _BEGINS_WITH_OBJECT.match(text):  # where it does, marks of thoughts are part of what it explains
-        from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
+    from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
 
-        text = without_thoughts(text).strip()
+    text = without_thoughts(text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
     reading = _decided(text, question, cut)
@@ -295,14 +292,16 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
 
 
 def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
-    """What the objects say that hold a verdict, the last if all agree."""
+    """What the objects say that hold a verdict, the last if all agree. One that is only supposed counts behind it."""
     said = [(one, held) for held in objects if (one := _from_object(held.data or {}, held.mended, question)) is not None]
-    if not said:
+    meant = [one for one in said if not one[1].supposed]
+    if not meant:
         return None
-    reading, held = said[-1]
+    reading, held = meant[-1]
     words = _words(reading, question)
-    other = next((one for one, _ in said if not _agree(one, reading)), None)
-    return _Leading(_contradiction(_words(other, question), words) if other else reading, held.line, words)
+    others = (one for one, other in said if other.line >= held.line or not other.supposed)
+    against = next((one for one in others if not _agree(one, reading)), None)
+    return _Leading(_contradiction(_words(against, question), words) if against else reading, held.line, words)
 
 
 def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _Leading | None:
@@ -451,13 +450,14 @@ def _verdict_value(
             return {**keys, **inner[0]}, inner[1], inner[2]
     if name:
         return keys, name, value
-    held = [_opened(value) for key, value in keys.items() if key not in _WORDS_ONLY] if depth else []
-    found = [inner for one in held if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))]
-    if not found:
+    held = [(key, _opened(value)) for key, value in keys.items()] if depth else []
+    found = [(key, inner) for key, one in held if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))]
+    own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
+    if own is None:
         return None
-    if any(one[2] != found[0][2] for one in found):
-        return {**keys}, found[0][1], [one[2] for one in found]
-    return {**keys, **found[0][0]}, found[0][1], found[0][2]
+    if any(inner[2] != own[2] for _, inner in found):
+        return {**keys}, own[1], [inner[2] for _, inner in found]
+    return {**keys, **own[0]}, own[1], own[2]
 
 
 def _opened(value: object) -> object:

@@ -172,7 +172,7 @@ def match_value(text: str, question: Question) -> tuple[Verdict, str] | None:
     """The verdict that ``text`` begins with, and what is said behind it; None where it names none, or goes on to another."""
     text = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text)).strip()
     pictures = _PICTURES.match(text)
-    text = text[pictures.end() :] or text if pictures else text
+    text = text[pictures.end() :].strip("() ") or text if pictures else text
     stars = sum(map(pictures.group().count, "★⭐🌟")) if pictures and question.numeric else 0
     found = _begun(text, question)
     return None if found and stars and question.match(str(stars)) != found[0] else found
@@ -273,14 +273,26 @@ _CORRECTS = re.compile(
     r"|всё-таки|все-таки|скорее)\b|→|=>",
     re.IGNORECASE,
 )
+_JUDGED = r"(?:response|answer|text|reply|summary|essay|output|code|submission|translation|it|this)"
 _MEETS = re.compile(
-    r"\b(?:meets?|met|satisf(?:y|ies|ied)|fulfil+s?|fulfilled)\s+(?:(?:the|this|that|all|its|both|of|these|those)\s+){0,3}"
-    r"(?:(?:whole|full|stated|given|required|evaluation|above)\s+)?(?:criteri(?:on|a)|requirements?)\b"
-    r"|\b(?:соответству\w+|удовлетворя\w+|отвеча\w+)\s+(?:(?:этому|данному|заданному|всем"
-    r"|указанному)\s+)?(?:критери\w+|требовани\w+)",
+    rf"""\b(?:meets?|met|satisf(?:y|ies|ied)|fulfil+s?|fulfilled)\s+(?:(?:the|this|that|all|its|both|of|these|those)\s+){{0,3}}
+        (?:(?:whole|full|stated|given|required|evaluation|above)\s+)?(?:criteri(?:on|a)|requirements?)\b
+    |\b(?:criteri(?:on|a)|requirements?)\s+(?:is|are|was|were|has\ been|have\ been)(?:n['’]t)?\s+(?:not\s+|never\s+|fully\s+){{0,2}}
+        (?P<met>met|satisfied|fulfilled)\b
+    |\b{_JUDGED}\s+(?:(?:does|do|can|could|should|must|will|did|cannot|not|never|fully|clearly|therefore|still)(?:n['’]t)?\s+){{0,3}}
+        (?P<passes>pass(?:es)?)(?=\s*+(?:[.,;:!)]|\Z|because\b|since\b|as\b|(?:the|this)\s+(?:criterion|check|test|bar)\b))
+    |\b(?:соответству\w+|удовлетворя\w+|отвеча\w+)\s+(?:(?:этому|данному|заданному|всем|указанному)\s+)?(?:критери\w+|требовани\w+)
+    |\bкритери\w+\s+(?:не\s+)?(?P<met_ru>выполн\w+|соблюд\w+|удовлетвор\w+)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_FALLS_SHORT = re.compile(
+    rf"\b{_JUDGED}\s+(?:(?:\w+ly|also|still|therefore|thus|however,?)\s+)?fail(?:s|ed)(?=\s+(?:to|because|since)\b|\s*+(?:[.,;:!)]|\Z))",
     re.IGNORECASE,
 )
+_TELLS = re.compile(r"\b(?:why|when|how|where|whether|if|once|because|although|though|while|unless|should)\s+(?:(?:the|this|a|an)\s+)?\Z", re.IGNORECASE)
+"""What follows is what the judged text tells of: "it explains why it fails to start"."""
 _TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
+_TURNS = re.compile(r"\W*(?:however|but|yet|nevertheless|still|so|однако|но)\b,?", re.IGNORECASE)
 _FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
 _LIMITS = re.compile(
     r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would|could|should|must"
@@ -299,16 +311,31 @@ def line_statements(lines: Sequence[Line], question: Question) -> list[Statement
     if isinstance(question, Comparison):
         found += [Statement(Strength.VERDICT, None, line.number, line.text) for line in lines if _WORST_FIRST.search(line.text)]
     found += _labelled(lines, question)
+    found += _won(lines, question)
     found += _bare(lines, question, taken={one.line for one in found if one.strength > Strength.UNMATCHED})
     return sorted(found, key=lambda one: one.line)
 
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a line; a number before the first is part of it."""
-    first, *others = _SENTENCE_END.split(text)
+    quoted = [one.span() for one in _QUOTATION.finditer(text)]
+    first, *others = _split(text, quoted) if quoted else _SENTENCE_END.split(text)
     if others and re.fullmatch(r"\W*\d{1,3}\.\W*", first):
         return [f"{first} {others[0]}", *others[1:]]
     return [first, *others]
+
+
+def _split(text: str, quoted: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The sentences of a text, which do not end within what it quotes."""
+    at, spans = 0, iter(quoted)
+    start, end = next(spans)
+    for found in _SENTENCE_END.finditer(text):
+        while end < found.end() and (span := next(spans, None)):
+            start, end = span
+        if not start < found.start() < end:
+            yield text[at : found.start()]
+            at = found.end()
+    yield text[at:]
 
 
 def _tagged(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
@@ -390,9 +417,17 @@ def _labelled(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
                 yield from _spoken_verdict(sentence, line.number, question, rest)
 
 
+_ON_A_SCALE = re.compile(
+    r"\bon (?:a|the) scale (?:of|from) \d{1,3}(?:\s*[-–]\s*|\s+to\s+)\d{1,3}"
+    r"(?:,? \(?(?:where|with) [^,()\n]{1,60}(?: and [^,()\n]{1,60})?[,)])?",
+    re.IGNORECASE,
+)
+
+
 def _spoken_verdict(sentence: str, number: int, question: Question, rest: str) -> Iterator[Statement]:
     """ "My verdict is FAIL", "I'd rate this 8/10"."""
     for pattern in (_SAID, _GIVEN):
+        sentence = _ON_A_SCALE.sub(" ", sentence) if question.numeric else sentence
         said = pattern.search(_QUOTATION.sub(_unquoted, sentence))
         if said is None or _DOUBT.search(sentence[: said.start("said")].replace("I would", "I").replace("i would", "i")):
             continue
@@ -516,7 +551,11 @@ def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -
     if verdict:
         return _Alone(place, line, verdict, None) if only or not two_way else None
     value = None if two_way else match_value(text, question)
-    if value is None or not _is_note(value[1], text[: len(text) - len(value[1])].rstrip(" )）")[-1:], only, question):
+    if value is None:
+        return None
+    if not value[1]:
+        return _Alone(place, line, value[0], None) if only else None
+    if not _is_note(value[1], text[: len(text) - len(value[1])].rstrip(" )）")[-1:], only, question):
         return None
     return _Alone(place, line, *value)
 
@@ -532,7 +571,7 @@ def _is_heading_or_item(text: str, only: bool, question: Question) -> bool:
 
 def _is_note(note: str, mark: str, only: bool, question: Question) -> bool:
     """Whether what stands behind a verdict, after ``mark``, explains it, and is no item of a list: "1. It is short."."""
-    if not note or _OF_ONESELF.match(note):
+    if not note or _OF_ONESELF.match(note) or _ADVISES.search(note):
         return False
     if question.numeric:
         return mark not in ".,;!)" and (mark != ":" or only) and not any(map(str.isdigit, note))
@@ -541,6 +580,8 @@ def _is_note(note: str, mark: str, only: bool, question: Question) -> bool:
 
 _OF_ONESELF = re.compile(r"\W*(?:i|we|you|thanks?|thank|problem|worries|sorry|я|мы|вы|спасибо)\b", re.IGNORECASE)
 """What is said of the judge itself answers another question: "No, I have not checked it"."""
+_ADVISES = re.compile(r"\b(?:should(?: not|n['’]t)? be|must(?: not|n['’]t)? be|не (?:стоит|следует|нужно|надо))\b", re.IGNORECASE)
+"""So does advice: "No, this should not be shown"."""
 
 
 def _is_two_way(text: str, question: Question) -> bool:
@@ -557,6 +598,14 @@ def _is_count(one: _Alone, spoken: Sequence[Line]) -> bool:
         return False
     before = spoken[one.place - 1].text.rstrip("*_\"' )”»")
     return not before.endswith((".", "!", "?", "。", OBJECT, *map(str, range(10))))
+
+
+def _won(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
+    """A sentence at the end that says which response wins, and nothing else: "**Response A is better.**"."""
+    if isinstance(question, Comparison) and lines and len(_sentences(lines[-1].text)) == 1:
+        text = _EMPHASIS.sub("", lines[-1].text).strip()
+        if _ONLY_WINS.match(text) and (winner := _one_winner(text, lines[-1].number, question)):
+            yield Statement(Strength.BARE, winner, lines[-1].number, text)
 
 
 # -- hints ---------------------------------------------------------------------------
@@ -588,17 +637,26 @@ def takes_back(text: str) -> bool:
 
 
 def _meeting(sentence: str, number: int, question: Question) -> Iterator[Statement]:
-    found = _MEETS.search(sentence) if isinstance(question, Choice) and not question.numeric else None
-    if found is None or sentence.rstrip().endswith("?"):
+    if not isinstance(question, Choice) or question.numeric or sentence.rstrip().endswith("?"):
         return
-    before = sentence[: found.start()]
-    short = _FAILS_TO.search(before)
+    sentence = _TURNS.sub("", sentence, count=1) if _TURNS.match(sentence) else sentence
+    found = _MEETS.search(sentence) or (_FALLS_SHORT.search(sentence) if _is_pass_or_fail(question) else None)
+    if found is None or _TELLS.search(sentence[: found.start()]):
+        return
+    named = found.lastgroup
+    before = sentence[found.start() : found.start(named)] if named else sentence[: found.start()]
+    short = found.re is _FALLS_SHORT or _FAILS_TO.search(before)
     if _LIMITS.search(_FAILS_TO.sub("", before)) or _LIMITS.search(sentence, found.end()) or (_TO.search(before) and not short):
         return
     not_met = short or _DENIES.search(before)
     verdict = question.match("fail" if not_met else "pass")
     if verdict:
         yield Statement(Strength.HINT, verdict, number, sentence.strip())
+
+
+def _is_pass_or_fail(question: Question) -> bool:
+    """Whether to fail is an answer, so that "it fails to name the year" says it."""
+    return any(label.casefold() in ("pass", "fail") for label in question.labels)
 
 
 _RESPONSE = r"(?:(?i:response|assistant|answer|model|output|candidate|option|ответ|вариант)\s+)?\(?(?P<{}>[A-Z])\)?"
@@ -609,6 +667,9 @@ _WINS = re.compile(
     r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer|response|choice"
     r"|one\b|чем|так|потому)))"
 )
+_ONLY_WINS = re.compile(
+    r"(?:(?:therefore|thus|so|overall|hence|in conclusion|итак|поэтому),?\s+)?"
+    r"(?:response|assistant|answer|model|output|candidate|option|ответ|вариант)\s+\(?[A-Z]\)?\s", re.IGNORECASE)
 _LOSES = re.compile(
     rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much|the)\s+)*(?:worse|worst"
     rf"|inferior|weaker)|loses|хуже)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|чем)))"
@@ -700,6 +761,8 @@ def _mentions(labels: tuple[str, ...]) -> re.Pattern[str] | None:
 _IF = re.compile(
     r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы|был[оа]? бы)\W+\Z", re.IGNORECASE
 )
+_NEEDS = re.compile(r"\s+(?:would (?:need|require|take|mean)|requires?|needs|means|stands for)\b", re.IGNORECASE)
+"""Behind an option: what it takes, not what is chosen."""
 _BUT = re.compile(r"\b(?:but|and|or|yet|actually|rather|но|и|или)\W+\Z", re.IGNORECASE)
 
 
@@ -719,6 +782,7 @@ def names_another(lines: Sequence[Line], verdict: Verdict, question: Question, *
                 or _IF.search(before)
                 or _ASIDE.search(before)
                 or _DENIES.search(before)
+                or _NEEDS.match(text, found.end())
             ):
                 continue
             if _is_plain_word(found.group(), before, text[found.end() :], question, alone=alone):
