@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.plain import plain
-from adjudge.domain.question import Choice, Comparison, Question
+from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.reading import Reading
@@ -91,8 +91,9 @@ _WORDS_ONLY = frozenset(
 )
 """What stands there is no verdict, whatever it looks like."""
 _LAST_WORDS = re.compile(
-    r"(?<![\"'“«])\b(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
-    r"|победитель)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z",
+    r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт|победитель)"
+    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: response| answer| text)?(?: an?)?\b)"
+    r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
 _TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
@@ -101,6 +102,7 @@ _AFTERWARDS = re.compile(
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
 )
 """Names under which a verdict is taken back."""
+_TOP_KEYS = ("max_score", "max", "maximum", "out_of", "scale")
 _MISSING = object()
 
 
@@ -410,10 +412,32 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
             return True
     if isinstance(question, Choice) and not question.numeric and _scores_otherwise(verdict, data.get("score"), question):
         return True
+    if question.numeric and any(name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS):
+        return True
     explained = data.get("explanation")
-    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_")) if isinstance(explained, str) else None
-    ending = question.match(last[1], certain=True) if last else None
+    ending = _concluded(explained[-160:], question) if isinstance(explained, str) else None
     return ending is not None and ending.option != verdict.option
+
+
+def _concluded(explained: str, question: Question) -> Verdict | None:
+    """What an explanation ends with, where that is a verdict."""
+    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_"))
+    if last:
+        return question.match(last[1], certain=True)
+    if "criteri" not in explained and "критери" not in explained:
+        return None
+    from adjudge.verdicts.statements import met_or_not  # not loaded where an explanation speaks of what is judged
+
+    return met_or_not(explained, question)
+
+
+def _is_another_scale(top: object, question: Question) -> bool:
+    """Whether a score is told to be one of another scale than was asked for."""
+    told = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:])
+    highest = question.bounds[1] if isinstance(question, Rating) and question.bounds else None
+    if isinstance(question, Choice):
+        highest = max(map(float, question.labels))
+    return bool(told) and highest is not None and float(told[-1]) != highest
 
 
 def _takes_back(text: str) -> bool:

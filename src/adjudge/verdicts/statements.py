@@ -58,7 +58,8 @@ class Statement(NamedTuple):
 # -- labels ------------------------------------------------------------------------
 
 _VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction|исправлен\w+
-    |рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification
+    |рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification|preference
+    |rounded(?:\ (?:down|up|score))?
 |pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)|better\ (?:response|answer)
     |best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
 |вердикт|оценка|балл|решение|победитель|выбор|выбранный\ вариант|соответствует(?:\ критерию)?
@@ -70,7 +71,7 @@ _ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|
 _ASKED_WORDS = re.compile(
     r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель|choice|выбор", re.IGNORECASE
 )
-_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected|adjusted
+_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected(?![ _]+(?:option|score))|adjusted
     |revised|updated|corrected|new|amended|actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]
     |итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
 _SCALE = r"""(?:\s*+[\[(（][^\])）\n]{0,60}+[\])）]|\s++(?:out\ of|on\ a\ scale|from|по\ шкале|по
@@ -130,7 +131,7 @@ _EMPHASIS = re.compile(r"\*++|`++|__++")
 _PICTURES = re.compile(r"\A(?:[★☆⭐🌟✅❌✔☑✖✗✘👍👎🟢🔴🏆]\s*+)++")
 _BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
 _ENDS = re.compile(
-    r"(?:[:;,(\n（：。，!]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому"
+    r"(?:[:;,(\n（：。，!|]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому"
     r"|так как|поскольку|ведь|weil|porque|car)\b)"
 )
 """What stands between a verdict and its explanation."""
@@ -239,7 +240,7 @@ _DOUBT = re.compile(
     r"\b(?:if|unless|whether|had|would|might|could|may|either|between|initial\w*|at first|first|prelim\w*|draft"
     r"|tempt\w*|someone|some|lean\w*|almost|nearly"
     r"|if only|says?|said|claims?|according|author|student|agent|users?|he|she|they|his|her|their|asks?|asked"
-    r"|requires?|when|for example|e\.g|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
+    r"|requires?|when|for example|e\.g|under an?|strict\w*|lenient\w*|default|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
@@ -279,8 +280,9 @@ _MEETS = re.compile(
         (?:(?:whole|full|stated|given|required|evaluation|above)\s+)?(?:criteri(?:on|a)|requirements?)\b
     |\b(?:criteri(?:on|a)|requirements?)\s+(?:is|are|was|were|has\ been|have\ been)(?:n['’]t)?\s+(?:not\s+|never\s+|fully\s+){{0,2}}
         (?P<met>met|satisfied|fulfilled)\b
-    |\b{_JUDGED}\s+(?:(?:does|do|can|could|should|must|will|did|cannot|not|never|fully|clearly|therefore|still)(?:n['’]t)?\s+){{0,3}}
-        (?P<passes>pass(?:es)?)(?=\s*+(?:[.,;:!)]|\Z|because\b|since\b|as\b|(?:the|this)\s+(?:criterion|check|test|bar)\b))
+    |\b{_JUDGED}\s+(?:(?:does|do|can|could|should|must|will|did|cannot)(?:n['’]t)?\s+(?:(?:not|never|fully|clearly|therefore|still)\s+){{0,2}}
+        (?P<pass>(?-i:pass))|(?:(?:fully|clearly|therefore|still|thus)\s+)?(?P<passes>(?-i:passes)))(?=\s*+(?:[.,;:!)]|\Z|because\b|since\b|as\b|(?:the|this)\s+(?:criterion|check|test|bar)\b))
+    |\b{_JUDGED}\s+(?:is|was)(?:n['’]t)?\s+(?:(?:not|clearly|still|therefore|thus|definitely)\s+){{0,2}}(?:a\s+)?(?P<a_pass>(?-i:pass))\b(?!\s*+-)
     |\b(?:соответству\w+|удовлетворя\w+|отвеча\w+)\s+(?:(?:этому|данному|заданному|всем|указанному)\s+)?(?:критери\w+|требовани\w+)
     |\bкритери\w+\s+(?:не\s+)?(?P<met_ru>выполн\w+|соблюд\w+|удовлетвор\w+)""",
     re.VERBOSE | re.IGNORECASE,
@@ -454,6 +456,9 @@ def _stated(label: re.Match[str], number: int, question: Question, rest: str = "
     if _PASS_WORDS.fullmatch(word) and _as_pass(word, said) is said:  # an option by itself: "PASS: it names a year"
         return
     value = match_value(_as_pass(word, said), question)
+    if value and label.groupdict().get("mark") in ("-", "–", "—") and question.match(f"-{value[0].option}"):
+        yield Statement(Strength.VERDICT, None, number, words)  # the dash may be a sign
+        return
     note = " ".join(filter(None, (value[1] if value else "", rest)))
     if value:
         if _signs_otherwise(words, value[0], question):
@@ -543,6 +548,7 @@ def _listed(alone: Sequence[_Alone]) -> set[int]:
 
 def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -> _Alone | None:
     text, only = line.text, len(spoken) == 1
+    text = _ASKS.sub("", text, count=1) if only else text
     if len(text) > 4 * _LONGEST or OBJECT in text or _is_heading_or_item(text, only, question):
         return None
     shown = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text))
@@ -558,6 +564,12 @@ def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -
     if not _is_note(value[1], text[: len(text) - len(value[1])].rstrip(" )）")[-1:], only, question):
         return None
     return _Alone(place, line, *value)
+
+
+_ASKS = re.compile(
+    r"\A\W*+(?:does|do|did|is|are|was|were|has|have|can|which)\b[^?:\n]{1,200}+\?\s+(?=[^?\n]++\Z)", re.IGNORECASE
+)
+"""A question that is repeated before it is answered."""
 
 
 def _is_heading_or_item(text: str, only: bool, question: Question) -> bool:
@@ -634,6 +646,11 @@ def _unquoted(found: re.Match[str]) -> str:
 def takes_back(text: str) -> bool:
     """Whether ``text`` begins by taking a verdict back."""
     return _TAKEN_BACK.match(text) is not None
+
+
+def met_or_not(text: str, question: Question) -> Verdict | None:
+    """What the last sentence of ``text`` says of the criterion as a whole."""
+    return next((one.verdict for one in _meeting(_sentences(text)[-1], 0, question)), None)
 
 
 def _meeting(sentence: str, number: int, question: Question) -> Iterator[Statement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from adjudge.verdicts.lenient import decoded
+from adjudge.verdicts.lenient import decoded, read_object
 
 _NAMES = r"(?:think|thinking|thoughts?|antthinking|seed:think|scratchpad|inner_monologue|reasoning|reflection|analysis|reason)"
 _CLOSING = re.compile(
@@ -25,9 +25,9 @@ _ASIDE = re.compile(
 _CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
 _BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
 _CONTROL = re.compile(r"<[|｜][^|｜<>\n]{1,40}[|｜]>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:model\b)?")
-_OBJECT = re.compile(r'\{\s*+"')
+_OBJECT = re.compile(r"""\{\s*+["'“]""")
 _SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
-_MOST_BROKEN = 50
+_MOST_BROKEN = 8
 """Objects that cannot be read; looking for more would only take time."""
 
 
@@ -48,7 +48,7 @@ def _set_aside(text: str) -> tuple[str, list[str]]:
     at = broken = 0
     for opening in _OBJECT.finditer(text):
         start = opening.start()
-        read = decoded(text, start) if start >= at else None
+        read = decoded(text, start) or read_object(text, start) if start >= at else None
         if read:
             kept.append(f"{text[at:start]}\ue000{len(objects)}\ue000")
             at = read[1]
