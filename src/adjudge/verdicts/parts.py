@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from adjudge.domain.plain import plain
@@ -128,7 +129,7 @@ def parts_of(text: str, *, cut: bool = False) -> Parts:
     text = _unfenced(_DATA.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
     written, objects = _without_objects(text, cut)
     lines = written.split("\n")
-    return Parts(objects, list(_spoken(lines)))
+    return Parts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
 
 
 def _unfenced(text: str) -> str:

@@ -240,7 +240,7 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
     verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
     if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
-        from adjudge.verdicts.statements import match_value
+        from adjudge.verdicts.values import match_value
 
         verdict = found[0] if (found := match_value(value, question)) else None
     return verdict
@@ -278,8 +278,8 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A reply that was cut off is
     read only when it holds one whole object.
     """
+    from adjudge.verdicts.lines import line_statements
     from adjudge.verdicts.parts import parts_of
-    from adjudge.verdicts.statements import line_statements
 
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
@@ -321,8 +321,9 @@ def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _
 
 def _against(leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question) -> str | None:
     """What in the reply says something else. Remarks count behind the verdict, and of the hints before it the last."""
+    from adjudge.verdicts.hints import hints, names_another
     from adjudge.verdicts.parts import Line
-    from adjudge.verdicts.statements import Strength, hints, names_another
+    from adjudge.verdicts.statements import Strength
 
     verdict = leading.reading.verdict
     stated = [one for one in lines if one.strength >= Strength.BARE]
@@ -371,7 +372,7 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
         return None
     data, key, value = said
     if value is not None and not isinstance(value, bool | int | float) and _match_under(key, value, question) is None:
-        from adjudge.verdicts.statements import is_placeholder
+        from adjudge.verdicts.values import is_placeholder
 
         if is_placeholder(value, question):
             return None
@@ -426,7 +427,7 @@ def _concluded(explained: str, question: Question) -> Verdict | None:
         return question.match(last[1], certain=True)
     if "criteri" not in explained and "критери" not in explained:
         return None
-    from adjudge.verdicts.statements import met_or_not  # not loaded where an explanation speaks of what is judged
+    from adjudge.verdicts.hints import met_or_not  # not loaded where an explanation speaks of what is judged
 
     return met_or_not(explained, question)
 
@@ -441,7 +442,7 @@ def _is_another_scale(top: object, question: Question) -> bool:
 
 
 def _takes_back(text: str) -> bool:
-    from adjudge.verdicts.statements import takes_back
+    from adjudge.verdicts.hints import takes_back
 
     return takes_back(text)
 
