@@ -144,7 +144,7 @@ def _unfenced(text: str) -> str:
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
     """Where the line that closes a fence begins and ends; the end of the text where none does."""
     mark = fence[1]
-    found = re.compile(rf"^[ \t]*+{re.escape(mark)}{re.escape(mark[0])}*+", re.MULTILINE).search(text, fence.end())
+    found = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE).search(text, fence.end())
     return (found.start(), found.end()) if found else (len(text), len(text))
 
 

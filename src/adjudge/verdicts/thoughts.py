@@ -25,6 +25,7 @@ _ASIDE = re.compile(
 _CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
 _BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
 _CONTROL = re.compile(r"<[|｜][^|｜<>\n]{1,40}[|｜]>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:model\b)?")
+_ANY_MARK = re.compile(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
 _OBJECT = re.compile(r"""\{\s*+["'“]""")
 _SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
 _MOST_BROKEN = 8
@@ -35,6 +36,8 @@ def without_thoughts(text: str) -> str:
     """What ``text`` says behind its last thought. A thought that has no end leaves nothing: there is no answer yet.
 
     Marks within an object are part of what it says."""
+    if not _ANY_MARK.search(text):
+        return text
     if "{" not in text:
         return _behind_thoughts(text)
     text, objects = _set_aside(text.replace("\ue000", " "))
