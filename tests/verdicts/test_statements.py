@@ -164,3 +164,21 @@ def test_the_reason_of_a_reply_that_was_mended_stays_what_it_explains() -> None:
     verdict = read(Reply(f"Verdict: PASS\n{family}"), Choice(("PASS", "FAIL"))).verdict
     assert verdict is not None
     assert verdict.explanation == family
+
+
+def test_an_object_before_a_closing_mark_of_a_thought_is_a_draft() -> None:
+    draft = '{"selected_option": "FAIL"}\n</think>'
+    options = Choice(("PASS", "FAIL"))
+    assert read(Reply(draft), options).verdict is None
+    behind = read(Reply(f'{draft}\n{{"selected_option": "PASS"}}'), options).verdict
+    assert behind is not None
+    assert behind.option == "PASS"
+
+
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Here is my evaluation:\n\n{}", "{}\nThat is all."])
+def test_a_mark_of_a_thought_that_an_explanation_tells_of_is_left_there(around: str) -> None:
+    explained = "It leaks </think> and <think>."
+    reply = around.format(json.dumps({"explanation": explained, "selected_option": "FAIL"}))
+    verdict = read(Reply(reply), Choice(("PASS", "FAIL"))).verdict
+    assert verdict is not None
+    assert (verdict.option, verdict.explanation) == ("FAIL", explained)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from adjudge.domain.plain import plain
@@ -78,6 +79,8 @@ _DATA = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """What was shown to the judge, in marks as it was shown."""
+_BLOCK_TAG = re.compile(r"</?(?:p|div|br|li|ul|ol|tr|td|th|table|thead|tbody|h[1-6]|section)\b[^<>\n]{0,200}+>", re.IGNORECASE)
+_INLINE_TAG = re.compile(r"</?(?:b|i|u|em|strong|span|font|mark|small)(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)
 _REPL = re.compile(r"\s*+(?:>>>|In \[\d+\]:|\$ )")
 _REACH = 160
 
@@ -90,6 +93,8 @@ class Held(NamedTuple):
     mended: bool
     line: int
     """Where it stands."""
+    supposed: bool = False
+    """Whether it is what the verdict would be, if."""
 
 
 class Line(NamedTuple):
@@ -124,7 +129,7 @@ def parts_of(text: str, *, cut: bool = False) -> Parts:
     text = _unfenced(_DATA.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
     written, objects = _without_objects(text, cut)
     lines = written.split("\n")
-    return Parts(objects, list(_spoken(lines)))
+    return Parts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
 
 
 def _unfenced(text: str) -> str:
@@ -139,7 +144,7 @@ def _unfenced(text: str) -> str:
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
     """Where the line that closes a fence begins and ends; the end of the text where none does."""
     mark = fence[1]
-    found = re.compile(rf"^[ \t]*+{re.escape(mark)}{re.escape(mark[0])}*+", re.MULTILINE).search(text, fence.end())
+    found = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE).search(text, fence.end())
     return (found.start(), found.end()) if found else (len(text), len(text))
 
 
@@ -163,8 +168,10 @@ def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
             seen += 1
             kept.append(text[at:start])
             data, mended, at = seen_at(text, start, cut) if seen <= _MOST else (None, False, len(text))
-            if not _is_cited(text, start, at):
-                objects.append(Held(data, mended, line + kept[-1].count("\n")))
+            clause = _clause_before(text, start)
+            supposed = _is_supposed(clause) or _SUPPOSES.match(text[at : at + 20].lstrip(" ,`")) is not None
+            if supposed or not _is_cited(text, start, at, clause):
+                objects.append(Held(data, mended, line + kept[-1].count("\n"), supposed))
             kept.append(OBJECT)
             tail = len(kept)
         line += kept[-1].count("\n") if kept[-1] != OBJECT else kept[-2].count("\n")
@@ -183,24 +190,38 @@ def _skipped(text: str, fence: re.Match[str]) -> int | None:
     return None if text[first : first + 1] in ("{", "[") else _closing(text, fence)[1]
 
 
-def _is_cited(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is what the reply says that somebody else wrote."""
+def _clause_before(text: str, start: int) -> str:
+    """What leads to the object there, which may be fenced."""
     before = text[max(0, start - _REACH) : start]
     led = re.sub(r"\n[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*\n?\s*\Z", "\n", before).rstrip()
-    clause = re.split(r"[.!?;}]\s|\n\s*\n", led)[-1].rsplit("\n", 1)[-1]
+    return re.split(r"[.!?;}]\s|\n\s*\n", led)[-1].rsplit("\n", 1)[-1]
+
+
+def _is_cited(text: str, start: int, end: int, clause: str) -> bool:
+    """Whether what stands there is what the reply says that somebody else wrote."""
+    before = text[max(0, start - _REACH) : start]
     if _BLOCK_QUOTE.match(before.rsplit("\n", 1)[-1]):
         return True
     in_quotes = bool(re.search(r"[“«„]\s*\Z|(?<=\s)[\"'`]\Z", before)) and text[end : end + 1] in ('"', "'", "`", "”", "“", "»")
-    return in_quotes or leads_to_quote(clause) or _SUPPOSES.match(text[end : end + 20].lstrip(" ,`")) is not None
+    return in_quotes or leads_to_quote(clause)
 
 
 def leads_to_quote(clause: str) -> bool:
     """Whether what follows ``clause`` is what somebody else wrote: "The text says"."""
-    if clause.rstrip("*_ ").endswith((".", "!", "?")) and not clause.rstrip().endswith("e.g."):
+    if _has_ended(clause):
         return False
-    if _SUPPOSES.search(clause) or _DOES.match(clause) or _SHOWS.search(clause):
+    if _is_supposed(clause) or _DOES.match(clause) or _SHOWS.search(clause):
         return True
     return bool(_CITES.search(clause)) and not _OWN.search(clause)
+
+
+def _is_supposed(clause: str) -> bool:
+    return not _has_ended(clause) and _SUPPOSES.search(clause) is not None
+
+
+def _has_ended(clause: str) -> bool:
+    """Whether it leads to nothing."""
+    return clause.rstrip("*_ ").endswith((".", "!", "?")) and not clause.rstrip().endswith("e.g.")
 
 
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
@@ -228,9 +249,10 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         if opened or code or session or (cited and OBJECT not in line) or (quoted[number] and not whole) or _FENCE.match(line):
             continue
         shown = _BLOCK_QUOTE.sub("", line, count=1) if quoted[number] else line
-        text = plain(shown).strip()
-        if text:
-            yield Line(number, text, line.strip())
+        for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
+            text = plain(_INLINE_TAG.sub("", piece)).strip()
+            if text:
+                yield Line(number, text, piece.strip())
 
 
 def _still_inside(line: str, inside: str) -> str:

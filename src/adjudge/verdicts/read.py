@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.plain import plain
-from adjudge.domain.question import Choice, Comparison, Question
+from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.reading import Reading
@@ -91,17 +91,18 @@ _WORDS_ONLY = frozenset(
 )
 """What stands there is no verdict, whatever it looks like."""
 _LAST_WORDS = re.compile(
-    r"(?<![\"'“«])\b(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
-    r"|победитель)\s*[:=]\s*([^\s:=][^:=]{0,39})\Z",
+    r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт|победитель)"
+    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: response| answer| text)?(?: an?)?\b)"
+    r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
 _TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
-_BEGINS_WITH_OBJECT = re.compile(r"(?:`{3,}\w*\s*)?[\[{\s]*\{")
 _AFTERWARDS = re.compile(
     r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z|revision\Z|revised\Z|updated?\Z"
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
 )
 """Names under which a verdict is taken back."""
+_TOP_KEYS = ("max_score", "max", "maximum", "out_of", "scale")
 _MISSING = object()
 
 
@@ -137,8 +138,7 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     from adjudge.verdicts.each import read_each
     from adjudge.verdicts.thoughts import without_thoughts
 
-    text = reply.text.strip()
-    text = text if _BEGINS_WITH_OBJECT.match(text) else without_thoughts(text).strip()
+    text = without_thoughts(reply.text).strip()
     objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
@@ -169,10 +169,9 @@ def read(reply: Reply, question: Question) -> Reading:
     reading = _of_clean_json(text, question, cut)
     if reading:
         return reading
-    if not _BEGINS_WITH_OBJECT.match(text):  # where it does, marks of thoughts are part of what it explains
-        from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
+    from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
 
-        text = without_thoughts(text).strip()
+    text = without_thoughts(text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
     reading = _decided(text, question, cut)
@@ -241,7 +240,7 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
     verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
     if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
-        from adjudge.verdicts.statements import match_value
+        from adjudge.verdicts.values import match_value
 
         verdict = found[0] if (found := match_value(value, question)) else None
     return verdict
@@ -279,8 +278,8 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A reply that was cut off is
     read only when it holds one whole object.
     """
+    from adjudge.verdicts.lines import line_statements
     from adjudge.verdicts.parts import parts_of
-    from adjudge.verdicts.statements import line_statements
 
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
@@ -295,14 +294,16 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
 
 
 def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
-    """What the objects say that hold a verdict, the last if all agree."""
+    """What the objects say that hold a verdict, the last if all agree. One that is only supposed counts behind it."""
     said = [(one, held) for held in objects if (one := _from_object(held.data or {}, held.mended, question)) is not None]
-    if not said:
+    meant = [one for one in said if not one[1].supposed]
+    if not meant:
         return None
-    reading, held = said[-1]
+    reading, held = meant[-1]
     words = _words(reading, question)
-    other = next((one for one, _ in said if not _agree(one, reading)), None)
-    return _Leading(_contradiction(_words(other, question), words) if other else reading, held.line, words)
+    others = (one for one, other in said if other.line >= held.line or not other.supposed)
+    against = next((one for one in others if not _agree(one, reading)), None)
+    return _Leading(_contradiction(_words(against, question), words) if against else reading, held.line, words)
 
 
 def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _Leading | None:
@@ -320,8 +321,9 @@ def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _
 
 def _against(leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question) -> str | None:
     """What in the reply says something else. Remarks count behind the verdict, and of the hints before it the last."""
+    from adjudge.verdicts.hints import hints, names_another
     from adjudge.verdicts.parts import Line
-    from adjudge.verdicts.statements import Strength, hints, names_another
+    from adjudge.verdicts.statements import Strength
 
     verdict = leading.reading.verdict
     stated = [one for one in lines if one.strength >= Strength.BARE]
@@ -370,7 +372,7 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
         return None
     data, key, value = said
     if value is not None and not isinstance(value, bool | int | float) and _match_under(key, value, question) is None:
-        from adjudge.verdicts.statements import is_placeholder
+        from adjudge.verdicts.values import is_placeholder
 
         if is_placeholder(value, question):
             return None
@@ -411,14 +413,36 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
             return True
     if isinstance(question, Choice) and not question.numeric and _scores_otherwise(verdict, data.get("score"), question):
         return True
+    if question.numeric and any(name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS):
+        return True
     explained = data.get("explanation")
-    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_")) if isinstance(explained, str) else None
-    ending = question.match(last[1], certain=True) if last else None
+    ending = _concluded(explained[-160:], question) if isinstance(explained, str) else None
     return ending is not None and ending.option != verdict.option
 
 
+def _concluded(explained: str, question: Question) -> Verdict | None:
+    """What an explanation ends with, where that is a verdict."""
+    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_"))
+    if last:
+        return question.match(last[1], certain=True)
+    if "criteri" not in explained and "критери" not in explained:
+        return None
+    from adjudge.verdicts.hints import met_or_not  # not loaded where an explanation speaks of what is judged
+
+    return met_or_not(explained, question)
+
+
+def _is_another_scale(top: object, question: Question) -> bool:
+    """Whether a score is told to be one of another scale than was asked for."""
+    told = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:])
+    highest = question.bounds[1] if isinstance(question, Rating) and question.bounds else None
+    if isinstance(question, Choice):
+        highest = max(map(float, question.labels))
+    return bool(told) and highest is not None and float(told[-1]) != highest
+
+
 def _takes_back(text: str) -> bool:
-    from adjudge.verdicts.statements import takes_back
+    from adjudge.verdicts.hints import takes_back
 
     return takes_back(text)
 
@@ -451,13 +475,14 @@ def _verdict_value(
             return {**keys, **inner[0]}, inner[1], inner[2]
     if name:
         return keys, name, value
-    held = [_opened(value) for key, value in keys.items() if key not in _WORDS_ONLY] if depth else []
-    found = [inner for one in held if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))]
-    if not found:
+    held = [(key, _opened(value)) for key, value in keys.items()] if depth else []
+    found = [(key, inner) for key, one in held if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))]
+    own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
+    if own is None:
         return None
-    if any(one[2] != found[0][2] for one in found):
-        return {**keys}, found[0][1], [one[2] for one in found]
-    return {**keys, **found[0][0]}, found[0][1], found[0][2]
+    if any(inner[2] != own[2] for _, inner in found):
+        return {**keys}, own[1], [inner[2] for _, inner in found]
+    return {**keys, **own[0]}, own[1], own[2]
 
 
 def _opened(value: object) -> object:

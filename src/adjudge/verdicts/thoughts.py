@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from adjudge.verdicts.lenient import decoded, read_object
+
 _NAMES = r"(?:think|thinking|thoughts?|antthinking|seed:think|scratchpad|inner_monologue|reasoning|reflection|analysis|reason)"
 _CLOSING = re.compile(
     rf"""<\s*+/\s*+{_NAMES}\s*+>|[◁⊲]/\s*+think(?:ing)?\s*+[▷⊳]|\[/THINK(?:ING)?\]
@@ -23,10 +25,45 @@ _ASIDE = re.compile(
 _CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
 _BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
 _CONTROL = re.compile(r"<[|｜][^|｜<>\n]{1,40}[|｜]>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:model\b)?")
+_ANY_MARK = re.compile(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
+_OBJECT = re.compile(r"""\{\s*+["'“]""")
+_SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
+_MOST_BROKEN = 8
+"""Objects that cannot be read; looking for more would only take time."""
 
 
 def without_thoughts(text: str) -> str:
-    """What ``text`` says behind its last thought. A thought that has no end leaves nothing: there is no answer yet."""
+    """What ``text`` says behind its last thought. A thought that has no end leaves nothing: there is no answer yet.
+
+    Marks within an object are part of what it says."""
+    if not _ANY_MARK.search(text):
+        return text
+    if "{" not in text:
+        return _behind_thoughts(text)
+    text, objects = _set_aside(text.replace("\ue000", " "))
+    return _SET_ASIDE.sub(lambda found: objects[int(found[1])], _behind_thoughts(text))
+
+
+def _set_aside(text: str) -> tuple[str, list[str]]:
+    """``text`` with a number in place of each whole object, and the objects."""
+    kept: list[str] = []
+    objects: list[str] = []
+    at = broken = 0
+    for opening in _OBJECT.finditer(text):
+        start = opening.start()
+        read = decoded(text, start) or read_object(text, start) if start >= at else None
+        if read:
+            kept.append(f"{text[at:start]}\ue000{len(objects)}\ue000")
+            at = read[1]
+            objects.append(text[start:at])
+        elif start >= at:
+            broken += 1
+        if broken > _MOST_BROKEN:
+            break
+    return "".join(kept) + text[at:], objects
+
+
+def _behind_thoughts(text: str) -> str:
     said = _ASIDE.sub("\n", _last_channel(text))
     end = 0
     for mark in _CLOSING.finditer(said):
