@@ -61,33 +61,23 @@ _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS)
 _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _WORDS_ONLY = frozenset(
-    {
+    (
         *_EXPLANATION_KEYS,
-        "feedback",
-        "evidence",
-        "analysis",
-        "thought",
-        "thoughts",
-        "think",
-        "thinking",
-        "draft",
-        "example",
-        "quote",
-    }
-    | {
-        "input",
-        "text",
-        "question",
-        "context",
-        "contexts",
-        "candidate",
-        "original",
-        "quoted",
-        "prompt",
-        "submission",
-        "judged",
-        "instance",
-    }
+        *("feedback", "evidence", "analysis", "thought", "thoughts", "think", "thinking", "draft", "example", "quote", "quoted"),
+        *(
+            "input",
+            "text",
+            "question",
+            "context",
+            "contexts",
+            "candidate",
+            "original",
+            "prompt",
+            "submission",
+            "judged",
+            "instance",
+        ),
+    )
 )
 """What stands there is no verdict, whatever it looks like."""
 _LAST_WORDS = re.compile(
