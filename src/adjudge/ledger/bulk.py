@@ -10,12 +10,12 @@ from itertools import count
 from pathlib import Path
 
 from adjudge.domain.frozen import json_text
-from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.file import FILE, connect, migrate, trouble, write_meta
-from adjudge.ledger.ledger import judgment_row, storable, vote_row
-from adjudge.ledger.rows import COLUMNS, INPUT, input_of, insert, sealed
+from adjudge.ledger.ledger import vote_row
+from adjudge.ledger.rows import COLUMNS, INPUT, insert, kept_input, sealed, storable
 
 _ROWS_A_COMMIT = 2000
 _VOTE, _JUDGMENT = insert("votes", "ABORT"), insert("judgments", "ABORT")
@@ -38,7 +38,7 @@ class BulkLedger:
         """Keep a judgment with its votes; ``number`` from 0."""
         for key, vote in zip(keys, result.votes, strict=True):
             self._add_vote(key, vote, at)
-        self._write(_JUDGMENT, judgment_row(judge, number, result, b"".join(keys)))
+        self._write(_JUDGMENT, judgment_row(result.record(judge, number), b"".join(keys)))
 
     def add_record(self, record: Mapping[str, object], keys: Sequence[bytes]) -> None:
         """Keep a judgment as an export shows it, so that it is exported the same again. Votes that are there already stay."""
@@ -110,8 +110,8 @@ def _exported_judgment(record: Mapping[str, object], ballots: bytes) -> tuple[ob
     fields, score, number = record["fields"], record.get("score"), record["row"]
     assert isinstance(fields, Mapping) and isinstance(number, int)
     kept = {name: value for name, value in record.items() if name not in _OF_THE_ROW}
-    if INPUT in kept:
-        kept.update(input_of(Instance(dict(fields), metadata={"row": kept[INPUT]})))
+    if isinstance(row := kept.get(INPUT), Mapping):
+        kept[INPUT] = kept_input(row, fields)
     points = float(score) if isinstance(score, int | float) else None
     judge, id = _kept(record["judge"]), _kept(record.get("id"))
     return sealed(judge, number - 1, id, json_text(fields), ballots, str(record.get("status")), points, json_text(kept))

@@ -12,7 +12,7 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.ledger.rows import IN_BATCH, INPUT, input_from, input_of
+from adjudge.ledger.rows import IN_BATCH, INPUT
 
 Kind = Literal["direct", "pairwise", "rag"]
 Fields = Mapping[str, str | Sequence[str]]
@@ -49,7 +49,7 @@ class Judgment:
             number=number,
             id=result.instance.id,
             fields=fields,
-            input=input_from(input_of(result.instance).get(INPUT), fields),
+            input=result.instance.input,
             result=result.to_dict(votes=False),
             votes=[vote.to_dict() for vote in result.votes] if votes else (),
             left_out=tuple(result.left_out),

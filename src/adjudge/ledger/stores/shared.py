@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.ledger.ledger import Ledger, judgment_row
+from adjudge.ledger.codec import judgment_row
+from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import checked, sealed
 from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Session, Span, Store, VoteRecord
 
@@ -94,7 +95,7 @@ class SharedLedger(Ledger):
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
         """Store what came of a row."""
         row, nth = self._places[number]
-        values = judgment_row(judge, 0, result, b"".join(keys))
+        values = judgment_row(result.record(judge), b"".join(keys))
         await self._add(JudgmentRecord(row, nth, time.time(), values), wait=False)
 
     async def finish(self, judge: str, rows: int) -> None:
