@@ -140,6 +140,12 @@ class PairwiseDetail(Detail):
         """The winner."""
         return self.winner
 
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """What the responses are called, one name each: by their place where a ledger has other names than responses."""
+        count = len(self.per_system_results)
+        return self.systems if len(self.systems) == count else tuple(f"response {place}" for place in range(1, count + 1))
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class OtherDetail(Detail):
@@ -249,6 +255,8 @@ class JudgmentRecord:
     """Of a judgment that was imported: which judge it was there."""
     used: Mapping[str, Usage] = field(default=NOTHING, compare=False)
     """Model → what it took; empty where the votes were not read."""
+    named: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False)
+    """The model that was asked, and the one that its reply names → how many votes; empty as ``used`` is."""
 
     @property
     def row(self) -> int:
@@ -275,6 +283,11 @@ class JudgmentRecord:
         """Of a panel: the models that did not count."""
         known = {*self.detail.model_scores, *self.excluded_models} if isinstance(self.detail, AspectDetail) else None
         return () if self.steps or (known is not None and len(known) < 2) else tuple(self.excluded_models)
+
+    @property
+    def model_scores(self) -> Mapping[str, float]:
+        """Of a panel: each model by itself."""
+        return getattr(self.detail, "model_scores", None) or NOTHING
 
     @property
     def usage(self) -> Usage:

@@ -24,7 +24,7 @@ from adjudge.domain.record import (
 )
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
-from adjudge.domain.vote import Vote, used_by
+from adjudge.domain.vote import Vote, named_by, used_by
 from adjudge.errors import SetupError
 
 _LONGEST_SHOWN = 120
@@ -194,6 +194,7 @@ class Result(Shown):
             detail=self.detail(),
             votes=tuple(vote.record() for vote in self.votes) if votes else None,
             used=used_by(self.votes),
+            named=named_by(self.votes),
         )
 
     def detail(self) -> Detail:

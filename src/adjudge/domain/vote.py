@@ -164,3 +164,13 @@ def used_by(votes: Iterable[Vote | VoteRecord]) -> dict[str, Usage]:
         known = found.get(vote.model)
         found[vote.model] = vote.usage if known is None else known + vote.usage
     return found
+
+
+def named_by(votes: Iterable[Vote | VoteRecord]) -> dict[tuple[str, str], int]:
+    """The model that was asked, and the one that its reply names → how many votes."""
+    found: dict[tuple[str, str], int] = {}
+    for vote in votes:
+        if vote.answered_by:
+            key = (vote.model, vote.answered_by)
+            found[key] = found.get(key, 0) + 1
+    return found

@@ -31,7 +31,7 @@ from adjudge.domain.record import (
 )
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
 from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
-from adjudge.domain.vote import used_by
+from adjudge.domain.vote import named_by, used_by
 from adjudge.ledger.rows import COLUMNS, INPUT, input_from, kept_input, sealed, storable
 from adjudge.reading.typed_json import WrongType, read_as
 
@@ -168,6 +168,7 @@ def record_of(found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None 
         votes=votes,
         judge_identity=kept.judge_identity,
         used=used_by(votes or ()),
+        named=named_by(votes or ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,11 +15,12 @@ _Read = Callable[[object], Any]
 _SCALARS: Mapping[object, tuple[type, ...]] = {
     str: (str,),
     int: (int,),
-    float: (float, int),
+    float: (float,),
     bool: (bool,),
     type(None): (type(None),),
 }
-"""Annotation → what JSON gives for it: a whole number stays one, also where a fraction is allowed."""
+"""Annotation → what JSON gives for it."""
+_MOST = int(sys.float_info.max)
 
 
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
@@ -77,6 +79,8 @@ def _one_of(kinds: Collection[type], words: Collection[object]) -> _Read:
     def read(value: object) -> object:
         if type(value) in allowed or (words and type(value) in (str, int) and value in words):
             return value
+        if type(value) is int and float in allowed and -_MOST <= value <= _MOST:
+            return value  # a whole number stays one, also where a fraction may stand
         raise WrongType(wanted, value)
 
     return read
@@ -93,7 +97,7 @@ def _any_of(parts: Sequence[object]) -> _Read:
     (inner,) = nested
 
     def read(value: object) -> object:
-        return value if type(value) in kinds else inner(value) if type(value) in (dict, list) else simple(value)
+        return inner(value) if type(value) in (dict, list) else simple(value)
 
     return read
 
@@ -187,5 +191,5 @@ def _kinds(kind: object) -> frozenset[type]:
 
 
 def _wanted(kinds: Collection[type], words: Collection[object]) -> str:
-    shown = [name for kind, name in _NAMES.items() if kind in kinds and not (kind is int and float in kinds)]
+    shown = [name for kind, name in _NAMES.items() if kind in kinds]
     return " or ".join([*map(repr, sorted(words, key=str)), *shown])

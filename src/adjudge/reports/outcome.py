@@ -16,7 +16,6 @@ from adjudge.ledger.rows import INPUT
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import check_against, compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally
@@ -87,7 +86,7 @@ class Outcome:
         match event:
             case Judged():
                 self._tally.failed_calls = event.failed_calls
-                self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
+                self._tally.add(event.result.record(self._labels[event.judge], event.number))
             case BadRow():
                 self.skipped += 1
                 self._tally.skip(event)

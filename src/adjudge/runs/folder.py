@@ -13,6 +13,7 @@ from typing import Any
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.shown import Shown
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
@@ -38,7 +39,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.records import judgment_rows, record_in, vote_rows
+from adjudge.ledger.records import judgment_rows, record_in, records, vote_rows
 from adjudge.ledger.rows import COLUMNS, INPUT
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -296,6 +297,12 @@ def _delete_batches(place: Path) -> None:
     """What waits to be sent or was fetched; a link leads to what is somebody else's."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
+
+
+def records_of(folder: str | Path, *, votes: bool = False) -> Iterator[JudgmentRecord]:
+    """Every judgment of a run, by judge and row, on request with its votes."""
+    with reading(folder) as connection:
+        yield from records(connection, votes=votes)
 
 
 def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
