@@ -133,7 +133,7 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
 def judgment_of(row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
     """The record of a row whose checksum was checked. What is not of the right type is damage, which is SQLite's error to us."""
     judge, index, id, instance, _, _, _, result = row
-    place: dict[str, object] = {"judge": judge, "index": index, "fields": _json(instance)}
+    place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
         return record_of({"id": id, **_object(_json(result)), **place}, votes)
     except WrongType as error:
@@ -225,5 +225,5 @@ def _json(text: object) -> object:
 
 def _object(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise WrongType("an object", value)
+        raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
     return value
