@@ -15,7 +15,7 @@ from typing import Any
 
 from adjudge.domain.evidence_record import EvidenceFields, EvidenceRecord, SentenceRecord
 from adjudge.domain.rag_record import Composite, RagDetail
-from adjudge.domain.record import AspectDetail, Detail, DirectDetail, JudgmentRecord, OrderRecord, PairwiseDetail, SystemResult
+from adjudge.domain.record import AspectDetail, Detail, DirectDetail, JudgmentRecord, OrderCheck, PairwiseDetail, SystemResult
 from adjudge.ledger.codec import judgment_of, judgment_row
 from adjudge.ledger.rows import checked
 
@@ -108,7 +108,7 @@ def _record(place: int, detail: Detail) -> JudgmentRecord:
 
 def _details() -> list[Detail]:
     """Twenty judgments as runs have them: options, pass or fail by panels, comparisons, RAG with sentences."""
-    order = OrderRecord(detected=False, flip_rate=0.0, noise_rate=0.0)
+    order = OrderCheck(detected=False, flip_rate=0.0, noise_rate=0.0)
     direct = DirectDetail(option="Yes", mean_score=1.0, feedback=None, positional_bias=order)
     aspect = AspectDetail(verdict="PASS", model_scores={"a": 1.0, "b": 1.0, "c": 0.0})
     pairwise = PairwiseDetail(

@@ -39,7 +39,7 @@ class StepRecord:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class OrderRecord:
+class OrderCheck:
     """What showing options or responses in the other order changed."""
 
     detected: bool | None
@@ -77,7 +77,7 @@ class DirectDetail(Detail):
     option: str | None
     mean_score: float | None
     feedback: str | None
-    positional_bias: OrderRecord | None
+    positional_bias: OrderCheck | None
     model_scores: Annotated[Mapping[str, float] | None, "of a panel: each model by itself"] = None
 
     @property
@@ -133,7 +133,7 @@ class PairwiseDetail(Detail):
     systems: tuple[str, ...]
     certainty: float | None
     per_system_results: tuple[SystemResult, ...]
-    positional_bias: OrderRecord | None
+    positional_bias: OrderCheck | None
 
     @property
     def chosen(self) -> str | None:

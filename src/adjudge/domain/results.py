@@ -16,7 +16,7 @@ from adjudge.domain.record import (
     Detail,
     DirectDetail,
     JudgmentRecord,
-    OrderRecord,
+    OrderCheck,
     OtherDetail,
     PairwiseDetail,
     StepRecord,
@@ -224,9 +224,9 @@ class PositionalBias:
     noise_rate: float | None = None
     """Share of the votes that differ within one order: so much is noise, not bias. None with one vote an order."""
 
-    def record(self) -> OrderRecord:
+    def record(self) -> OrderCheck:
         """As a record of the judgment has it."""
-        return OrderRecord(detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate)
+        return OrderCheck(detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate)
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adjudge.domain.record import JudgmentRecord, OrderRecord, PairwiseDetail
+from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.reports.summary import UNSURE, Sureness, interval_dict, interval_of
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ContestTally:
         if one.detail.positional_bias:
             self._add_orders(one.detail.positional_bias)
 
-    def _add_orders(self, bias: OrderRecord) -> None:
+    def _add_orders(self, bias: OrderCheck) -> None:
         if bias.detected is None:
             return
         self._checked += 1
