@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar, cast
 
 from adjudge.domain.evidence_record import EvidenceDetail
@@ -51,6 +51,11 @@ KINDS: tuple[type[Detail], ...] = (
 _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
     kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING) for kind in KINDS
 }
+NOT_EXPORTED: Mapping[str, float] = {
+    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "sample"), 0),
+    **dict.fromkeys(("latency", "at"), 0.0),
+}
+"""What stands for the numbers that an export of a vote may leave out."""
 _BY_NAME: Mapping[str, type[Detail]] = {kind.kind: kind for kind in KINDS}
 
 
@@ -170,6 +175,21 @@ def record_of(found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None 
         used=used_by(votes or ()),
         named=named_by(votes or ()),
     )
+
+
+def exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
+    """The record of a judgment as exports have it, without its votes. A WrongType says what is not of the right type."""
+    row, given = found.get("row"), found.get(INPUT)
+    if not isinstance(row, int) or row < 1:
+        raise WrongType("a number from 1", row, "row")
+    if not isinstance(given, Mapping | None):
+        raise WrongType("an object", given, INPUT)
+    return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
+
+
+def check_exported_vote(vote: Mapping[str, object]) -> None:
+    """See that a vote is as exports have it; what they leave out is not asked for. A WrongType says what is wrong."""
+    read_as(_KeptVote, {**dict.fromkeys(COLUMNS["votes"]), "number": None, **NOT_EXPORTED, **vote})
 
 
 def vote_of(row: Sequence[object]) -> VoteRecord:
