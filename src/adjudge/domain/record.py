@@ -315,7 +315,8 @@ class JudgmentRecord:
         given: dict[str, object] = {"fields": json_ready(self.fields)}
         given |= {"input": dict(self.input)} if self.input else {}
         votes = {} if self.votes is None else {"votes": [vote.to_dict() for vote in self.votes]}
-        return {"judge": self.judge, "row": self.row, "id": self.id, **given, **self.outcome(), **votes}
+        identity = {} if self.judge_identity is None else {"judge_identity": self.judge_identity}
+        return {"judge": self.judge, "row": self.row, "id": self.id, **given, **self.outcome(), **identity, **votes}
 
     def outcome(self) -> dict[str, object]:
         """The same without where the judgment stands, what was judged, and the votes."""

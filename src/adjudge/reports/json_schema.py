@@ -16,8 +16,8 @@ from adjudge.reports.json_version import SCHEMA
 
 Schema = dict[str, object]
 _RENAMED = {"index": "row", "criterion": "criteria"}
-_NOT_ALWAYS = ("input", "excluded_models", "decided_by", "steps", "votes")
-_NOT_SHOWN = ("detail", "judge_identity", "used", "named")
+_NOT_ALWAYS = ("input", "excluded_models", "decided_by", "steps", "judge_identity", "votes")
+_NOT_SHOWN = ("detail", "used", "named")
 _NOT_SHOWN_OF_A_VOTE = ("usage", "score", "at")
 _COUNTS = ("prompt_tokens", "completion_tokens", "calls")
 _PLAIN: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

@@ -320,7 +320,6 @@ def judgments_in(
         found = record.to_dict()
         if INPUT in found:
             found[INPUT] = found.pop(INPUT)  # where exports have it
-        found |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
         yield {**found, "votes": _votes(connection, row[4])} if votes else found
 
 
