@@ -85,6 +85,7 @@ bench: $(VENV)/ready
 	$(PIP) install -r requirements/bench.txt
 	$(BIN)/python benchmarks/line.py
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/codec.py
 
 bench-intervals: $(VENV)/ready
 	$(BIN)/python benchmarks/intervals.py

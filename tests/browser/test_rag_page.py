@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
+from adjudge.domain.record import JudgmentRecord
 from adjudge.gateway.open import ModelLike
 from adjudge.rag import RagEvaluator
 from adjudge.reports.export import export
-from adjudge.reports.judgment import Judgment, score_of
 from adjudge.reports.pages import write_html, write_reports
+from adjudge.reports.rag_row import score_of
 from adjudge.reports.report import ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
 from support.rag import EXAMPLE, ROW, gives, varied
@@ -176,11 +177,11 @@ def test_every_control_has_a_name_and_headings_are_in_order(tmp_path: Path, brow
     assert page.get_attribute("html", "lang") == "en"
 
 
-def many(folder: Path, count: int) -> tuple[Path, list[Judgment]]:
+def many(folder: Path, count: int) -> tuple[Path, list[JudgmentRecord]]:
     """A page of many answers, made of the results of a few."""
     evaluator = RagEvaluator(varied())
     few = judgments_of(evaluator, evaluator.evaluate(EXAMPLE))
-    every = [replace(few[place % len(few)], number=place + 1, id=f"row {place + 1}") for place in range(count)]
+    every = [replace(few[place % len(few)], index=place, id=f"row {place + 1}") for place in range(count)]
     tally = ReportTally(Setup.of_judge(evaluator, "rows.csv"))
     for one in every:
         tally.add(one)
@@ -204,7 +205,7 @@ def test_a_click_on_a_count_shows_exactly_those_answers_of_many(tmp_path: Path, 
     took = time.monotonic() - opened_at
     while page.locator("#more").is_visible():
         page.locator("#more").click()
-    assert sorted(map(int, visible(page))) == [one.number for one in unsupported]
+    assert sorted(map(int, visible(page))) == [one.row for one in unsupported]
     page.locator("#picked").click()
     last = MANY - MANY // 80
     page.get_by_label("search").fill(f"row {last}")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, PositionalBias, Status, SystemResult
+from adjudge.domain.record import SystemResult
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, PositionalBias, Status
 from adjudge.domain.vote import Outcome
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel

@@ -24,7 +24,7 @@ from adjudge.ledger.stores.merge import merge
 from adjudge.ledger.stores.places import Folder
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import Session, Span, Store, VoteRecord
+from adjudge.ledger.stores.store import Session, Span, Store, StoredVote
 from adjudge.runs.folder import judgments, run_info
 from support.stores import STORES, opened
 
@@ -146,8 +146,8 @@ def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(
     assert (known(span, "a", seen), known(span, "b", set()), known(far, "a", set())) == (1, 3, 3)
 
 
-def record(number: int) -> VoteRecord:
-    return VoteRecord(vote_row(number, number.to_bytes(16, "big"), vote()))
+def record(number: int) -> StoredVote:
+    return StoredVote(vote_row(number, number.to_bytes(16, "big"), vote()))
 
 
 class Listing(Folder):

@@ -11,7 +11,7 @@ from pooled import PASS_FAIL
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Comparison
-from adjudge.domain.results import SystemResult
+from adjudge.domain.record import SystemResult
 from adjudge.domain.verdict import TIE, Compared, Ranking
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.pooling.contests import (

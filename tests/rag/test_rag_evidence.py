@@ -13,11 +13,11 @@ from adjudge.domain.message import Request
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.importers.run import import_file
+from adjudge.ledger.codec import record_of
 from adjudge.rag import RagEvaluator, RagResult
 from adjudge.reports import pages
 from adjudge.reports.evidence import evidence_of
 from adjudge.reports.export import export
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.pages import html_page, markdown_page, write_reports
 from adjudge.reports.report import Report, judgments_of, report_of
 from adjudge.reports.table import read_rows
@@ -150,11 +150,10 @@ def test_the_table_has_the_counts(tmp_path: Path) -> None:
 
 def test_a_ledger_that_was_tampered_with_shows_no_quote_that_is_not_there() -> None:
     _, (result,) = judged()
-    kept = json.loads(json.dumps(Judgment.of("rag", 1, result).result))
+    kept = json.loads(json.dumps(result.record("rag").to_dict()))
     kept["evidence"]["sentences"][1]["evidence"][0]["quote"] = "finished in 1888"
     kept["evidence"]["sentences"][2]["evidence"][0]["fragment"] = 1
-    changed = Judgment(judge="rag", number=1, id=None, fields=ROW, result=kept)
-    found = evidence_of(changed)
+    found = evidence_of(record_of({**kept, "index": 0}))
     assert found is not None
     assert [one.quotes for one in found.sentences] == [(), (), ()]
     assert [fragment.used_by for fragment in found.fragments] == [(), (), ()]

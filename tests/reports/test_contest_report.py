@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from adjudge import Instance, PairwiseJudge, ScriptedModel
 from adjudge.reports.contests import ContestSummary, ContestTally, OrderEffect
-from adjudge.reports.judgment import Judgment
 
 
 def compared(said: Sequence[str], names: Sequence[str] = ("answer_a", "answer_b"), **settings: object) -> ContestSummary:
@@ -20,8 +19,8 @@ def compared(said: Sequence[str], names: Sequence[str] = ("answer_a", "answer_b"
     votes = 2 if settings.get("check_positional_bias") else 1
     rows = [Instance({name: f"{name} {row}" for name in names}) for row in range(len(said) // votes)]
     tally = ContestTally()
-    for number, result in enumerate(judge.evaluate(rows, "Which is better?"), 1):
-        tally.add(Judgment.of("j", number, result))
+    for number, result in enumerate(judge.evaluate(rows, "Which is better?")):
+        tally.add(result.record("j", number))
     return tally.summary()
 
 

@@ -13,9 +13,22 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel, SetupError
+from adjudge import (
+    AspectCritic,
+    Criteria,
+    CriteriaOption,
+    DirectInstanceResult,
+    DirectJudge,
+    Instance,
+    PairwiseJudge,
+    RunError,
+    ScriptedModel,
+    SetupError,
+)
+from adjudge.domain.results import PositionalBias
+from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.file import FILE, connect
-from adjudge.ledger.rows import seal_sql
+from adjudge.ledger.rows import insert, seal_sql
 from adjudge.reports.export import column_types, export
 from adjudge.runs.recover import recover
 
@@ -115,12 +128,16 @@ def uneven(run: Path) -> Path:
     with connect(run / FILE) as ledger:
         ledger.execute(MORE_ROWS)
         ledger.execute("UPDATE judgments SET result = json_set(result, '$.explanation', NULL) WHERE judge = 'Early'")
-        own = json.dumps(
-            {"status": "scored", "score": 1, "explanation": "late", "option": "Yes", "positional_bias": {"detected": True}}
-        )
-        values = ("Late", 0, "last", json.dumps({"other": "field \ud83d"}), b"", "scored", 1.0, own)
-        ledger.execute("INSERT INTO judgments VALUES (?,?,?,?,?,?,?,?,NULL)", values)
         ledger.execute(seal_sql("judgments")[1])
+        late = DirectInstanceResult(
+            instance=Instance({"other": "field \ud83d"}, "last"),
+            criteria=Criteria("late", "Is it late?", (CriteriaOption("Yes"), CriteriaOption("No"))),
+            option="Yes",
+            score=1,
+            explanation="late",
+            positional_bias=PositionalBias(True),
+        )
+        ledger.execute(insert("judgments"), judgment_row(late.record("Late"), b""))
     return run
 
 
@@ -139,7 +156,7 @@ def test_parquet_has_the_columns_of_every_judge(uneven: Path, tmp_path: Path) ->
     table = parquet.read_table(tmp_path / "out.parquet")
     last = table.slice(table.num_rows - 1).to_pylist()[0]
     assert (last["option"], last["other"], last["explanation"]) == ("Yes", "field \\ud83d", "late")
-    assert json.loads(last["positional_bias"]) == {"detected": True}
+    assert json.loads(last["positional_bias"]) == {"detected": True, "flip_rate": None, "noise_rate": None}
     kinds = {name: str(table.schema.field(name).type) for name in ("row", "score", "tie", "fallback", "positional_bias")}
     assert kinds == {"row": "int64", "score": "double", "tie": "bool", "fallback": "string", "positional_bias": "string"}
 

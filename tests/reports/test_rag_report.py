@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 from markdown_it import MarkdownIt
 
+from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError
 from adjudge.gateway.open import ModelLike, open_model
 from adjudge.rag import RagEvaluator, rag_dimensions
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports import pages
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.rag import RagSummary
 from adjudge.reports.report import Report, is_barred, judgments_of, report_of
@@ -34,7 +34,7 @@ class Reported(NamedTuple):
     """A report, and all that it is about."""
 
     page: Report
-    judgments: list[Judgment]
+    judgments: list[JudgmentRecord]
 
     @property
     def table(self) -> list[dict[str, object]]:
@@ -174,7 +174,7 @@ def test_harmful_answers_are_on_top_then_the_worst() -> None:
 
     rows = [{**ROW, "response": f"mark {mark}"} for mark in (2, 0, 3, 1)]
     report = reported(rows, script)
-    assert [entry.number for entry in report.page.entries] == [3, 2, 4, 1]
+    assert [entry.row for entry in report.page.entries] == [3, 2, 4, 1]
     assert [is_barred(entry, rag_dimensions()) for entry in report.page.entries] == [True, False, False, False]
 
 

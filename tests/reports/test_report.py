@@ -17,12 +17,11 @@ from adjudge.rag import RagEvaluator
 from adjudge.reports.decision import decision
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.gate import Bar, mean_gate
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.report import Report, ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
 from adjudge.reports.summary import kind_of, summarise
-from adjudge.reports.table import flat, read_rows, record
+from adjudge.reports.table import flat, read_rows
 from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, ROW, gives, varied
 
@@ -67,7 +66,7 @@ def test_a_run_folder_and_the_results_themselves_give_the_same_figures(rag_run: 
     assert other.rag is not None
     assert one.rag.dimensions == other.rag.dimensions
     assert (one.rag.spread, one.rag.rules, one.rag.correlations) == (other.rag.spread, other.rag.rules, other.rag.correlations)
-    assert [entry.number for entry in now.entries] == [entry.number for entry in kept.entries]
+    assert [entry.row for entry in now.entries] == [entry.row for entry in kept.entries]
     assert (one.summary.mean, one.summary.interval) == (other.summary.mean, other.summary.interval)
     assert one.summary.usage == other.summary.usage != Usage()
 
@@ -210,9 +209,9 @@ def test_the_columns_of_the_input_are_kept_under_their_names(tmp_path: Path) -> 
 
 def test_a_row_that_a_program_made_has_its_fields() -> None:
     (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate([Instance({"response": "r", "status": "s"})], "Is it?")
-    one = Judgment.of("j", 1, result)
+    one = result.record("j")
     assert (flat(one)["response"], flat(one)["input_status"], flat(one)["status"]) == ("r", "s", "scored")
-    assert record(one)["fields"] == {"response": "r", "status": "s"}
+    assert one.to_dict()["fields"] == {"response": "r", "status": "s"}
 
 
 def test_a_column_that_has_the_name_we_would_give_another_one_takes_nothing_from_it() -> None:
@@ -220,7 +219,7 @@ def test_a_column_that_has_the_name_we_would_give_another_one_takes_nothing_from
         [Instance({"response": "r", "option": "theirs", "input_option": "another", "input_input_option": "a third"})],
         "Is it?",
     )
-    row = flat(Judgment.of("j", 1, result))
+    row = flat(result.record("j"))
     assert (row["option"], row["input_option"], row["input_input_option"]) == ("Yes", "another", "a third")
     assert row["input_input_input_option"] == "theirs"
 

@@ -187,7 +187,7 @@ def test_every_answer_is_in_the_store_before_anybody_sees_it_where_that_is_wante
     judge_partition(enumerate([{"answer": "x"}]), file, strict, buffer=Buffer(1), cache=False)
     judge_partition(enumerate([{"answer": "x"}]), file, loose, cache=False)
     kinds = [Counter(type(one).__name__ for one in SegmentStore(store).records()) for store in (strict, loose)]
-    assert kinds[0]["VoteRecord"] == kinds[1]["VoteRecord"] == 5
+    assert kinds[0]["StoredVote"] == kinds[1]["StoredVote"] == 5
     counts = [len(list(store.rglob("*.gz"))) for store in (strict, loose)]
     assert counts[0] > counts[1]
 

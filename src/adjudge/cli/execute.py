@@ -24,6 +24,7 @@ from adjudge.cli.show import clean, print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.engine.ask import OnCall
 from adjudge.engine.backends.batch.settings import BatchNews
@@ -33,7 +34,6 @@ from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import ENTRIES, Report
 from adjudge.reports.russian import localised
@@ -366,7 +366,7 @@ def kept_in(folder: Path | None) -> Mapping[str, object] | None:
     return run_with_configuration(folder)
 
 
-def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
+def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunError | None:
     """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
     from adjudge.reports.pages import write_html, write_markdown
 
@@ -383,10 +383,10 @@ def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | 
     return None
 
 
-def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[Judgment]:
+def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
-    return Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
+    return Again(lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged))
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

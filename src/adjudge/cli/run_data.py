@@ -9,14 +9,13 @@ from adjudge.cli.show import print_json
 from adjudge.errors import RunError
 from adjudge.ledger.batches import Batch
 from adjudge.reports.cost import cost_of
-from adjudge.reports.export import judgments_of_run
 from adjudge.reports.report import Report
-from adjudge.runs.folder import RunInfo, run_info
+from adjudge.runs.folder import RunInfo, records_of, run_info
 
 
 def print_run(report: Report, folder: Path, files: Sequence[Path] = (), *, votes: bool = False) -> None:
     """A run folder: its report, how it was set up, every judgment, and on request their votes."""
-    rows = judgments_of_run(folder, report.setup, votes=votes)
+    rows = records_of(folder, votes=votes)
     print_json(report, rows, files=files, run=run_with_configuration(folder))
 
 

@@ -20,16 +20,15 @@ from adjudge.domain.vote import Vote
 from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary
-from adjudge.reports.table import record
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
 from adjudge.reports.workflow_commands import defused
 
 if TYPE_CHECKING:
     from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
+    from adjudge.domain.record import JudgmentRecord
     from adjudge.judges.aspect import AspectCritic
     from adjudge.reports.contests import ContestSummary
-    from adjudge.reports.judgment import Judgment
     from adjudge.reports.rag import DimensionSummary, RagSummary
     from adjudge.reports.report import Report, Section
     from adjudge.stats.intervals import Interval
@@ -277,7 +276,7 @@ def warn(report: Report) -> None:
 
 def print_json(
     report: Report,
-    results: Iterable[Judgment],
+    results: Iterable[JudgmentRecord],
     aggregates: Iterable[Mapping[str, object]] | None = None,
     files: Sequence[Path] = (),
     run: Mapping[str, object] | None = None,
@@ -286,7 +285,7 @@ def print_json(
     more: dict[str, object] = {**report.to_dict(), **({"files": list(map(str, files))} if files else {})}
     more |= {"run": run} if run else {}
     more |= {"aggregates": iter(aggregates)} if aggregates is not None else {}
-    print_results("judgments", report.summary(), map(record, results), more)
+    print_results("judgments", report.summary(), (one.to_dict() for one in results), more)
 
 
 def say_where(language: str, output: Path | None, folder: Path | None) -> None:

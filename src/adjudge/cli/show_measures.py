@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.reports.judgment import Judgment
+from adjudge.domain.record import JudgmentRecord
 from adjudge.reports.measure_words import measure_word
 from adjudge.reports.measures import MeasuresSummary, blamed, measured
 from adjudge.reports.words import number_text, word
@@ -16,7 +16,7 @@ _MOST_ROWS = 10
 
 
 def measure_tables(
-    found: MeasuresSummary, entries: Iterable[Judgment], language: str, clean: Callable[[str], str]
+    found: MeasuresSummary, entries: Iterable[JudgmentRecord], language: str, clean: Callable[[str], str]
 ) -> Iterator[Table]:
     """The measures, whom the rows blame, and the worst of the rows that blame somebody. ``clean``: for what rows are called."""
     yield _means(found, language)
@@ -43,7 +43,7 @@ def _blamed(found: MeasuresSummary, language: str) -> Table:
     return table
 
 
-def _rows(found: MeasuresSummary, worst: Iterable[Judgment], language: str, clean: Callable[[str], str]) -> Table:
+def _rows(found: MeasuresSummary, worst: Iterable[JudgmentRecord], language: str, clean: Callable[[str], str]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in (word("row", language), measure_word("to blame", language)):
         table.add_column(heading)

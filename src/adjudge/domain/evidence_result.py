@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
+from adjudge.domain.evidence_record import (
+    EvidenceDetail,
+    EvidenceFields,
+    EvidenceRecord,
+    SentenceRecord,
+    UnseenFact,
+)
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.results import Result
 from adjudge.domain.span import Span
-from adjudge.domain.verdict import KeptQuote, Quote
+from adjudge.domain.verdict import Quote
 
 SCALE = 2
 """The highest of the scale that sentences make together."""
-FactKind = Literal["number", "date", "unit", "name", "quotation"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnseenFact:
-    """Something that a sentence names and no fragment contains, found by rule."""
-
-    kind: FactKind
-    text: str
-    start: int
-    """Where it stands in the sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +47,22 @@ class SentenceSupport(Span):
         """Whether the sources can support it."""
         return self.kind == "claim"
 
-    def to_dict(self) -> dict[str, object]:
-        """As a JSON-ready dict."""
-        quotes: list[KeptQuote] = [one.to_dict() for one in self.evidence]
-        found: dict[str, object] = {
-            **{"start": self.start, "end": self.end, "text": self.text, "kind": self.kind, "support": self.support},
-            **{"evidence": quotes, "by_rule": self.by_rule, "agreement": self.agreement},
-            "unseen": [{"kind": one.kind, "text": one.text, "start": one.start} for one in self.unseen],
-            **{"explanation": self.explanation, "reason": self.reason},
-        }
-        return {**found, "claims": [one.to_dict() for one in self.claims]} if self.claims else found
+    def record(self) -> SentenceRecord:
+        """As a record of the judgment has it."""
+        return SentenceRecord(
+            start=self.start,
+            end=self.end,
+            text=self.text,
+            kind=self.kind,
+            support=self.support,
+            evidence=tuple(one.to_dict() for one in self.evidence),
+            by_rule=self.by_rule,
+            agreement=self.agreement,
+            unseen=self.unseen,
+            explanation=self.explanation,
+            reason=self.reason,
+            claims=tuple(one.record() for one in self.claims) or None,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,20 +108,24 @@ class EvidenceResult(Result):
         """The worst that is said of a claim; None where nothing is."""
         return worst([one.support for one in self.claims]) if self.claims else SUPPORTED
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        return super().to_dict(votes=votes) | {"verdict": self.verdict_name, "evidence": self.evidence()}
+    def detail(self) -> EvidenceDetail:
+        """What this kind of result says beside what all of them say."""
+        return EvidenceDetail(verdict=self.verdict_name, evidence=self.evidence())
 
-    def evidence(self) -> dict[str, object]:
-        """The sentences with what was found, as a JSON-ready dict."""
-        return {
-            **{"method": self.method, "claims": len(self.claims), "scale": self.scale},
-            **{"supported": self.count(SUPPORTED), "contradicted": self.count(CONTRADICTED), "not_found": self.count(NOT_FOUND)},
-            "unanswered": 0 if self.method == "rules" else self.count(None),
-            "invented_quotes": dict(self.invented),
-            "sentences": [one.to_dict() for one in self.sentences],
-            "fields": {"text": self.text_field, "sources": self.source_field},
-        }
+    def evidence(self) -> EvidenceRecord:
+        """The sentences with what was found."""
+        return EvidenceRecord(
+            method=self.method,
+            claims=len(self.claims),
+            scale=self.scale,
+            supported=self.count(SUPPORTED),
+            contradicted=self.count(CONTRADICTED),
+            not_found=self.count(NOT_FOUND),
+            unanswered=0 if self.method == "rules" else self.count(None),
+            invented_quotes=self.invented,
+            sentences=tuple(one.record() for one in self.sentences),
+            fields=EvidenceFields(text=self.text_field, sources=self.source_field),
+        )
 
 
 def scale_of(supported: int, contradicted: int, claims: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -24,6 +25,19 @@ NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
 def names_only(row: object) -> bool:
     """Whether a row, as it was read, has names in place of its texts."""
     return isinstance(row, Mapping) and all(row.get(name) == value for name, value in NAMED_ONLY.items())
+
+
+def cell_of(value: object) -> object:
+    """A cell as JSON-ready data; a number that JSON does not know is nothing."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): cell_of(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [cell_of(item) for item in value]
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,12 @@ class Instance:
         """Equal for instances that show the same: what the caller calls them is left out, the order of the fields is not."""
         said = "".join([_measured(name, value) for name, value in self.fields.items()])
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    @property
+    def input(self) -> dict[str, object]:
+        """The row as it was read, by its own columns, JSON-ready; empty where a program made the instance."""
+        row = self.metadata.get("row")
+        return {str(column): cell_of(value) for column, value in row.items()} if isinstance(row, Mapping) else {}
 
     def value(self, name: str) -> FieldValue | None:
         """The field's text or texts, or None where this instance has no such field."""

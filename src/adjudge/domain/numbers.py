@@ -52,3 +52,13 @@ def _signed(sign: str, digits: str) -> float:
 
 def _decimal(digits: str) -> float:
     return float(digits.replace(",", "."))
+
+
+def number_of(value: object) -> float | None:
+    """A number of JSON, or None; also where no float is so large."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

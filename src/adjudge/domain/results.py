@@ -7,13 +7,24 @@ from dataclasses import field
 from enum import StrEnum
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import NOTHING, FrozenDict, plain, some_of
+from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
+from adjudge.domain.record import (
+    AspectDetail,
+    Detail,
+    DirectDetail,
+    JudgmentRecord,
+    OrderCheck,
+    OtherDetail,
+    PairwiseDetail,
+    StepRecord,
+    SystemResult,
+)
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Vote, named_by, used_by
 from adjudge.errors import SetupError
 
 _LONGEST_SHOWN = 120
@@ -43,10 +54,18 @@ class StepTaken:
     """Whether its verdict is the result."""
     usage: Usage = Usage()
 
-    def to_dict(self) -> dict[str, object]:
-        """This step as a JSON-ready dict."""
-        used = some_of(self.usage, "calls", "prompt_tokens", "completion_tokens")
-        return some_of(self, "step", "verdict", "confidence", "needed", "accepted") | used
+    def record(self) -> StepRecord:
+        """As a record of the judgment has it."""
+        return StepRecord(
+            step=self.step,
+            verdict=self.verdict,
+            confidence=self.confidence,
+            needed=self.needed,
+            accepted=self.accepted,
+            calls=self.usage.calls,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+        )
 
 
 _UNSURE = "no step of the cascade was sure enough to be accepted"
@@ -147,24 +166,43 @@ class Result(Shown):
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a panel lost some."""
-        found: dict[str, object] = {
-            "id": self.instance.id,
-            "criteria": self.criteria.name,
-            "status": self.status.value,
-            "score": self.score,
-            "explanation": self.explanation,
-            "reason": self.reason,
-            "agreement": self.agreement,
-            "tie": self.tie,
-            "fallback": self.fallback,
-            "low_confidence": self.low_confidence,
-            "votes_requested": self.votes_requested,
-            "votes_valid": self.votes_valid,
-            "notes": list(self.notes),
-            **({"excluded_models": dict(lost)} if (lost := self.left_out) else {}),
-            **({"decided_by": self.decided_by, "steps": [one.to_dict() for one in self.steps]} if self.steps else {}),
-        }
+        found = {"id": self.instance.id, **self.record().outcome()}
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
+
+    def record(self, judge: str = "", index: int = 0, *, votes: bool = False) -> JudgmentRecord:
+        """As everything reads it that comes after a judgment; ``index`` counts the judge's judgments from 0."""
+        return JudgmentRecord(
+            judge=judge,
+            index=index,
+            id=self.instance.id,
+            fields=self.instance.fields,  # type: ignore[arg-type]  # an Instance holds its lists as tuples
+            input=self.instance.input,
+            criterion=self.criteria.name,
+            status=self.status.value,
+            score=self.score,
+            explanation=self.explanation,
+            reason=self.reason,
+            agreement=self.agreement,
+            tie=self.tie,
+            fallback=self.fallback,
+            low_confidence=self.low_confidence,
+            votes_requested=self.votes_requested,
+            votes_valid=self.votes_valid,
+            notes=tuple(self.notes),
+            excluded_models=self._excluded(),
+            steps=tuple(one.record() for one in self.steps),
+            detail=self.detail(),
+            votes=tuple(vote.record() for vote in self.votes) if votes else None,
+            used=used_by(self.votes),
+            named=named_by(self.votes),
+        )
+
+    def detail(self) -> Detail:
+        """What this kind of result says beside what all of them say."""
+        return OtherDetail(values=NOTHING)
+
+    def _excluded(self) -> Mapping[str, str]:
+        return self.left_out
 
 
 def _beginning(text: str) -> str:
@@ -185,6 +223,10 @@ class PositionalBias:
     """Share of the votes that change with the order."""
     noise_rate: float | None = None
     """Share of the votes that differ within one order: so much is noise, not bias. None with one vote an order."""
+
+    def record(self) -> OrderCheck:
+        """As a record of the judgment has it."""
+        return OrderCheck(detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -268,34 +310,16 @@ class DirectInstanceResult(_DirectFields):
                 found.setdefault(vote.model, []).append(score)
         return {model: sum(scores) / len(scores) for model, scores in found.items()}
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        bias = self.positional_bias
-        shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
-        own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
-        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
-        return super().to_dict(votes=votes) | own | panel
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class SystemResult:
-    """How one of the compared responses fared. The lists have an entry for each other response, in the order given."""
-
-    contest_results: tuple[float | None, ...]
-    """1.0 won, 0.0 lost, 0.5 tied, None: no valid vote."""
-    compared_to: tuple[int, ...]
-    """Which response each contest was against."""
-    explanations: tuple[str | None, ...]
-    positional_bias: tuple[bool | None, ...]
-    """Whether the contest came out otherwise in the other order; None where that was not asked."""
-    certainty: tuple[float | None, ...]
-    """Share of the valid votes, both orders included, that agree with the contest's outcome."""
-    winrate: float | None
-    """Mean over its contests; None unless each has an outcome."""
-    ranking: int | None
-    """1 is best; equal win rates share a rank."""
-    selections: tuple[str | None, ...]
-    """Who won each contest: an index, "tie", or None."""
+    def detail(self) -> DirectDetail:
+        """What this kind of result says beside what all of them say."""
+        is_panel = len({vote.model for vote in self.votes}) > 1 and not self.steps
+        return DirectDetail(
+            option=self.option,
+            mean_score=self.mean_score,
+            feedback=self.feedback,
+            positional_bias=self.positional_bias.record() if self.positional_bias else None,
+            model_scores=self.model_scores if is_panel else None,
+        )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -337,18 +361,16 @@ class PairwiseInstanceResult(Result):
         name = self.systems[self.selected_option]
         return name if name.casefold() != TIE else f"{name} (response {self.selected_option + 1})"
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        bias = self.positional_bias
-        own = {
-            "selected_option": self.selected_option,
-            "winner": self.winner,
-            "systems": list(self.systems),
-            "certainty": self.certainty,
-            "per_system_results": plain(self.per_system_results),
-            "positional_bias": bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate},
-        }
-        return super().to_dict(votes=votes) | own
+    def detail(self) -> PairwiseDetail:
+        """What this kind of result says beside what all of them say."""
+        return PairwiseDetail(
+            selected_option=self.selected_option,
+            winner=self.winner,
+            systems=self.systems,
+            certainty=self.certainty,
+            per_system_results=self.per_system_results,
+            positional_bias=self.positional_bias.record() if self.positional_bias else None,
+        )
 
 
 @light_dataclass(frozen=True)
@@ -390,11 +412,9 @@ class AspectResult(Result):
         """1.0 or 0.0 for each model that counts."""
         return {entry.model: entry.score for entry in self.panel}
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        own = {
-            "verdict": self.verdict,
-            "model_scores": self.model_scores,
-            "excluded_models": plain(self.excluded_models),
-        }
-        return super().to_dict(votes=votes) | own
+    def detail(self) -> AspectDetail:
+        """What this kind of result says beside what all of them say."""
+        return AspectDetail(verdict=self.verdict, model_scores=self.model_scores)
+
+    def _excluded(self) -> Mapping[str, str]:
+        return self.excluded_models

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.results import Result
+from adjudge.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,10 +16,6 @@ class SampledResult(Result):
 
     distribution: Mapping[str, float] = field(default_factory=FrozenDict)
     """Share of the valid samples for each answer, the commonest first."""
-
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        return super().to_dict(votes=votes) | {"distribution": plain(self.distribution)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +39,9 @@ class QualitativeResult(SampledResult):
         """What ``verify`` says."""
         return self.verdict == "PASS"
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        return super().to_dict(votes=votes) | {"verdict": self.verdict, "passes": self.passes, "min_pass": self.min_pass}
+    def detail(self) -> QualitativeDetail:
+        """What this kind of result says beside what all of them say."""
+        return QualitativeDetail(distribution=self.distribution, verdict=self.verdict, passes=self.passes, min_pass=self.min_pass)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +56,12 @@ class QuantitativeResult(SampledResult):
     range: tuple[float, float] = (0.0, 10.0)
     """The lowest and the highest number that was allowed."""
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        own = {"numbers": list(self.numbers), "agg": self.agg, "spread": self.spread, "range": list(self.range)}
-        return super().to_dict(votes=votes) | own
+    def detail(self) -> QuantitativeDetail:
+        """What this kind of result says beside what all of them say."""
+        return QuantitativeDetail(
+            distribution=self.distribution,
+            numbers=self.numbers,
+            agg=self.agg,
+            spread=self.spread,
+            range=self.range,
+        )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import NOTHING, plain
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
+from adjudge.domain.record import VoteRecord
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Verdict
 
+T = TypeVar("T")
 Mode = Literal["generate", "likelihood"]
 
 
@@ -122,26 +124,53 @@ class Vote(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """This vote as a JSON-ready dict."""
-        details = self.verdict.details if self.verdict else NOTHING
-        return {
-            "model": self.model,
-            "sample": self.sample,
-            "order": list(self.order) if self.order else None,
-            "outcome": self.outcome.value,
-            "option": self.verdict.option if self.verdict else None,
-            "number": details.get("number"),
-            "explanation": self.verdict.explanation if self.verdict else None,
-            "feedback": details.get("feedback"),
-            "ranking": plain(details.get("ranking")),
-            "reason": self.reason,
-            "text": self.text,
-            "prompt_tokens": self.usage.prompt_tokens,
-            "completion_tokens": self.usage.completion_tokens,
-            "calls": self.usage.calls,
-            "tokens_estimated": self.usage.estimated > 0,
-            "latency": round(self.latency, 4),
-            "distribution": dict(self.distribution) if self.distribution else None,
-            "low_confidence": self.low_confidence,
-            **({"answered_by": self.answered_by} if self.answered_by else {}),
-            **{name: details[name] for name in ("evidence", "each") if name in details},
-        }
+        return self.record().to_dict()
+
+    def record(self) -> VoteRecord:
+        """As a record of the judgment has it."""
+        said = self.verdict
+        details = said.details if said else NOTHING
+        return VoteRecord(
+            model=self.model,
+            sample=self.sample,
+            order=self.order,
+            outcome=self.outcome.value,
+            option=said.option if said else None,
+            number=details.get("number"),
+            explanation=said.explanation if said else None,
+            feedback=details.get("feedback"),
+            ranking=details.get("ranking"),
+            reason=self.reason,
+            text=self.text,
+            usage=self.usage,
+            latency=self.latency,
+            distribution=self.distribution,
+            low_confidence=self.low_confidence,
+            evidence=_tuple(details.get("evidence")),
+            each=_tuple(details.get("each")),
+            score=details.get("score"),
+            answered_by=self.answered_by or None,
+        )
+
+
+def _tuple(values: Iterable[T] | None) -> tuple[T, ...] | None:
+    return None if values is None else tuple(values)
+
+
+def used_by(votes: Iterable[Vote | VoteRecord]) -> dict[str, Usage]:
+    """Model → what its votes took."""
+    found: dict[str, Usage] = {}
+    for vote in votes:
+        known = found.get(vote.model)
+        found[vote.model] = vote.usage if known is None else known + vote.usage
+    return found
+
+
+def named_by(votes: Iterable[Vote | VoteRecord]) -> dict[tuple[str, str], int]:
+    """The model that was asked, and the one that its reply names → how many votes."""
+    found: dict[tuple[str, str], int] = {}
+    for vote in votes:
+        if vote.answered_by:
+            key = (vote.model, vote.answered_by)
+            found[key] = found.get(key, 0) + 1
+    return found

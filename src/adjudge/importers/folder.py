@@ -13,6 +13,7 @@ from pathlib import Path
 from adjudge.aio.files import locked
 from adjudge.domain.frozen import plain
 from adjudge.domain.label import Design, Label
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
@@ -87,12 +88,14 @@ class ImportedRun:
         self._ledger.add(recorded.judge, number, result, keys_of(recorded.judge, number, len(result.votes)), recorded.at)
         self._count(recorded, result.status.value)
 
-    def add_record(self, record: Mapping[str, object], keys: list[bytes], recorded: Recorded) -> None:
+    def add_record(
+        self, record: JudgmentRecord, votes: list[Mapping[str, object]], keys: list[bytes], recorded: Recorded
+    ) -> None:
         """Keep a judgment of ours as its export has it; ``recorded`` is what it asks and who answered."""
-        self._ledger.add_record(record, keys)
+        self._ledger.add_record(record, votes, keys)
         self._by_words = True
         self._describe(recorded)
-        self._count(recorded, str(record.get("status")))
+        self._count(recorded, record.status)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
         """Keep labels of ours as their export has them, with the draws that they come from."""

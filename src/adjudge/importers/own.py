@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Label
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError, SetupError
@@ -17,7 +18,9 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import PASS_OR_FAIL, Asked, AskedKind, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, listed, mapping, number, text
+from adjudge.ledger.codec import check_exported_vote, exported_judgment
 from adjudge.ledger.rows import LABELS
+from adjudge.reading.typed_json import WrongType
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
 
@@ -57,7 +60,16 @@ def read_own(file: ForeignFile, run: ImportedRun) -> None:
         votes = [mapping(vote) for vote in listed(record["votes"])]
         keys = [_key(vote) for vote in votes]
         run.add_labels(_labels(record, file))
-        run.add_record({name: value for name, value in record.items() if name != LABELS}, keys, _recorded(record, votes))
+        run.add_record(_judgment(record, votes, file), votes, keys, _recorded(record, votes))
+
+
+def _judgment(record: Mapping[str, object], votes: list[Mapping[str, object]], file: ForeignFile) -> JudgmentRecord:
+    try:
+        for vote in votes:
+            check_exported_vote(vote)
+        return exported_judgment({name: value for name, value in record.items() if name != LABELS})
+    except WrongType as error:
+        raise RunError(f"{file.name}, row {record['row']}: {error}") from error
 
 
 def _labels(record: Mapping[str, object], file: ForeignFile) -> Iterator[Label]:

@@ -15,7 +15,6 @@ from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, Mult
 from adjudge.domain.results import Result
 from adjudge.errors import SetupError
 from adjudge.reports.export import column_types, flat_rows, typed_row
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.table import flat
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _table(judged: Judged) -> tuple[Mapping[str, str], list[dict[str, object]]]:
 def _flat(judged: Result | Many | Iterable[Result | Many]) -> Iterator[dict[str, object]]:
     for number, one in enumerate([judged] if isinstance(judged, Result | Many) else judged, 1):
         for result in _results(one):
-            yield flat(Judgment.of(result.criteria.name, number, result))
+            yield flat(result.record(result.criteria.name, number - 1))
 
 
 def _results(one: Result | Many) -> Iterable[Result]:

@@ -7,7 +7,7 @@ that failed is a result with its status, never a tool error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 import adjudge
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.lint import lint
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
 from adjudge.errors import HALTS, AdjudgeError
 from adjudge.prompts.fence import fence
@@ -32,6 +33,12 @@ _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent
 _ASKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
 CriteriaArgument = str | dict[str, object]
 FieldsArgument = dict[str, str | list[str]]
+
+
+_OF_A_ROW = (
+    *("criteria", "status", "score", "option", "verdict", "winner"),
+    *("agreement", "votes_valid", "votes_requested"),
+)
 
 
 class Judgment(BaseModel):
@@ -180,7 +187,7 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         """Show judgments of a run, the worst first, at most 20 at a time; ``after`` is the ``next`` of the page before."""
         most = min(limit, MOST_ROWS)
         found = await _told(lambda: shelf.rows(run, judge=judge, status=status, words=words, limit=most, after=after))
-        return RunRows.model_validate({**found, "rows": [_row(one) for one in _listed(found["rows"])]})
+        return RunRows.model_validate({**found.to_dict(), "rows": [_row(one) for one in found.rows]})
 
     async def calibration(run: str) -> Calibrations:
         """Say what people's labels make of a run's numbers: the corrected ones, or why there are none."""
@@ -221,32 +228,17 @@ async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgmen
     )
 
 
-def _row(found: Mapping[str, object]) -> dict[str, object]:
+def _row(one: JudgmentRecord) -> dict[str, object]:
     """A judgment with its texts between marks."""
-    names = (
-        "row",
-        "criteria",
-        "status",
-        "score",
-        "option",
-        "verdict",
-        "winner",
-        "agreement",
-        "votes_valid",
-        "votes_requested",
-    )
-    fields = found.get("fields")
-    told = [text for text in ("id", "explanation", "reason") if found.get(text)]
+    told = {"id": one.id, "explanation": one.explanation, "reason": one.reason}
+    said = one.outcome()
     return {
-        **{name: found[name] for name in names if name in found},
-        "texts": fence({str(name): value for name, value in fields.items()}) if isinstance(fields, Mapping) else [],
-        **{name: _marked(name, str(found[name])) for name in told},
+        "row": one.row,
+        **{name: said[name] for name in _OF_A_ROW if name in said},
+        "texts": fence(dict(one.fields)),
+        **{name: _marked(name, text) for name, text in told.items() if text},
     }
 
 
 def _marked(name: str, text: str) -> str:
     return fence({name: text})[0]
-
-
-def _listed(rows: object) -> Sequence[Mapping[str, object]]:
-    return rows if isinstance(rows, list) else []

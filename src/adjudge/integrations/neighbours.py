@@ -52,7 +52,7 @@ class Verdict:
     @property
     def passed(self) -> bool | None:
         """By the verdict, or by a score above the middle of the scale; None where nobody can say."""
-        return passed(self.result.to_dict(votes=False), {self.name: self._ends})
+        return passed(self.result.record(), {self.name: self._ends})
 
     @property
     def error_code(self) -> str:

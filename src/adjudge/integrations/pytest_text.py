@@ -39,7 +39,7 @@ class JudgedText:
         """Whether it passes: by its verdict, or by a score above the middle of the scale; None where nobody can say."""
         points = [one.points for one in self.result.criteria.options if one.points is not None]
         ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
-        return passed(self.result.to_dict(votes=False), ends)
+        return passed(self.result.record(), ends)
 
     def must_pass(self, agreement: float = 0.0) -> None:
         """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing is decided."""

@@ -94,7 +94,8 @@ def looked_up(
 
 def _summed(result: EvidenceResult, votes: Sequence[Vote], language: str) -> EvidenceResult:
     words, claims, rules = _words(language), len(result.claims), result.method == "rules"
-    counts = {name: str(result.evidence()[name]) for name in ("supported", "contradicted", "not_found")}
+    found = result.evidence()
+    counts = {name: str(getattr(found, name)) for name in ("supported", "contradicted", "not_found")}
     named = "without_claims" if not claims else "unchecked" if rules else "summary"
     explanation = str(words[named]).format(claims=claims, marked=counts["not_found"], **counts)
     if rules:

@@ -4,7 +4,8 @@ from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaItemResult
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, PositionalBias, SystemResult
+from adjudge.domain.record import SystemResult
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, PositionalBias
 
 InstanceResult = DirectInstanceResult
 DirectPositionalBiasResult = PairwisePositionalBiasResult = PositionalBias

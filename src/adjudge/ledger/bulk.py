@@ -10,20 +10,18 @@ from itertools import count
 from pathlib import Path
 
 from adjudge.domain.frozen import json_text
-from adjudge.domain.instance import Instance
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.ledger.codec import NOT_EXPORTED, judgment_row
 from adjudge.ledger.file import FILE, connect, migrate, trouble, write_meta
-from adjudge.ledger.ledger import judgment_row, storable, vote_row
-from adjudge.ledger.rows import COLUMNS, INPUT, input_of, insert, sealed
+from adjudge.ledger.ledger import vote_row
+from adjudge.ledger.rows import COLUMNS, insert, sealed, storable
 
 _ROWS_A_COMMIT = 2000
 _VOTE, _JUDGMENT = insert("votes", "ABORT"), insert("judgments", "ABORT")
 _KNOWN = "SELECT 1 FROM votes WHERE ballot = ?"
-_OF_THE_ROW = ("judge", "row", "fields", "votes")
 _NOT_EXPORTED = ("number", "ballot", "prompt", "cached_tokens", "more")
-_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
-_NUMBERS: Mapping[str, float] = {**dict.fromkeys(_COUNTS, 0), "sample": 0, "latency": 0.0, "at": 0.0}
 
 
 class BulkLedger:
@@ -38,15 +36,15 @@ class BulkLedger:
         """Keep a judgment with its votes; ``number`` from 0."""
         for key, vote in zip(keys, result.votes, strict=True):
             self._add_vote(key, vote, at)
-        self._write(_JUDGMENT, judgment_row(judge, number, result, b"".join(keys)))
+        self._write(_JUDGMENT, judgment_row(result.record(judge, number), b"".join(keys)))
 
-    def add_record(self, record: Mapping[str, object], keys: Sequence[bytes]) -> None:
-        """Keep a judgment as an export shows it, so that it is exported the same again. Votes that are there already stay."""
-        votes = record.get("votes")
-        for key, vote in zip(keys, votes if isinstance(votes, list) else (), strict=True):
+    def add_record(self, record: JudgmentRecord, votes: Sequence[Mapping[str, object]], keys: Sequence[bytes]) -> None:
+        """Keep a judgment and votes as an export shows them, so that they are exported the same again. Votes that are there
+        already stay."""
+        for key, vote in zip(keys, votes, strict=True):
             if not self._connection.execute(_KNOWN, (key,)).fetchone():
                 self._write(_VOTE, _exported_vote(next(self._numbers), key, vote))
-        self._write(_JUDGMENT, _exported_judgment(record, b"".join(keys)))
+        self._write(_JUDGMENT, judgment_row(record, b"".join(keys)))
 
     def finish(self, facts: Mapping[str, object]) -> None:
         """Keep what there is to know about the run, and commit."""
@@ -86,7 +84,7 @@ def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple
     rest = {**_held(vote.get("more")), **{name: value for name, value in vote.items() if name not in known}}
     values: dict[str, object] = {
         **dict.fromkeys(COLUMNS["votes"]),
-        **_NUMBERS,
+        **NOT_EXPORTED,
         **{name: vote[name] for name in shown if name in vote},
     }
     values.update(number=number, ballot=key, more=json_text(rest) if rest else None)
@@ -104,14 +102,3 @@ def _held(more: object) -> dict[str, object]:
 
 def _kept(value: object) -> object:
     return storable(value) if isinstance(value, str) else value
-
-
-def _exported_judgment(record: Mapping[str, object], ballots: bytes) -> tuple[object, ...]:
-    fields, score, number = record["fields"], record.get("score"), record["row"]
-    assert isinstance(fields, Mapping) and isinstance(number, int)
-    kept = {name: value for name, value in record.items() if name not in _OF_THE_ROW}
-    if INPUT in kept:
-        kept.update(input_of(Instance(dict(fields), metadata={"row": kept[INPUT]})))
-    points = float(score) if isinstance(score, int | float) else None
-    judge, id = _kept(record["judge"]), _kept(record.get("id"))
-    return sealed(judge, number - 1, id, json_text(fields), ballots, str(record.get("status")), points, json_text(kept))

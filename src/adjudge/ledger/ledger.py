@@ -19,6 +19,7 @@ from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import RunError
 from adjudge.ledger.changes import ATTRIBUTES, differences
+from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import (
     FILE,
@@ -35,10 +36,10 @@ from adjudge.ledger.rows import (
     ballot_as_begun,
     checked,
     checked_key,
-    input_of,
     insert,
     sealed,
     select,
+    storable,
     whole,
 )
 from adjudge.prompts.render import LIKELIHOOD, wording
@@ -162,7 +163,7 @@ class Ledger:
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        self._writer.put(_KEEP_JUDGMENT, judgment_row(judge, number, result, ballots))
+        self._writer.put(_KEEP_JUDGMENT, judgment_row(result.record(judge, number), ballots))
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 
@@ -251,15 +252,6 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
-def judgment_row(judge: str, number: int, result: Result, ballots: bytes) -> tuple[object, ...]:
-    """A judgment as the ledger has it."""
-    instance = json_text(dict(result.instance.fields))
-    kept = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
-    score = None if result.score is None else float(result.score)
-    id = storable(result.instance.id)
-    return sealed(storable(judge), number, id, instance, ballots, result.status.value, score, kept)
-
-
 def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tuple[object, ...]:
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
     said, usage = vote.verdict, vote.usage
@@ -299,11 +291,6 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
 def _count(number: float) -> float:
     """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def storable(text: str | None) -> str | None:
-    """Half a surrogate pair has no UTF-8: it is kept as its escape."""
-    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:

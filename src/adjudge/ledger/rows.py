@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,6 @@ from typing import Any
 
 from adjudge.catalog.earlier import earlier_texts
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
 from adjudge.domain.vote import Ballot, Outcome
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -159,6 +157,11 @@ def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
             checked(table, row)
 
 
+def storable(text: str | None) -> str | None:
+    """Half a surrogate pair has no UTF-8: it is kept as its escape."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 _CHOSEN = ", ".join(f"json_extract(result, '$.{name}')" for name in ("winner", "verdict", "option", "selected_option"))
 VERDICT_SQL = f"CAST(coalesce({_CHOSEN}) AS TEXT)"
 """What a judgment decided, in a word, as SQL."""
@@ -168,13 +171,10 @@ INPUT = "input"
 """Where it stands in what is kept of a judgment."""
 
 
-def input_of(instance: Instance) -> dict[str, object]:
-    """What to keep of the row that was read; nothing where a program made the instance."""
-    row = instance.metadata.get("row")
-    if not isinstance(row, Mapping):
-        return {}
-    fields = {value: name for name, value in instance.fields.items() if isinstance(value, str)}
-    return {INPUT: {str(column): _kept(value, fields) for column, value in row.items()}}
+def kept_input(row: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    """What to keep of the row that was read: a text that is also a field is kept once, there."""
+    names = {value: name for name, value in fields.items() if isinstance(value, str)}
+    return {column: _kept(value, names) for column, value in row.items()}
 
 
 def input_from(kept: object, fields: Mapping[str, object]) -> dict[str, object]:
@@ -184,23 +184,10 @@ def input_from(kept: object, fields: Mapping[str, object]) -> dict[str, object]:
     return {str(column): _read(value, fields) for column, value in kept.items()}
 
 
-def cell_of(value: object) -> object:
-    """A cell as JSON-ready data; a number that JSON does not know is nothing."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): cell_of(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [cell_of(item) for item in value]
-    return str(value)
-
-
 def _kept(value: object, fields: Mapping[str, str]) -> object:
     if isinstance(value, str) and value in fields:
         return {"field": fields[value]}
-    return {"value": cell_of(value)} if isinstance(value, Mapping) else cell_of(value)
+    return {"value": value} if isinstance(value, Mapping) else value
 
 
 def _read(value: object, fields: Mapping[str, object]) -> object:

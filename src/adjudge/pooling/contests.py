@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from adjudge.domain.results import SystemResult
+from adjudge.domain.record import SystemResult
 from adjudge.domain.rounding import equal
 from adjudge.domain.verdict import TIE, Compared, Selection
 from adjudge.domain.vote import Vote

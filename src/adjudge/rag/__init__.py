@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adjudge.rag.composite import Composite, composite
+from adjudge.domain.rag_record import Composite
+from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, Gate, rag_dimensions, read_dimensions
 from adjudge.rag.evaluator import RagEvaluator
 from adjudge.rag.result import RagResult

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from adjudge.domain.rag_record import BlameRecord
 from adjudge.rag.measured import Measured
 
 Blamed = Literal["retriever", "generator", "both", "neither", "unknown"]
@@ -25,9 +26,9 @@ class Blame:
     because: tuple[tuple[str, float], ...] = ()
     """(measure or dimension, its value) of those below the bar."""
 
-    def to_dict(self) -> dict[str, object]:
-        """This as a JSON-ready dict."""
-        return {"who": self.who, "because": dict(self.because)}
+    def record(self) -> BlameRecord:
+        """As a record of the judgment has it."""
+        return BlameRecord(who=self.who, because=dict(self.because))
 
 
 def blame(measured: Mapping[str, Measured], grounded: float | None = None) -> Blame:

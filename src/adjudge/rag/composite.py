@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
+from adjudge.domain.rag_record import Composite
 from adjudge.errors import SetupError
 from adjudge.rag.dimensions import EQUAL_WEIGHT, Dimension, Gate, rag_dimensions
 from adjudge.rag.measured import Measured
@@ -15,22 +15,6 @@ from adjudge.reading.values import nearest
 
 MEAN, MISSING = "mean", "missing"
 Scores = Mapping[str, int | None]
-
-
-@dataclass(frozen=True)
-class Composite:
-    """One number for an answer, between 0 and 1."""
-
-    value: float | None
-    """None while a missing score could change it: nothing is made up for that one, and the others do not take its place."""
-    rule: str
-    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a missing score leaves no value."""
-    lower: float
-    """The least it can be, whatever the missing scores would have been."""
-    upper: float
-    """The most it can be."""
-    missing: tuple[str, ...] = ()
-    """The dimensions without a score."""
 
 
 def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()) -> Composite:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adjudge.data.ids import graded_ids, id_list
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.rag_record import MeasureRecord
 from adjudge.rag.measures import Measure
 from adjudge.stats.estimate import Figure
 
@@ -25,9 +26,9 @@ class Measured:
         """The same, turned so that 1 is the good end."""
         return None if self.value is None else self.measure.goodness(self.value)
 
-    def to_dict(self) -> dict[str, object]:
-        """This as a JSON-ready dict."""
-        return {"value": self.value, "reason": self.reason or None}
+    def record(self) -> MeasureRecord:
+        """As a record of the judgment has it."""
+        return MeasureRecord(value=self.value, reason=self.reason or None)
 
 
 NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()

@@ -10,6 +10,7 @@ from itertools import combinations
 from adjudge.data.ids import id_list
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.rag_record import PartRecord
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.judges.case import Case
 from adjudge.prompts.render import CHECK
@@ -49,12 +50,17 @@ class Answered:
     reason: str = ""
     """Why it is so, or why there is none."""
 
-    def to_dict(self) -> dict[str, object]:
-        """This as a JSON-ready dict."""
-        own: dict[str, object] = {"check": self.part.check, "number": self.part.number}
-        own |= {"others": list(self.part.others)} if self.part.others else {}
-        own |= {"mark": self.part.mark} if self.part.mark else {}
-        return {**own, "text": self.part.text, "yes": self.yes, "reason": self.reason or None}
+    def record(self) -> PartRecord:
+        """As a record of the judgment has it."""
+        return PartRecord(
+            check=self.part.check,
+            number=self.part.number,
+            others=self.part.others or None,
+            mark=self.part.mark or None,
+            text=self.part.text,
+            yes=self.yes,
+            reason=self.reason or None,
+        )
 
 
 def answered(part: Part, result: DirectInstanceResult | None) -> Answered:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adjudge.domain.evidence_result import EvidenceResult
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.rag_record import Composite, RagDetail
 from adjudge.domain.results import DirectInstanceResult, Result, Status
 from adjudge.pooling.majority import majority
 from adjudge.rag.blame import Blame
-from adjudge.rag.composite import Composite, composite
+from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.measured import Measured
 from adjudge.rag.parts import Answered
@@ -84,31 +85,23 @@ class RagResult(Result):
         """The gate that fired, if one did."""
         return self.composite.rule if self.composite.rule in _rules(self.dimensions) else None
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        own = {
-            "composite": plain(self.composite),
-            "scores": self.scores,
-            "normalized": self.normalized,
-            "explanations": self.explanations,
-            "agreements": {name: one.agreement for name, one in self.judged.items()},
-        }
-        panel = {"model_scores": self.model_scores} if len(self._models) > 1 else {}
-        evidence = {"evidence": self.evidence.evidence()} if self.evidence else {}
-        question = {"judged_question": self.question.to_dict()} if self.question else {}
-        return super().to_dict(votes=votes) | own | panel | evidence | question | self._measured()
-
-    def _measured(self) -> dict[str, object]:
-        """What was measured, where something was."""
+    def detail(self) -> RagDetail:
+        """What this kind of result says beside what all of them say."""
         beside = len(self.votes) - sum(len(one.votes) for one in self.judged.values())
-        if not self.measured:
-            return {"votes_on_measures": beside} if self.question else {}
-        return {
-            "measures": {name: one.to_dict() for name, one in self.measured.items()},
-            "parts": [one.to_dict() for one in self.parts],
-            "blame": self.blame.to_dict() if self.blame else None,
-            "votes_on_measures": beside,
-        }
+        return RagDetail(
+            composite=self.composite,
+            scores=self.scores,
+            normalized=self.normalized,
+            explanations=self.explanations,
+            agreements={name: one.agreement for name, one in self.judged.items()},
+            model_scores=self.model_scores if len(self._models) > 1 else None,
+            evidence=self.evidence.evidence() if self.evidence else None,
+            judged_question=self.question.record() if self.question else None,
+            measures={name: one.record() for name, one in self.measured.items()} if self.measured else None,
+            parts=tuple(one.record() for one in self.parts) if self.measured else None,
+            blame=self.blame.record() if self.measured and self.blame else None,
+            votes_on_measures=beside if self.measured or self.question else None,
+        )
 
     @property
     def model_scores(self) -> dict[str, float]:

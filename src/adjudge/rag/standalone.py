@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Choice
+from adjudge.domain.rag_record import QuestionRecord
 from adjudge.domain.vote import Vote
 from adjudge.judges.case import Case
 
@@ -41,9 +41,9 @@ class JudgedQuestion:
             (f"the question could not be made self-contained and was judged as it stands: {self.reason}",) if self.reason else ()
         )
 
-    def to_dict(self) -> dict[str, object]:
-        """This as a JSON-ready dict."""
-        return some_of(self, "text", "rewritten") | {"reason": self.reason or None}
+    def record(self) -> QuestionRecord:
+        """As a record of the judgment has it."""
+        return QuestionRecord(text=self.text, rewritten=self.rewritten, reason=self.reason or None)
 
 
 def case_of(item: Instance) -> Case | None:

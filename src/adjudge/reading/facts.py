@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from adjudge.domain.evidence_result import FactKind, UnseenFact
+from adjudge.domain.evidence_record import FactKind, UnseenFact
 from adjudge.domain.span import Span
 from adjudge.reading.citation_marks import without_citations
 from adjudge.reading.fact_words import fact_words

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.sentences import sentence
 from adjudge.reports.words import counted
 
@@ -91,18 +91,14 @@ class CascadeTally:
         self._asked: Counter[str] = Counter()
         self._usage: dict[str, Usage] = {}
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more; those of other judges are passed over."""
-        steps = one.result.get("steps")
-        if not isinstance(steps, list):
-            return
-        self._rows += 1
-        for step in steps:
-            name = str(step.get("step"))
-            self._asked[name] += 1
-            self._decided[name] += bool(step.get("accepted"))
-            used = Usage(*(int(step.get(part) or 0) for part in ("calls", "prompt_tokens", "completion_tokens")))
-            self._usage[name] = self._usage.get(name, Usage()) + used
+        self._rows += bool(one.steps)
+        for step in one.steps:
+            self._asked[step.step] += 1
+            self._decided[step.step] += step.accepted
+            used = Usage(step.calls, step.prompt_tokens, step.completion_tokens)
+            self._usage[step.step] = self._usage.get(step.step, Usage()) + used
 
     def summary(self, steps: tuple[str, ...]) -> CascadeSummary | None:
         """What they come to so far; None where there was no cascade."""

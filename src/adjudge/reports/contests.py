@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adjudge.reports.judgment import Judgment, number_of
+from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.reports.summary import UNSURE, Sureness, interval_dict, interval_of
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ class _System:
         self.groups: list[Hashable] = []
         self.missing = 0
 
-    def add(self, contests: object, rate: float | None, group: Sequence[Hashable]) -> None:
-        for each in contests if isinstance(contests, list) else ():
-            if (value := number_of(each)) in _OUTCOMES:
-                self.outcomes[_OUTCOMES[value or 0.0]] += 1
+    def add(self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]) -> None:
+        for each in contests:
+            if each is not None and each in _OUTCOMES:
+                self.outcomes[_OUTCOMES[each]] += 1
         if rate is None:
             self.missing += 1
         else:
@@ -135,25 +135,23 @@ class ContestTally:
         self._checked = self._turned = 0
         self._flips, self._noise = array("d"), array("d")
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more comparison."""
-        found = one.result.get("per_system_results")
-        each = [system for system in found if isinstance(system, Mapping)] if isinstance(found, list) else []
-        for name, system in zip(systems_of(one, len(each)), each, strict=True):
-            own = self._systems.setdefault(name, _System())
-            rate = number_of(system.get("winrate")) if one.scored else None
-            own.add(system.get("contest_results"), rate, self._sureness.group(one))
-        bias = one.result.get("positional_bias")
-        if isinstance(bias, Mapping):
-            self._add_orders(bias)
+        if not isinstance(one.detail, PairwiseDetail):
+            return
+        for name, system in zip(one.detail.system_names, one.detail.per_system_results, strict=True):
+            rate = system.winrate if one.scored else None
+            self._systems.setdefault(name, _System()).add(system.contest_results, rate, self._sureness.group(one))
+        if one.detail.positional_bias:
+            self._add_orders(one.detail.positional_bias)
 
-    def _add_orders(self, bias: Mapping[str, object]) -> None:
-        if bias.get("detected") is None:
+    def _add_orders(self, bias: OrderCheck) -> None:
+        if bias.detected is None:
             return
         self._checked += 1
-        self._turned += bool(bias["detected"])
-        for rates, name in ((self._flips, "flip_rate"), (self._noise, "noise_rate")):
-            if (rate := number_of(bias.get(name))) is not None:
+        self._turned += bias.detected
+        for rates, rate in ((self._flips, bias.flip_rate), (self._noise, bias.noise_rate)):
+            if rate is not None:
                 rates.append(rate)
 
     def summary(self) -> ContestSummary:
@@ -161,14 +159,6 @@ class ContestTally:
         systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
         order = OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise)) if self._checked else None
         return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
-
-
-def systems_of(one: Judgment, count: int) -> list[str]:
-    """What the compared responses are called."""
-    names = one.result.get("systems")
-    if isinstance(names, list) and len(names) == count:
-        return list(map(str, names))
-    return [f"response {place}" for place in range(1, count + 1)]
 
 
 def _mean(rates: array[float]) -> float | None:

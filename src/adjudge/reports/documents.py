@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from adjudge.domain.record import JudgmentRecord
 from adjudge.reports.bench_shapes import ImprovementShape, RankingShape
 from adjudge.reports.shapes import (
     AggregateShape,
@@ -23,7 +24,6 @@ from adjudge.reports.shapes import (
     FindingShape,
     GateShape,
     ImportShape,
-    JudgmentShape,
     LeaderboardShape,
     ModelShape,
     ReachedShape,
@@ -56,7 +56,7 @@ class Judgments(Envelope):
     aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
     files: NotRequired[Annotated[Sequence[str], "what was written"]]
     run: NotRequired[RunShape]
-    results: Sequence[JudgmentShape]
+    results: Sequence[JudgmentRecord]
 
 
 class Estimates(Envelope):

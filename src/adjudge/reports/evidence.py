@@ -11,11 +11,15 @@ from typing import Literal
 import jinja2
 from markupsafe import Markup
 
+from adjudge.domain.evidence_record import EvidenceDetail, EvidenceRecord, SentenceRecord
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.verdict import KeptQuote
 from adjudge.reading.fragments import fragments_in, with_line_breaks
 from adjudge.reports.evidence_words import EvidenceWord, evidence_word
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.template import environment
 
+_COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
 Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"]
 _SIGNS: Mapping[Mark, str] = {"supported": "✓", "contradicted": "✗", "not found": "?", "unanswered": "–", "unchecked": "·"}
 """So that nobody needs colours to tell them apart."""
@@ -91,34 +95,35 @@ class ShownEvidence:
         return tuple(part.sentence for part in self.parts if part.sentence)
 
 
-def evidence_of(one: Judgment) -> ShownEvidence | None:
+def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
+    """What a judgment found in the sources; None where they were not looked up."""
+    return one.detail.evidence if isinstance(one.detail, EvidenceDetail | RagDetail) else None
+
+
+def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
     """What a judgment says of the sentences of its text; None where they were not looked up."""
-    found = one.result.get("evidence")
-    if not isinstance(found, Mapping):
+    found = found_in(one)
+    if found is None:
         return None
-    fields = _mapping(found.get("fields"))
-    names = str(fields.get("text", "response")), str(fields.get("sources", "contexts"))
-    given = one.fields.get(names[0], "")
+    given = one.fields.get(found.fields.text, "")
     text = with_line_breaks(given if isinstance(given, str) else "\n".join(given))
-    fragments = fragments_in(one.fields.get(names[1], ()))
-    rules = found.get("method") == "rules"
-    parts = tuple(_parts(text, [_mapping(kept) for kept in _list(found.get("sentences"))], fragments, rules=rules))
+    fragments = fragments_in(one.fields.get(found.fields.sources, ()))
+    parts = tuple(_parts(text, found.sentences, fragments, rules=found.method == "rules"))
     sentences = [part.sentence for part in parts if part.sentence]
     used: dict[int, list[tuple[int, ShownQuote]]] = {}
     for sentence in sentences:
         for quote in sentence.quotes:
             used.setdefault(quote.fragment, []).append((sentence.number, quote))
     shown = tuple(_fragment(number, fragment, used.get(number, ())) for number, fragment in enumerate(fragments, 1))
-    counts = {name: _count(found.get(name)) for name in ("claims", "supported", "contradicted", "not_found", "unanswered")}
-    invented = {str(model): _count(count) for model, count in _mapping(found.get("invented_quotes")).items()}
-    return ShownEvidence(parts, shown, counts, invented, names)
+    counts = {name: getattr(found, name) for name in _COUNTED}
+    return ShownEvidence(parts, shown, counts, found.invented_quotes, (found.fields.text, found.fields.sources))
 
 
-def _parts(text: str, sentences: Sequence[Mapping[str, object]], fragments: Sequence[str], *, rules: bool) -> Iterator[Part]:
+def _parts(text: str, sentences: Sequence[SentenceRecord], fragments: Sequence[str], *, rules: bool) -> Iterator[Part]:
     end = number = 0
     for kept in sentences:
-        start, stop = _count(kept.get("start")), _count(kept.get("end"))
-        if kept.get("kind") != "claim" or not end <= start < stop <= len(text):
+        start, stop = kept.start, kept.end
+        if kept.kind != "claim" or not end <= start < stop <= len(text):
             continue
         number += 1
         if text[end:start]:
@@ -129,31 +134,30 @@ def _parts(text: str, sentences: Sequence[Mapping[str, object]], fragments: Sequ
         yield Part(text[end:])
 
 
-def _sentence(number: int, text: str, kept: Mapping[str, object], fragments: Sequence[str], *, rules: bool) -> ShownSentence:
-    support = str(kept.get("support"))
+def _sentence(number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], *, rules: bool) -> ShownSentence:
     nothing: Mark = "unchecked" if rules else "unanswered"
     marks: Mapping[str, Mark] = {"supported": "supported", "contradicted": "contradicted", "not found": "not found"}
-    quotes = (_quote(_mapping(one), fragments) for one in _list(kept.get("evidence")))
+    quotes = (_quote(one, fragments) for one in kept.evidence)
     return ShownSentence(
         number=number,
         text=text,
-        mark=marks.get(support, nothing),
+        mark=marks.get(kept.support or "", nothing),
         quotes=tuple(quote for quote in quotes if quote),
-        unseen=tuple(str(_mapping(one).get("text", "")) for one in _list(kept.get("unseen"))),
-        by_rule=bool(kept.get("by_rule")),
-        explanation=str(kept.get("explanation") or kept.get("reason") or ""),
+        unseen=tuple(one.text for one in kept.unseen),
+        by_rule=kept.by_rule,
+        explanation=kept.explanation or kept.reason or "",
     )
 
 
-def _quote(kept: Mapping[str, object], fragments: Sequence[str]) -> ShownQuote | None:
+def _quote(kept: KeptQuote, fragments: Sequence[str]) -> ShownQuote | None:
     """Nothing but what stands in the fragment is shown, whatever a ledger says."""
-    number, start, quote = _count(kept.get("fragment")), _count(kept.get("start")), str(kept.get("quote", ""))
-    if not quote or not 1 <= number <= len(fragments):
+    number, start, quote = kept["fragment"], kept["start"], kept["quote"]
+    if not quote or start < 0 or not 1 <= number <= len(fragments):
         return None
     fragment = fragments[number - 1]
     if fragment[start : start + len(quote)] != quote:
         return None
-    by_program = kept.get("by") == "program"
+    by_program = kept["by"] == "program"
     end = start + len(quote)
     before, after = fragment[max(0, start - _AROUND) : start], fragment[end : end + _AROUND]
     return ShownQuote(number, before, quote, after, by_program, start)
@@ -175,15 +179,10 @@ def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) ->
 # --- pages ----------------------------------------------------------------------------------------------------------
 
 
-def evidence_html(one: Judgment, language: str) -> Markup:
+def evidence_html(one: JudgmentRecord, language: str) -> Markup:
     """The answer with its sentences marked, and its fragments, as a part of a page; nothing where none were looked up."""
     shown = evidence_of(one)
     return Markup(_page(html=True).render(_values(shown, one, language)) if shown else "")  # noqa: S704 - the template escapes
-
-
-def record_html(record: Mapping[str, object], language: str) -> Markup:
-    """The same of a judgment as a run folder keeps it."""
-    return evidence_html(Judgment.of_record(record, panel=False), language)
 
 
 def evidence_style() -> str:
@@ -191,18 +190,18 @@ def evidence_style() -> str:
     return environment(html=True).get_template("evidence.css").render()
 
 
-def evidence_markdown(one: Judgment, language: str) -> str:
+def evidence_markdown(one: JudgmentRecord, language: str) -> str:
     """The same in Markdown, with footnotes."""
     shown = evidence_of(one)
     return _page(html=False).render(_values(shown, one, language)) if shown else ""
 
 
-def _values(shown: ShownEvidence, one: Judgment, language: str) -> dict[str, object]:
+def _values(shown: ShownEvidence, one: JudgmentRecord, language: str) -> dict[str, object]:
     def say(name: EvidenceWord) -> str:
         return evidence_word(name, language)
 
     heading, fragments = (text[:1].upper() + text[1:] for text in (say("answer sentence by sentence"), say("fragments")))
-    return {"shown": shown, "e": say, "row": one.number, "heading": heading, "fragments": fragments}
+    return {"shown": shown, "e": say, "row": one.row, "heading": heading, "fragments": fragments}
 
 
 @cache
@@ -258,18 +257,16 @@ class EvidenceTally:
         self._counts: Counter[str] = Counter()
         self._invented: Counter[str] = Counter()
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more row."""
-        found = _mapping(one.result.get("evidence"))
-        if not found:
+        found = found_in(one)
+        if found is None:
             return
-        names = ("claims", "supported", "contradicted", "not_found", "unanswered")
-        self._counts.update({name: _count(found.get(name)) for name in names})
+        self._counts.update({name: getattr(found, name) for name in _COUNTED})
         self._counts["rows"] += 1
         self._counts["with_unsupported"] += is_unsupported(one)
         self._counts["with_contradicted"] += is_contradicted(one)
-        invented = _mapping(found.get("invented_quotes"))
-        self._invented.update({str(model): _count(count) for model, count in invented.items()})
+        self._invented.update(found.invented_quotes)
 
     def summary(self) -> EvidenceSummary | None:
         """What they come to so far; None where no sentence was looked up."""
@@ -289,24 +286,13 @@ class EvidenceTally:
         )
 
 
-def is_unsupported(one: Judgment) -> bool:
+def is_unsupported(one: JudgmentRecord) -> bool:
     """Whether a sentence is not found or contradicted."""
-    found = _mapping(one.result.get("evidence"))
-    return _count(found.get("not_found")) + _count(found.get("contradicted")) > 0
+    found = found_in(one)
+    return found is not None and found.not_found + found.contradicted > 0
 
 
-def is_contradicted(one: Judgment) -> bool:
+def is_contradicted(one: JudgmentRecord) -> bool:
     """Whether a sentence is contradicted."""
-    return _count(_mapping(one.result.get("evidence")).get("contradicted")) > 0
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else ()
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    found = found_in(one)
+    return found is not None and found.contradicted > 0

@@ -18,11 +18,12 @@ from adjudge.data.cells import cell
 from adjudge.domain.frozen import json_text
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
+from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.records import records
 from adjudge.ledger.rows import IN_BATCH, LABELS
 from adjudge.reports.files import text_file, whole_file
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
@@ -31,7 +32,7 @@ from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
+from adjudge.runs.folder import RunInfo, judgments, reading, records_of, run_info
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
@@ -71,11 +72,11 @@ def check_export(target: Path, to: str | None = None) -> str:
 def _to_csv(run: Path, target: Path) -> int:
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
-        columns = list(dict.fromkeys(name for row in _flat(judgments_in(ledger), setup) for name in row))
+        columns = list(dict.fromkeys(name for row in _flat(records(ledger), setup) for name in row))
         with text_file(target, "utf-8-sig") as file:
             writer = csv.writer(file)
             writer.writerow([cell(name) for name in columns])
-            for row in _flat(judgments_in(ledger), setup):
+            for row in _flat(records(ledger), setup):
                 writer.writerow([cell(row.get(name)) for name in columns])
                 count += 1
     return count
@@ -124,9 +125,9 @@ def _to_parquet(run: Path, target: Path) -> int:
 
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
-        types = column_types(_flat(judgments_in(ledger), setup))
+        types = column_types(_flat(records(ledger), setup))
         schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
-        rows = _flat(judgments_in(ledger), setup)
+        rows = _flat(records(ledger), setup)
         with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
             while batch := [typed_row(row, types) for row in islice(rows, _BATCH)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
@@ -148,8 +149,8 @@ def to_html(run: Path, target: Path, baseline: Path | None = None) -> int:
     from adjudge.reports.pages import write_html
 
     report = report_of_run(run, baseline=baseline)
-    others = judgments(run) if report.total > len(report.entries) else ()
-    write_html(report, _judgments(others, report.setup), target)
+    others = records_of(run) if report.total > len(report.entries) else ()
+    write_html(report, others, target)
     return report.total
 
 
@@ -194,7 +195,7 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
     tally = ReportTally(setup, shown)
     kept = info.facts.get(KEPT)
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
-    for one in judgments_of_run(run, setup, votes=True):
+    for one in records_of(run, votes=True):
         tally.add(one)
     made = tally.report()
     made = replace(
@@ -218,12 +219,7 @@ def baseline_of(run: Path) -> Baseline:
 
 def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
     """Every judgment of a run folder as a row of its tables."""
-    return _flat(judgments(run), Setup.of_run(run_info(run)))
-
-
-def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:
-    """Every judgment of a run folder, one by one."""
-    return _judgments(judgments(run, votes=votes), setup)
+    return _flat(records_of(run), Setup.of_run(run_info(run)))
 
 
 def _counts(info: RunInfo, language: str) -> str:
@@ -232,14 +228,10 @@ def _counts(info: RunInfo, language: str) -> str:
     return f"{counted(info.rows, 'judgment', language)}, {votes}; {failed}"
 
 
-def _judgments(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[Judgment]:
-    for row in rows:
-        yield Judgment.of_record(row, panel=setup.is_panel(str(row["judge"])))
-
-
-def _flat(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[dict[str, object]]:
-    for one in _judgments(rows, setup):
-        yield _with_identity(flat(one, setup.dimensions.get(one.judge, ())), setup)
+def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[dict[str, object]]:
+    for one in found:
+        identity = one.judge_identity or setup.identities.get(one.judge)
+        yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
 
 
 def _with_identity(row: Mapping[str, object], setup: Setup) -> dict[str, object]:

@@ -11,14 +11,17 @@ from typing import Any
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
+from adjudge.domain.numbers import number_of
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.evalassist import case_out, criteria_out, evaluator_out, examples_out, in_one, instance_out, judge_out
 from adjudge.reports.files import text_file
-from adjudge.reports.passed import Ends, Row, passed, scale_ends
+from adjudge.reports.passed import Ends, says_pass, scale_ends
 from adjudge.runs.folder import RunInfo, judgments, run_info
 from adjudge.runs.label_scales import JudgedScale, label_scales, scales_in
 
+Row = Mapping[str, object]
+"""A judgment as a run folder holds it."""
 _PROMPT = {
     "raw": "(the texts were made elsewhere)",
     "label": "(the texts were made elsewhere)",
@@ -142,7 +145,9 @@ def to_promptfoo(run: Path, target: Path) -> int:
 def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row], ends: Ends) -> dict[str, object]:
     fields, score = _fields(row), row.get("score")
     failed = not isinstance(score, int | float)
-    good = passed(row, ends) is True
+    verdict = row.get("verdict")
+    known = (verdict if isinstance(verdict, str) else None, number_of(score), str(row.get("criteria")))
+    good = row.get("status") == "scored" and says_pass(*known, ends) is True
     assertion = {"type": "llm-rubric", "value": row.get("criteria"), "provider": _models(row)}
     part = {
         "pass": good,
@@ -179,7 +184,7 @@ def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
     points = {one.name: {option.name: option.score for option in one.scale.criteria.options} for one in scales_in(run)}
     for label in LabelStore(run).current():
         score = label.score if label.score is not None else points.get(label.criteria, {}).get(label.option or "")
-        good = passed({"status": "scored", "criteria": label.criteria, "score": score, "verdict": label.option}, ends)
+        good = says_pass(label.option, score, label.criteria, ends)
         if good is not None:
             assertion = {"type": "human"}
             note = {"reason": "Manual result", "comment": label.note, "assertion": assertion}

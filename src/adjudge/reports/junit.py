@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from adjudge.domain.record import JudgmentRecord
+from adjudge.ledger.records import records
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import against_baseline, paired_gates
-from adjudge.reports.passed import Ends, Row, passed, scale_ends
+from adjudge.reports.passed import Ends, passed, scale_ends
 from adjudge.reports.setup import Setup
-from adjudge.runs.folder import RunInfo, judgments_in, reading, run_info
+from adjudge.runs.folder import RunInfo, reading, run_info
 
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no place for, not even escaped."""
@@ -34,7 +35,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
         ledger.execute("BEGIN")  # read twice, at one moment: a suite begins with its counts
-        counts = {judge: Counter(_kind(row, ends) for row in judgments_in(ledger, judge=judge)) for judge in info.judges}
+        counts = {judge: Counter(_kind(one, ends) for one in records(ledger, judge=judge)) for judge in info.judges}
         total = sum(counts.values(), Counter[str]())
         file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={_attribute(run.name)} {_counts(total)}>\n')
         for judge, own in counts.items():
@@ -43,8 +44,8 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             told = [_property(name, str(value)) for name, value in about.items() if value is not None]
             told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
             file.write(f"<properties>\n{''.join(told)}</properties>\n")
-            for row in judgments_in(ledger, judge=judge):
-                _write_case(file, row, ends)
+            for one in records(ledger, judge=judge):
+                _write_case(file, one, ends)
             file.write("</testsuite>\n")
         file.write("</testsuites>\n")
     return total.total()
@@ -59,12 +60,12 @@ def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
     return found
 
 
-def _kind(row: Row, ends: Ends) -> str:
-    if row.get("status") == "abstained":
+def _kind(one: JudgmentRecord, ends: Ends) -> str:
+    if one.status == "abstained":
         return "skipped"
-    if row.get("status") != "scored":
+    if not one.scored:
         return "error"
-    return "failure" if passed(row, ends) is False else "passed"
+    return "failure" if passed(one, ends) is False else "passed"
 
 
 def _counts(found: Counter[str]) -> str:
@@ -72,31 +73,39 @@ def _counts(found: Counter[str]) -> str:
     return " ".join((tests, *(f'{name}s="{found[name]}"' for name in _CASE[:2]), f'skipped="{found["skipped"]}"'))
 
 
-def _write_case(file: TextIO, row: Row, ends: Ends) -> None:
-    one = Judgment.of_record(row, panel=False)
-    kind = _kind(row, ends)
-    file.write(f"<testcase classname={_attribute(f'{one.judge}: {one.criteria}')} name={_attribute(one.name)}>\n")
+def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:
+    kind = _kind(one, ends)
+    file.write(f"<testcase classname={_attribute(f'{one.judge}: {one.criterion}')} name={_attribute(one.name)}>\n")
     file.write("<properties>\n" + "".join(_properties(one)) + "</properties>\n")
-    why = one.text("explanation") or one.reason or ""
+    why = one.explanation or one.reason or ""
     if kind in _CASE:
-        said = one.reason or "no verdict" if kind != "failure" else ": ".join(filter(None, (str(one.verdict or one.score), why)))
+        said = (
+            one.reason or "no verdict"
+            if kind != "failure"
+            else ": ".join(filter(None, (str(one.verdict or _number(one.score)), why)))
+        )
         body = "" if kind == "skipped" else f">{_words(why)}</{kind}"
         type_ = "" if kind == "skipped" else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
         file.write(f"<{kind} message={_attribute(said, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n")
     file.write(f"<system-out>{_words(_shown(one))}</system-out>\n</testcase>\n")
 
 
-def _properties(one: Judgment) -> Iterator[str]:
-    for name, value in (("verdict", one.verdict), ("score", one.score), ("status", one.status)):
+def _properties(one: JudgmentRecord) -> Iterator[str]:
+    for name, value in (("verdict", one.verdict), ("score", _number(one.score)), ("status", one.status)):
         if value is not None:
             yield _property(name, str(value))
+
+
+def _number(score: float | None) -> float | None:
+    """1 as 1.0: one way of writing it, for tools that compare texts."""
+    return None if score is None else float(score)
 
 
 def _property(name: str, value: str, most: int = _LONGEST_NAME) -> str:
     return f'<property name="adjudge.{name}" value={_attribute(value, most)}/>\n'
 
 
-def _shown(one: Judgment) -> str:
+def _shown(one: JudgmentRecord) -> str:
     return "\n".join(f"{name}: {text if isinstance(text, str) else ' | '.join(text)}" for name, text in one.fields.items())
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
-from adjudge.reports.judgment import Judgment, number_of, part_of
+from adjudge.domain.rag_record import MeasureRecord, PartRecord
+from adjudge.domain.record import JudgmentRecord
+from adjudge.reports.rag_row import rag_detail
 from adjudge.reports.summary import UNSURE, Summary, Sureness, interval_dict, interval_of, kind_of
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class MeasureTally:
         self._blamed: Counter[str] = Counter()
         self._idle = 0
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more row."""
         self._blamed[blamed(one)] += 1
         self._idle += has_idle_fragment(one)
@@ -110,40 +112,44 @@ class MeasureTally:
         )
 
 
-def measured(one: Judgment, name: str) -> tuple[float | None, str]:
+def measured(one: JudgmentRecord, name: str) -> tuple[float | None, str]:
     """(a measure's value, or why there is none) of a row."""
-    found = part_of(one, "measures").get(name)
-    given: Mapping[str, object] = found if isinstance(found, Mapping) else {}
-    return number_of(given.get("value")), str(given.get("reason") or "")
+    found = _measures(one).get(name)
+    return (found.value, found.reason or "") if found else (None, "")
 
 
-def measure_names(one: Judgment) -> list[str]:
+def measure_names(one: JudgmentRecord) -> list[str]:
     """What was measured of a row beside its dimensions."""
-    return list(part_of(one, "measures"))
+    return list(_measures(one))
 
 
-def has_measures(one: Judgment) -> bool:
+def _measures(one: JudgmentRecord) -> Mapping[str, MeasureRecord]:
+    rag = rag_detail(one)
+    return (rag.measures if rag else None) or {}
+
+
+def has_measures(one: JudgmentRecord) -> bool:
     """Whether anything was."""
-    return bool(measure_names(one))
+    return bool(_measures(one))
 
 
-def judged_question(one: Judgment) -> str:
+def judged_question(one: JudgmentRecord) -> str:
     """The question that relevance was judged by, where it is another than the row's."""
-    given = part_of(one, "judged_question")
-    return str(given.get("text") or "") if given.get("rewritten") else ""
+    rag = rag_detail(one)
+    given = rag.judged_question if rag else None
+    return given.text if given and given.rewritten else ""
 
 
-def blamed(one: Judgment) -> str:
+def blamed(one: JudgmentRecord) -> str:
     """Whom a row blames."""
-    who = part_of(one, "blame").get("who")
-    return str(who) if who in BLAMED else "unknown"
+    rag = rag_detail(one)
+    return rag.blame.who if rag and rag.blame and rag.blame.who in BLAMED else "unknown"
 
 
-def because(one: Judgment) -> dict[str, float]:
+def because(one: JudgmentRecord) -> Mapping[str, float]:
     """The figures that say so."""
-    given = part_of(one, "blame").get("because")
-    known = {str(name): number_of(value) for name, value in given.items()} if isinstance(given, Mapping) else {}
-    return {name: value for name, value in known.items() if value is not None}
+    rag = rag_detail(one)
+    return rag.blame.because if rag and rag.blame else {}
 
 
 # -- the parts of a row ------------------------------------------------------------
@@ -166,40 +172,24 @@ class FragmentSeen:
         return self.used is False and not self.cited
 
 
-def has_idle_fragment(one: Judgment) -> bool:
+def has_idle_fragment(one: JudgmentRecord) -> bool:
     """Whether the answer leaves a relevant fragment unused."""
-    return any(seen.relevant and seen.unused for seen in fragments_seen(one)) if has_measures(one) else False
+    return any(seen.relevant and seen.unused for seen in fragments_seen(one))
 
 
-def _parts(one: Judgment, check: str) -> Iterator[Mapping[str, object]]:
-    parts = one.result.get("parts")
-    for part in parts if isinstance(parts, list) else ():
-        if isinstance(part, Mapping) and part.get("check") == check:
-            yield part
+def _parts(one: JudgmentRecord, check: str) -> Iterator[PartRecord]:
+    rag = rag_detail(one)
+    return (part for part in (rag.parts if rag else None) or () if part.check == check)
 
 
-def _said(part: Mapping[str, object]) -> bool | None:
-    yes = part.get("yes")
-    return yes if isinstance(yes, bool) else None
-
-
-def _number(part: Mapping[str, object]) -> int:
-    return int(number_of(part.get("number")) or 0)
-
-
-def _others(part: Mapping[str, object]) -> list[int]:
-    others = part.get("others")
-    return [one for one in others if isinstance(one, int)] if isinstance(others, list) else []
-
-
-def fragments_seen(one: Judgment) -> list[FragmentSeen]:
+def fragments_seen(one: JudgmentRecord) -> list[FragmentSeen]:
     """The fragments that something was asked about, in their order."""
-    relevant = {_number(part): _said(part) for part in _parts(one, "fragment_relevance")}
-    used = {_number(part): _said(part) for part in _parts(one, "fragment_used")}
-    cited = {place for part in _parts(one, "citation_supports") for place in _others(part)}
+    relevant = {part.number: part.yes for part in _parts(one, "fragment_relevance")}
+    used = {part.number: part.yes for part in _parts(one, "fragment_used")}
+    cited = {place for part in _parts(one, "citation_supports") for place in part.others or ()}
     against: dict[int, list[int]] = {}
     for part in _parts(one, "fragments_disagree"):
-        for first, second in ((_number(part), other) for other in _others(part) if _said(part)):
+        for first, second in ((part.number, other) for other in part.others or () if part.yes):
             against.setdefault(first, []).append(second)
             against.setdefault(second, []).append(first)
     numbers = sorted({*relevant, *used, *cited, *against})
@@ -212,10 +202,7 @@ def fragments_seen(one: Judgment) -> list[FragmentSeen]:
 _MISSED = ("statement_in_fragments", "statement_in_answer", "statement_in_reference", "citation_supports")
 
 
-def missed(one: Judgment) -> list[tuple[str, str, str]]:
+def missed(one: JudgmentRecord) -> list[tuple[str, str, str]]:
     """(check, statement with its marks, why) of what was looked for and is not there."""
-    parts = [part for check in _MISSED for part in _parts(one, check) if _said(part) is False]
-    return [
-        (str(part["check"]), f"{part.get('text')} {part.get('mark') or ''}".strip(), str(part.get("reason") or ""))
-        for part in parts
-    ]
+    parts = [part for check in _MISSED for part in _parts(one, check) if part.yes is False]
+    return [(part.check, f"{part.text} {part.mark or ''}".strip(), part.reason or "") for part in parts]

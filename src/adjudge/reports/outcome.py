@@ -12,11 +12,10 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import batches_in
 from adjudge.ledger.file import holds_labels, holds_run
-from adjudge.ledger.rows import INPUT, input_from, input_of
+from adjudge.ledger.rows import INPUT
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import check_against, compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally
@@ -87,7 +86,7 @@ class Outcome:
         match event:
             case Judged():
                 self._tally.failed_calls = event.failed_calls
-                self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
+                self._tally.add(event.result.record(self._labels[event.judge], event.number))
             case BadRow():
                 self.skipped += 1
                 self._tally.skip(event)
@@ -182,7 +181,7 @@ class Outcome:
 
         row, other = self.run.first_row(), Path(self._setup.against)
         if row is not None:
-            cell_of_column({"id": row.id, "fields": row.fields, INPUT: input_from(input_of(row).get(INPUT), row.fields)}, column)
+            cell_of_column({"id": row.id, "fields": row.fields, INPUT: row.input}, column)
         before = next(judgments(other), None) if self._setup.against and holds_run(other) else None
         if before is not None:
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import islice
@@ -12,6 +12,7 @@ from typing import cast
 import jinja2
 from markupsafe import Markup
 
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.rag.composite import MEAN
@@ -20,12 +21,10 @@ from adjudge.rag.measures import chosen_measures, measure_name
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports.again import Again
-from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
 from adjudge.reports.evidence import evidence_html, evidence_markdown, evidence_of, is_contradicted, is_unsupported
 from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
 from adjudge.reports.measure_words import measure_word
 from adjudge.reports.measures import (
@@ -41,6 +40,7 @@ from adjudge.reports.measures import (
 )
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
+from adjudge.reports.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.reports.report import Report, Section, badness, is_barred
 from adjudge.reports.russian import localised
 from adjudge.reports.sentences import sentence
@@ -67,7 +67,7 @@ def write_markdown(report: Report, path: Path) -> None:
         file.write(markdown_page(report))
 
 
-def html_page(report: Report, judgments: Iterable[Judgment] | None = None) -> str:
+def html_page(report: Report, judgments: Iterable[JudgmentRecord] | None = None) -> str:
     """One file with everything in it: nothing is loaded, nothing is sent.
 
     ``judgments``: all of them, so that filters and search find more than the worst.
@@ -75,20 +75,22 @@ def html_page(report: Report, judgments: Iterable[Judgment] | None = None) -> st
     return "".join(_html(report, judgments))
 
 
-def write_html(report: Report, judgments: Iterable[Judgment] | None, path: Path) -> None:
+def write_html(report: Report, judgments: Iterable[JudgmentRecord] | None, path: Path) -> None:
     """The same into a file, as the judgments pass."""
     with text_file(path, is_page=True) as file:
         file.writelines(_html(report, judgments))
 
 
-def _html(report: Report, judgments: Iterable[Judgment] | None) -> Iterator[str]:
-    listed = {(one.judge, one.number) for one in report.entries}
-    rest = islice((one for one in judgments or () if (one.judge, one.number) not in listed), _MOST_FOUND)
+def _html(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
+    listed = {(one.judge, one.row) for one in report.entries}
+    rest = islice((one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND)
     values = {**_values(report), "rest": rest, "more": judgments is not None and report.total > len(report.entries)}
     return _environment(report.language, html=True).get_template("report.html.jinja").generate(values)
 
 
-def write_reports(report: Report, judgments: Sequence[Judgment] | Again[Judgment], folder: str | Path = "reports") -> list[Path]:
+def write_reports(
+    report: Report, judgments: Sequence[JudgmentRecord] | Again[JudgmentRecord], folder: str | Path = "reports"
+) -> list[Path]:
     """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where it is not there."""
     paths = _free_paths(Path(folder), report.made)
     try:
@@ -108,11 +110,11 @@ def _free_paths(folder: Path, made: datetime) -> list[Path]:
     return _free_paths(folder, made + timedelta(seconds=1)) if any(path.exists() for path in paths) else paths
 
 
-def measures_html(record: Mapping[str, object], language: str) -> Markup:
-    """What was measured of one row, of a judgment as a run folder keeps it: for the local page."""
+def measures_html(one: JudgmentRecord, language: str) -> Markup:
+    """What was measured of one row: for the local page."""
     words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
     module = _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
-    found = module.of_row(Judgment.of_record(record, panel=False), None)  # type: ignore[attr-defined]
+    found = module.of_row(one, None)  # type: ignore[attr-defined]
     return Markup(found)  # noqa: S704 - the template escapes
 
 
@@ -152,7 +154,7 @@ def _values(report: Report) -> dict[str, object]:
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
         "barred": lambda one: is_barred(one, report.dimensions_of(one)),
-        "place_of": lambda one: places.get((one.judge, one.criteria), 0),
+        "place_of": lambda judge, criterion: places.get((judge, criterion), 0),
         "badness": lambda one: badness(one, report.dimensions_of(one)),
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
@@ -186,7 +188,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "scale_labels": _scale_labels,
         "composite": partial(_composite, language=language),
     }
-    made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
+    made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": rule_of, "question": _question}
     shown = evidence_html if html else evidence_markdown
     made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
     made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
@@ -197,10 +199,6 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
     return made
 
 
-def _rule_of(one: Judgment) -> str:
-    return composite_of(one)[0]
-
-
 def _measure_title(section: Section | None, name: str, language: str) -> str:
     """What a figure is called that a row is blamed by: a measure, by its section of a report if it has one, or something else."""
     if section is None:
@@ -209,28 +207,27 @@ def _measure_title(section: Section | None, name: str, language: str) -> str:
     return own.measure.title if own else measure_word(name, language)
 
 
-def _fired(one: Judgment, dimensions: Iterable[Dimension]) -> str | None:
+def _fired(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
     """The gate of the composite that fired, if one did."""
-    rule = _rule_of(one)
+    rule = rule_of(one)
     return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
 
 
-def _texts(one: Judgment) -> list[tuple[str, list[str]]]:
+def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
     """(field, its texts): those that most rows have first, then further ones."""
     fields = one.fields
     order = [*(name for name in _FIRST_FIELDS if name in fields), *(name for name in fields if name not in _FIRST_FIELDS)]
     found = [(name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order]
-    if one.kind == "pairwise":
-        found = [pair for name, texts in found for pair in _by_system(one, name, texts)]
+    if isinstance(one.detail, PairwiseDetail):
+        found = [pair for name, texts in found for pair in _by_system(one.detail, name, texts, fields[name])]
     return [(name, texts) for name, texts in found if name not in MAY_BE_ABSENT or "".join(texts).strip()]
 
 
-def _by_system(one: Judgment, name: str, texts: list[str]) -> list[tuple[str, list[str]]]:
+def _by_system(compared: PairwiseDetail, name: str, texts: list[str], given: str | Sequence[str]) -> list[tuple[str, list[str]]]:
     """Compared responses under the names of their systems."""
-    compared = one.result.get("per_system_results")
-    if not isinstance(compared, list) or len(texts) != len(compared) or isinstance(one.fields[name], str):
+    if len(texts) != len(compared.per_system_results) or isinstance(given, str):
         return [(name, texts)]
-    return [(system, [text]) for system, text in zip(systems_of(one, len(texts)), texts, strict=True)]
+    return [(system, [text]) for system, text in zip(compared.system_names, texts, strict=True)]
 
 
 def _scale_labels(dimension: Dimension) -> list[str]:
@@ -247,9 +244,9 @@ def _options(summary: Summary) -> list[tuple[str, int, float]]:
     return [(option, summary.options[option], shades[option]) for option in sorted(shades, key=lambda name: shades[name])]
 
 
-def _shade(one: Judgment, report: Report) -> float | None:
+def _shade(one: JudgmentRecord, report: Report) -> float | None:
     """How good the chosen option is, as the bar of its criteria shows it."""
-    own = [each.summary for each in report.sections if (each.judge, each.criteria) == (one.judge, one.criteria)]
+    own = [each.summary for each in report.sections if (each.judge, each.criteria) == (one.judge, one.criterion)]
     return next((shade for summary in own for option, _, shade in _options(summary) if option == one.verdict), None)
 
 
@@ -259,15 +256,14 @@ def _reads(dimension: Dimension, language: str) -> str:
     return ", ".join(word(name, language) if is_word(name) else name for name in dimension.reads)
 
 
-def _composite(one: Judgment, language: str) -> str:
+def _composite(one: JudgmentRecord, language: str) -> str:
     """Its value, or between what it lies."""
-    _, value = composite_of(one)
-    lower, upper = one.bounds
-    known = (lower, upper) if value is None else (value,)
+    rag = rag_detail(one)
+    known = one.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
     return "…".join(number_text(one, 2, language) for one in known)
 
 
-def _question(one: Judgment) -> str:
+def _question(one: JudgmentRecord) -> str:
     """What the row is about, in a line."""
     said = one.fields.get("user_input") or one.fields.get("response") or next(iter(one.fields.values()), "")
     line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())

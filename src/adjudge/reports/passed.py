@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from adjudge.domain.record import DirectDetail, JudgmentRecord, PairwiseDetail
 from adjudge.runs.label_scales import scales_in
 
-Row = Mapping[str, object]
 Ends = Mapping[str, tuple[float, float]]
 """Criteria → the ends of its scale."""
 _HALF = 0.5
@@ -25,14 +25,15 @@ def scale_ends(run: Path) -> dict[str, tuple[float, float]]:
     return found
 
 
-def passed(row: Row, ends: Ends) -> bool | None:
+def passed(one: JudgmentRecord, ends: Ends) -> bool | None:
     """Whether a judgment passes: its verdict says so, or its score lies above the middle of the scale. None: nobody can say."""
-    score = row.get("score")
-    if row.get("status") != "scored":
-        return None
-    if row.get("verdict") in ("PASS", "FAIL"):
-        return row["verdict"] == "PASS"
-    if not isinstance(score, int | float) or isinstance(score, bool):
-        return None
-    low, high = ends.get(str(row.get("criteria")), (0.0, 1.0))
-    return (float(score) - low) / (high - low) > _HALF if high > low else None
+    chosen = isinstance(one.detail, DirectDetail | PairwiseDetail)  # from options, whose scores say which are good
+    return says_pass(None if chosen else one.verdict, one.score, one.criterion, ends) if one.scored else None
+
+
+def says_pass(verdict: str | None, score: float | None, criterion: str, ends: Ends) -> bool | None:
+    """The same of a verdict or a score by itself."""
+    if verdict in ("PASS", "FAIL"):
+        return verdict == "PASS"
+    low, high = ends.get(criterion, (0.0, 1.0))
+    return None if score is None or high <= low else (score - low) / (high - low) > _HALF

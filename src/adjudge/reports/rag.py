@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.domain.message import Usage
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import JudgmentRecord
 from adjudge.rag.composite import MEAN, MISSING
-from adjudge.reports.judgment import Judgment, composite_of, number_of, part_of, score_of
 from adjudge.reports.measures import MeasuresSummary, MeasureSummary, MeasureTally
+from adjudge.reports.rag_row import rag_detail, rule_of, score_of
 from adjudge.reports.summary import UNSURE, Summary, Sureness, Tally
 from adjudge.stats.correlation import spearman
 
@@ -148,29 +150,29 @@ class RagTally:
         self._rules: Counter[str] = Counter()
         self._valid = self._requested = 0
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more answer."""
+        rag = rag_detail(one)
         self._overall.add(one)
         self._groups += self._sureness.group(one)
-        rule, value = composite_of(one)
+        rule = rule_of(one)
         self._rules[rule] += 1
-        self._rules[MISSING] += value is None and rule != MISSING
+        self._rules[MISSING] += (rag is None or rag.composite.value is None) and rule != MISSING
         if one.scored and one.score is not None:
             self._composites.append(one.score)
         for name, scores in self._scores.items():
             score = score_of(one, name, made_up=False)
             scores.append(_NONE if score is None else score)
-        requested = int(number_of(one.result.get("votes_requested")) or 0)
-        self._requested += requested
-        self._valid += int(number_of(one.result.get("votes_valid")) or 0)
-        if requested - int(number_of(one.result.get("votes_on_measures")) or 0) > len(self._dimensions):
-            self._add_agreements(one)
+        self._requested += one.votes_requested
+        self._valid += one.votes_valid
+        if rag and one.votes_requested - (rag.votes_on_measures or 0) > len(self._dimensions):
+            self._add_agreements(rag)
         if self._measures:
             self._measures.add(one)
 
-    def _add_agreements(self, one: Judgment) -> None:
+    def _add_agreements(self, rag: RagDetail) -> None:
         for name, sums in self._agreements.items():
-            if (agreement := number_of(part_of(one, "agreements").get(name))) is not None:
+            if (agreement := rag.agreements.get(name)) is not None:
                 sums[0] += agreement
                 sums[1] += 1
 
@@ -219,8 +221,8 @@ def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
     found = list(results)
     measures = [one.measure for one in found[0].measured.values()] if found else []
     tally = RagTally(found[0].dimensions if found else (), measures=measures)
-    for number, result in enumerate(found, 1):
-        tally.add(Judgment.of("", number, result))
+    for index, result in enumerate(found):
+        tally.add(result.record(index=index))
     return tally.summary()
 
 

@@ -14,6 +14,7 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.judged import Judged
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.errors import NOT_ASKED
@@ -21,7 +22,7 @@ from adjudge.reports.answering import answering_notes
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
-from adjudge.reports.judgment import Judgment, composite_of
+from adjudge.reports.rag_row import rule_of
 from adjudge.reports.russian import translate_line
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Sureness, Tally, kind_of
@@ -108,7 +109,7 @@ class Report(Shown):
     skipped: Skipped = Skipped()
     notes: tuple[str, ...] = ()
     """What a reader must know of the models, of the judgments and of the data; each once."""
-    entries: tuple[Judgment, ...] = ()
+    entries: tuple[JudgmentRecord, ...] = ()
     """The worst first."""
     total: int = 0
     """Judgments in all."""
@@ -162,7 +163,7 @@ class Report(Shown):
             found.update(one.summary.reasons)
         return dict(found.most_common())
 
-    def dimensions_of(self, one: Judgment) -> tuple[Dimension, ...]:
+    def dimensions_of(self, one: JudgmentRecord) -> tuple[Dimension, ...]:
         """What a judgment was scored on."""
         return self.setup.dimensions.get(one.judge, ())
 
@@ -210,23 +211,23 @@ class Report(Shown):
 class _SectionTally:
     """One section, so far."""
 
-    def __init__(self, first: Judgment, setup: Setup) -> None:
-        self.judge, self.criteria = first.judge, first.criteria
+    def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
+        self.judge, self.criteria = first.judge, first.criterion
         sureness = Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(sureness)
         self._evidence: EvidenceTally | None = None
-        self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
+        self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None
         self._contests: ContestTally | None = None
-        if first.kind == "pairwise":
+        if first.detail.kind == "pairwise":
             from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
 
             self._contests = ContestTally(sureness)
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
-        if self._evidence is None and "evidence" in one.result:
+        if self._evidence is None and one.detail.kind in ("evidence", "rag"):
             from adjudge.reports.evidence import EvidenceTally  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
@@ -257,7 +258,7 @@ class ReportTally:
         self.setup = setup
         self.shown = shown
         self._sections: dict[tuple[str, str], _SectionTally] = {}
-        self._worst: list[Judgment] = []
+        self._worst: list[JudgmentRecord] = []
         self._notes: dict[str, None] = dict.fromkeys(setup.notes)
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
@@ -271,9 +272,9 @@ class ReportTally:
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more judgment."""
-        key = (one.judge, one.criteria)
+        key = (one.judge, one.criterion)
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
@@ -282,7 +283,7 @@ class ReportTally:
         self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
-        self._notes.update(dict.fromkeys(one.notes()))
+        self._notes.update(dict.fromkeys(one.notes))
         self._worst.append(one)
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
@@ -333,20 +334,20 @@ class ReportTally:
         found = (one.section() for one in self._sections.values())
         return sorted(found, key=lambda one: places.get(one.judge, len(places)))
 
-    def _shown(self) -> list[Judgment]:
+    def _shown(self) -> list[JudgmentRecord]:
         return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]
 
 
-def badness(one: Judgment, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
+def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
     """The worst has the least: answers that a gate of the composite bars and rows without a score, then the lowest scores."""
-    if one.kind == "rag":
-        return not is_barred(one, dimensions), _lowest(one), one.number
-    return one.scored, one.score or 0.0, one.number
+    if one.detail.kind == "rag":
+        return not is_barred(one, dimensions), _lowest(one), one.row
+    return one.scored, one.score or 0.0, one.row
 
 
-def is_barred(one: Judgment, dimensions: Iterable[Dimension]) -> bool:
+def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
     """Whether a gate that caps the composite fired."""
-    fired, _ = composite_of(one)
+    fired = rule_of(one)
     return any(gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates)
 
 
@@ -358,9 +359,9 @@ def report_of(judge: ReportedJudge, results: Iterable[Result], *, source: str = 
     return tally.report()
 
 
-def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgment]:
+def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[JudgmentRecord]:
     """``results`` as reports read them."""
-    return [Judgment.of(type(judge).__name__, number, result) for number, result in enumerate(results, 1)]
+    return [result.record(type(judge).__name__, index) for index, result in enumerate(results)]
 
 
 def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
@@ -424,5 +425,5 @@ def _win_rate(judge: str, bar: Bar, system: SystemSummary | None, confidence: fl
     )
 
 
-def _lowest(one: Judgment) -> float:
+def _lowest(one: JudgmentRecord) -> float:
     return (one.score or 0.0) if one.scored else one.bounds[0]

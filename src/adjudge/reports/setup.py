@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.numbers import number_of
 from adjudge.engine.identity import judge_identities
 from adjudge.gateway.open import OpenModel
 from adjudge.reports.cascades import learnt_by, steps_of
 from adjudge.reports.gate import Bar
-from adjudge.reports.judgment import number_of
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from adjudge.domain.frozen import some_of
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
-from adjudge.reports.judgment import Judgment, number_of
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Sureness:
     cluster: str = ""
     """The column whose equal values belong together; empty: all rows are independent."""
 
-    def group(self, one: Judgment) -> list[Hashable]:
+    def group(self, one: JudgmentRecord) -> list[Hashable]:
         """The cluster of a row, to be added to those of the rows before; nothing where all are independent."""
         return [one.group(self.cluster)] if self.cluster else []
 
@@ -131,7 +131,7 @@ class Tally:
         self._reasons: Counter[str] = Counter()
         self._models: dict[str, list[float]] = {}
 
-    def add(self, one: Judgment) -> None:
+    def add(self, one: JudgmentRecord) -> None:
         """One more."""
         self._counts[one.status] += 1
         self._usage += one.usage
@@ -149,14 +149,13 @@ class Tally:
             self._scores.append(one.score)
             self._groups += self._sureness.group(one)
 
-    def _add_models(self, one: Judgment) -> None:
-        scores = None if "steps" in one.result else one.result.get("model_scores")  # the steps of a cascade are no panel
-        for model, score in scores.items() if isinstance(scores, Mapping) else ():
-            own = self._models.setdefault(str(model), [0.0, 0.0])
-            own[0] += number_of(score) or 0.0
+    def _add_models(self, one: JudgmentRecord) -> None:
+        for model, score in {} if one.steps else one.model_scores.items():  # the steps of a cascade are no panel
+            own = self._models.setdefault(model, [0.0, 0.0])
+            own[0] += score
             own[1] += 1
 
-    def _add_unscored(self, one: Judgment) -> None:
+    def _add_unscored(self, one: JudgmentRecord) -> None:
         least, most = one.bounds
         self._least += least
         self._most += most
@@ -223,6 +222,6 @@ def kind_of(reason: str) -> str:
 def summarise(results: Iterable[Result]) -> Summary:
     """What ``results`` come to."""
     tally = Tally()
-    for number, result in enumerate(results, 1):
-        tally.add(Judgment.of("", number, result))
+    for index, result in enumerate(results):
+        tally.add(result.record(index=index))
     return tally.summary()

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.data.cells import cell, text_of
+from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.again import Again
 from adjudge.reports.files import STDOUT, text_file
-from adjudge.reports.judgment import Judgment, explanation_of, part_of, score_of
+from adjudge.reports.rag_row import explanation_of, rag_detail, score_of
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -39,7 +40,7 @@ def check_writable(path: Path | None) -> None:
         raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def write_judgments(path: Path, judgments: Iterable[Judgment], dimensions: Mapping[str, Sequence[Dimension]]) -> None:
+def write_judgments(path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]) -> None:
     """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers.
 
     For a .csv file the judgments are gone through twice.
@@ -47,16 +48,16 @@ def write_judgments(path: Path, judgments: Iterable[Judgment], dimensions: Mappi
     if path.suffix.lower() == ".csv":
         write_rows(path, Again(lambda: (flat(one, dimensions.get(one.judge, ())) for one in judgments)))
     else:
-        write_rows(path, map(record, judgments))
+        write_rows(path, (one.to_dict() for one in judgments))
 
 
-def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, object]:
+def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> dict[str, object]:
     """One level: the columns of the input by their names, the result beside them."""
-    own: dict[str, object] = {"judge": one.judge, "row": one.number, "id": one.id}
-    measures = part_of(one, "measures")
-    scored = bool(dimensions or measures or (part_of(one, "composite") and part_of(one, "scores")))
+    own: dict[str, object] = {"judge": one.judge, "row": one.row, "id": one.id}
+    rag = rag_detail(one)
+    scored, measures = bool(dimensions or rag), (rag.measures if rag else None) or {}
     apart = (*(_IN_COLUMNS_OF_THEIR_OWN if scored else ()), *(_MEASURED if measures else ()))
-    own |= {name: value for name, value in one.result.items() if name not in apart}
+    own |= {name: value for name, value in one.outcome().items() if name not in apart}
     own |= _scores(one, dimensions) if scored else {}
     own |= _measures(one, measures) if measures else {}
     own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
@@ -79,30 +80,22 @@ def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
     return free
 
 
-def record(one: Judgment) -> dict[str, object]:
-    """Everything, nested, as JSONL has it."""
-    given = {"fields": dict(one.fields), **({"input": dict(one.input)} if one.input else {})}
-    votes = {"votes": list(one.votes)} if one.votes else {}
-    return {"judge": one.judge, "row": one.number, "id": one.id, **given, **one.result, **votes}
-
-
-def _scores(one: Judgment, dimensions: Sequence[Dimension]) -> dict[str, object]:
+def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> dict[str, object]:
     """Each dimension's score and its explanation, and the composite with its bounds. A run that was imported does not say
     what its dimensions were: there the judgment does."""
     own: dict[str, object] = {}
-    known = {each.name: each for each in dimensions}
-    for name in known or part_of(one, "scores"):
-        score, kept = score_of(one, name), part_of(one, "normalized").get(name)
+    rag, known = rag_detail(one), {each.name: each for each in dimensions}
+    for name in known or (rag.scores if rag else ()):
+        score, kept = score_of(one, name), rag.normalized.get(name) if rag else None
         own[f"{name}_score"] = score
         own[f"{name}_normalized"] = None if score is None else known[name].normalized(score) if name in known else kept
         own[f"{name}_explanation"] = explanation_of(one, name) or None
-    made = one.result.get("composite")
-    values: Mapping[str, object] = made if isinstance(made, Mapping) else {}
-    bounds = {"composite_lower": values.get("lower"), "composite_upper": values.get("upper")}
-    return {**own, "composite": values.get("value"), **bounds, "rule": values.get("rule")}
+    made = rag.composite if rag else None
+    bounds = {"composite_lower": made and made.lower, "composite_upper": made and made.upper}
+    return {**own, "composite": made and made.value, **bounds, "rule": made and made.rule}
 
 
-def _measures(one: Judgment, names: Iterable[str]) -> dict[str, object]:
+def _measures(one: JudgmentRecord, names: Iterable[str]) -> dict[str, object]:
     """Each measure, why it has no number where it has none, and whom the row blames."""
     from adjudge.reports.measures import blamed, measured  # not loaded where only models judge
 

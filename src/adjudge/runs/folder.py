@@ -13,6 +13,7 @@ from typing import Any
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.shown import Shown
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
@@ -38,7 +39,8 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, LARGEST, checked, input_from, select
+from adjudge.ledger.records import judgment_rows, record_in, records, vote_rows
+from adjudge.ledger.rows import COLUMNS, INPUT
 from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
@@ -297,6 +299,12 @@ def _delete_batches(place: Path) -> None:
         shutil.rmtree(place)
 
 
+def records_of(folder: str | Path, *, votes: bool = False) -> Iterator[JudgmentRecord]:
+    """Every judgment of a run, by judge and row, on request with its votes."""
+    with reading(folder) as connection:
+        yield from records(connection, votes=votes)
+
+
 def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
     """Every judgment, by judge and row: the instance's fields, the result, and on request its votes."""
     with reading(folder) as connection:
@@ -307,19 +315,12 @@ def judgments_in(
     connection: sqlite3.Connection, *, votes: bool = False, judge: str | None = None, number: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The same, of a ledger that is open; on request of one ``judge``, and of that the one with this ``number``, from 0."""
-    if number is not None and not 0 <= number <= LARGEST:
-        return
-    which = " AND ".join(f"{name} = :{name}" for name, value in (("judge", judge), ("number", number)) if value is not None)
-    query = f"{select('judgments')} WHERE {which or 'TRUE'} ORDER BY judge, number"
-    for row in connection.execute(query, {"judge": judge, "number": number}):
-        judge, number, id, instance, ballots, _, _, result = checked("judgments", row)
-        fields, kept = _fields(instance), _object(result)
-        found = {"judge": judge, "row": number + 1, "id": id, "fields": fields, **kept}
-        if INPUT in kept:
-            found[INPUT] = input_from(kept[INPUT], fields)
-        if kept.get("status") != "scored" and "reason" not in kept:  # the first edition kept it with the votes alone
-            found["reason"] = next((vote["reason"] for vote in _votes(connection, ballots) if vote["reason"]), None)
-        yield {**found, "votes": _votes(connection, ballots)} if votes else found
+    for row in judgment_rows(connection, judge=judge, index=number):
+        record = record_in(connection, row)
+        found = record.to_dict()
+        if INPUT in found:
+            found[INPUT] = found.pop(INPUT)  # where exports have it
+        yield {**found, "votes": _votes(connection, row[4])} if votes else found
 
 
 def cell_of_column(record: Mapping[str, object], column: str) -> str | int | float:
@@ -335,17 +336,14 @@ def cell_of_column(record: Mapping[str, object], column: str) -> str | int | flo
 
 def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, Any]]:
     """The votes of one judgment; ``number`` from 0."""
-    wanted = f"{select('judgments')} WHERE judge = ? AND number = ?"
-    row = connection.execute(wanted, (judge, number)).fetchone()
-    return _votes(connection, checked("judgments", row)[4]) if row else []
+    row = next(judgment_rows(connection, judge=judge, index=number), None)
+    return _votes(connection, row[4]) if row else []
 
 
-def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:
+def _votes(connection: sqlite3.Connection, ballots: object) -> list[dict[str, Any]]:
     """The last vote on each ballot."""
-    keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
-    newest = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
-    rows = [row for key in keys if (row := connection.execute(newest, (key,)).fetchone())]
-    votes = [dict(zip(COLUMNS["votes"], checked("votes", row), strict=True)) for row in rows]
+    rows = vote_rows(connection, ballots)
+    votes: list[dict[str, Any]] = [dict(zip(COLUMNS["votes"], row, strict=True)) for row in rows]
     shown = [{name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes]
     return [_with_more(vote) for vote in shown]
 
@@ -354,14 +352,6 @@ def _with_more(vote: dict[str, Any]) -> dict[str, Any]:
     """What has a column of its own is never taken from the rest."""
     more = _object(vote["more"] or "{}")
     return {**vote, **{name: value for name, value in more.items() if name not in vote}}
-
-
-def _fields(text: str) -> dict[str, Any]:
-    found = _object(text)
-    for name, value in found.items():
-        if not all(isinstance(one, str) for one in (value if isinstance(value, list) else [value])):
-            raise sqlite3.DatabaseError(f"holds no text in the field {name!r} of a row")
-    return found
 
 
 def _object(text: str) -> dict[str, Any]:

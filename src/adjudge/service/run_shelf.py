@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.records import records
 from adjudge.runs.browse import Filters, Sort, judges_in, page_of
-from adjudge.runs.folder import RunInfo, judgments_in, last_written, reading, run_info, runs_inside
+from adjudge.runs.folder import RunInfo, last_written, reading, run_info, runs_inside
 from adjudge.trust.calibration import calibrate_run
 
 MOST_ROWS = 100
@@ -15,6 +18,21 @@ MOST_ROWS = 100
 
 class NoSuchRun(RunError):
     """There is no run of that name."""
+
+
+@dataclass(frozen=True)
+class RowsPage:
+    """Some judgments of a run."""
+
+    run: str
+    judge: str
+    rows: tuple[JudgmentRecord, ...]
+    next: str | None
+    """What the next page is asked for with; None behind the last."""
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {"run": self.run, "judge": self.judge, "rows": [one.to_dict() for one in self.rows], "next": self.next}
 
 
 class RunShelf:
@@ -45,7 +63,7 @@ class RunShelf:
         sort: str = "worst",
         limit: int = 20,
         after: str = "",
-    ) -> dict[str, object]:
+    ) -> RowsPage:
         """Judgments of one judge, the worst first, whole; ``after`` is the ``next`` of the page before."""
         if not 1 <= limit <= MOST_ROWS:
             raise SetupError(f"limit must be from 1 to {MOST_ROWS}, not {limit}")
@@ -56,8 +74,8 @@ class RunShelf:
                 raise SetupError(f"the run has no judge {chosen!r}; it has {', '.join(judges)}")
             filters = Filters(judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort))
             page = page_of(connection, filters, after, size=limit)
-            found = [one for line in page.lines for one in judgments_in(connection, judge=chosen, number=line.row - 1)]
-        return {"run": name, "judge": chosen, "rows": found, "next": page.next}
+            found = tuple(one for line in page.lines for one in records(connection, judge=chosen, index=line.row - 1))
+        return RowsPage(name, chosen, found, page.next)
 
     def calibration(self, name: str) -> list[dict[str, object]]:
         """What people's labels say of a run's numbers: a corrected one, or why there is none."""

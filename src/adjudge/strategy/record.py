@@ -9,6 +9,7 @@ from typing import cast
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
+from adjudge.domain.sampled_record import CandidateDetail
 from adjudge.engine.run import OpenRun
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.qualitative import QualitativeCriteria
@@ -35,9 +36,9 @@ class CandidateResult(Result):
     cost: float | None = None
     tries: int = 0
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes."""
-        return super().to_dict(votes=votes) | {"verdict": self.verdict, "cost": self.cost, "tries": self.tries}
+    def detail(self) -> CandidateDetail:
+        """What this kind of result says beside what all of them say."""
+        return CandidateDetail(verdict=self.verdict, cost=self.cost, tries=self.tries)
 
 
 def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, object]]:

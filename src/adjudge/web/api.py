@@ -197,20 +197,19 @@ async def _run(request: Request) -> Response:
 async def _rows(request: Request) -> Response:
     asked, shelf, name = request.query_params, _api(request).shelf, request.path_params["name"]
     limit = _whole(asked.get("limit", 20), _PLACE.at("limit"))
-    return _json(
-        await run_in_threadpool(
-            lambda: shelf.rows(
-                name,
-                judge=asked.get("judge"),
-                status=asked.get("status"),
-                verdict=asked.get("verdict"),
-                words=asked.get("words", ""),
-                sort=asked.get("sort", "worst"),
-                limit=limit,
-                after=asked.get("after", ""),
-            )
+    page = await run_in_threadpool(
+        lambda: shelf.rows(
+            name,
+            judge=asked.get("judge"),
+            status=asked.get("status"),
+            verdict=asked.get("verdict"),
+            words=asked.get("words", ""),
+            sort=asked.get("sort", "worst"),
+            limit=limit,
+            after=asked.get("after", ""),
         )
     )
+    return _json(page.to_dict())
 
 
 async def _calibration(request: Request) -> Response:

@@ -19,10 +19,11 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.vote import Outcome
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
-from adjudge.reports.evidence import evidence_style, record_html
+from adjudge.reports.evidence import evidence_html, evidence_style
 from adjudge.reports.pages import measures_html
 from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.words import number_text, percent
@@ -164,8 +165,10 @@ class Site:
         chosen = request.cookies.get(LANGUAGE_COOKIE)
         return chosen if chosen in LANGUAGES else self.language
 
-    def answer(self, request: Request, template: str, data: Mapping[str, object], status: int = 200) -> Response:
-        """The page, or its data where JSON is asked for."""
+    def answer(
+        self, request: Request, template: str, data: Mapping[str, object], status: int = 200, record: JudgmentRecord | None = None
+    ) -> Response:
+        """The page, or its data where JSON is asked for. ``record``: the judgment that the page shows, where it does."""
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
@@ -174,6 +177,7 @@ class Site:
             .get_template(template)
             .render(
                 **data,
+                record=record,
                 t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
                 number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
                 share=lambda value: percent(float(value), language),
@@ -199,7 +203,7 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals.update(
-        asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html, localised=localised
+        asset=_asset_address, query=_query, day=_day, evidence=evidence_html, measures=measures_html, localised=localised
     )
     return made
 

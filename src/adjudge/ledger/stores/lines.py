@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from adjudge.ledger.rows import COLUMNS
-from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Values, VoteRecord
+from adjudge.ledger.stores.store import AccountRecord, Record, StoredJudgment, StoredVote, Values
 
 _BALLOT, _BALLOTS = COLUMNS["votes"].index("ballot"), COLUMNS["judgments"].index("ballots")
 _encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
@@ -21,11 +21,11 @@ def record_of(line: str) -> Record:
     kind, *parts = json.loads(line)
     if kind == AccountRecord.__name__:
         return AccountRecord(*parts)
-    if kind == VoteRecord.__name__:
+    if kind == StoredVote.__name__:
         (values,) = parts
-        return VoteRecord(_with_bytes(values, _BALLOT))
+        return StoredVote(_with_bytes(values, _BALLOT))
     row, nth, at, values = parts
-    return JudgmentRecord(row, nth, at, _with_bytes(values, _BALLOTS))
+    return StoredJudgment(row, nth, at, _with_bytes(values, _BALLOTS))
 
 
 def _with_bytes(values: list[object], place: int) -> Values:

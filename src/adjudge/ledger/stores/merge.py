@@ -11,7 +11,7 @@ from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account
 from adjudge.ledger.file import FILE, connect, delete, migrate, read_meta, trouble, under_lock, write_meta
 from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
-from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Store, VoteRecord
+from adjudge.ledger.stores.store import AccountRecord, Record, Store, StoredJudgment, StoredVote
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
 _PLACED = """CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, id TEXT, instance TEXT, ballots BLOB,
@@ -108,10 +108,10 @@ def _votes(
     for record in store.records():
         if isinstance(record, AccountRecord):
             accounts[record.session] = record.account
-        elif isinstance(record, JudgmentRecord) and not final:
+        elif isinstance(record, StoredJudgment) and not final:
             judge, _, *rest = checked("judgments", record.values)
             connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *rest))
-        elif isinstance(record, VoteRecord) and _is_final(record.values) is final:
+        elif isinstance(record, StoredVote) and _is_final(record.values) is final:
             values = checked("votes", record.values)
             connection.execute(insert("votes", "ABORT"), sealed(number + count, *values[1:]))
             count += 1

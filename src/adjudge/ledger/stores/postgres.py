@@ -20,7 +20,7 @@ from weakref import finalize
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
-from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord, is_new
+from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -184,7 +184,7 @@ class PostgresStore:
             for number, line in rows:
                 last = number
                 record = record_of(line)
-                if isinstance(record, VoteRecord) and str(number) not in seen:
+                if isinstance(record, StoredVote) and str(number) not in seen:
                     seen.add(str(number))
                     yield record.values
 

@@ -22,7 +22,7 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.places import Place, place_of
-from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord, is_new
+from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
@@ -121,7 +121,7 @@ class SegmentStore:
         for segment in self._segments(_EVERYWHERE if first else self._near(span)):
             if segment.path not in seen and (segment.span.meets(span) or (first and segment.writer == writer)):
                 seen.add(segment.path)
-                yield from (record.values for record in self._read(segment) if isinstance(record, VoteRecord))
+                yield from (record.values for record in self._read(segment) if isinstance(record, StoredVote))
 
     def records(self) -> Iterator[Record]:
         """Everything, the oldest segment first."""

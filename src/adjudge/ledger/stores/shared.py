@@ -14,9 +14,10 @@ from uuid import uuid4
 
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.ledger.ledger import Ledger, judgment_row
+from adjudge.ledger.codec import judgment_row
+from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import checked, sealed
-from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Session, Span, Store, VoteRecord
+from adjudge.ledger.stores.store import AccountRecord, Record, Session, Span, Store, StoredJudgment, StoredVote
 
 _SPENDING = "spending"
 
@@ -94,8 +95,8 @@ class SharedLedger(Ledger):
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
         """Store what came of a row."""
         row, nth = self._places[number]
-        values = judgment_row(judge, 0, result, b"".join(keys))
-        await self._add(JudgmentRecord(row, nth, time.time(), values), wait=False)
+        values = judgment_row(result.record(judge), b"".join(keys))
+        await self._add(StoredJudgment(row, nth, time.time(), values), wait=False)
 
     async def finish(self, judge: str, rows: int) -> None:
         """Other processes have other rows."""
@@ -130,7 +131,7 @@ class SharedLedger(Ledger):
 
     async def _write_vote(self, key: bytes, row: Sequence[object]) -> None:
         await super()._write_vote(key, row)
-        await self._add(VoteRecord(tuple(row)), wait=self._buffer.strict)
+        await self._add(StoredVote(tuple(row)), wait=self._buffer.strict)
 
     async def _add(self, record: Record, *, wait: bool) -> None:
         if self._failure is not None:

@@ -19,13 +19,13 @@ class Span(NamedTuple):
         return self.first <= other.last and other.first <= self.last
 
 
-class VoteRecord(NamedTuple):
+class StoredVote(NamedTuple):
     """A vote as a ledger has it, with its checksum."""
 
     values: Values
 
 
-class JudgmentRecord(NamedTuple):
+class StoredJudgment(NamedTuple):
     """What came of a row."""
 
     row: int
@@ -44,7 +44,7 @@ class AccountRecord(NamedTuple):
     account: Mapping[str, object]
 
 
-Record = VoteRecord | JudgmentRecord | AccountRecord
+Record = StoredVote | StoredJudgment | AccountRecord
 
 
 class Session(NamedTuple):

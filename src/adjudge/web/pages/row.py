@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.numbers import number_of
+from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE
-from adjudge.reports.judgment import number_of
+from adjudge.ledger.records import records
 from adjudge.runs.browse import judges_in, same_text
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
@@ -66,7 +68,14 @@ def show(request: Request) -> Response:
         "judges": judges,
         "chosen": row_data(site, place, judge, request.path_params["row"], whole=whole),
     }
-    return site.answer(request, "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja", data)
+    template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
+    return site.answer(request, template, data, record=row_record(place, judge, request.path_params["row"]))
+
+
+def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
+    """The same judgment as its record, for what is drawn of it."""
+    with reading(place.folder) as connection:
+        return next(records(connection, judge=judge, index=row - 1), None)
 
 
 def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, object]:

@@ -18,7 +18,7 @@ from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, f
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace, criteria_names, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
-from adjudge.web.pages.row import row_data
+from adjudge.web.pages.row import row_data, row_record
 from adjudge.web.site import Site, site_of
 
 
@@ -54,7 +54,8 @@ def show(request: Request) -> Response:
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
         "chosen": row_data(site, place, judge, int(chosen), whole=False) if chosen is not None else None,
     }
-    return site.answer(request, "run.html.jinja", data)
+    record = row_record(place, judge, int(chosen)) if chosen is not None else None
+    return site.answer(request, "run.html.jinja", data, record=record)
 
 
 def show_figures(request: Request) -> Response:

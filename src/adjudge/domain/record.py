@@ -1,0 +1,372 @@
+"""One judgment as everything behind the ledger reads it: made just now, or kept in a run folder.
+
+What ``--json`` and exports show is ``to_dict``; the fields of a ``detail`` are its keys there, and one whose default is
+None is left out while it is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import field, fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from adjudge.domain.frozen import NOTHING
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.message import Usage
+from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking, Selection
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+StatusName = Literal["scored", "abstained", "failed"]
+OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
+Fields = Mapping[str, str | tuple[str, ...]]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class StepRecord:
+    """One step of a cascade that was asked about a row."""
+
+    step: Annotated[str, "its model"]
+    verdict: str | None
+    confidence: float | None
+    needed: Annotated[float | None, "the confidence from which on it is accepted; null: never"]
+    accepted: bool
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class OrderCheck:
+    """What showing options or responses in the other order changed."""
+
+    detected: bool | None
+    flip_rate: float | None
+    noise_rate: float | None
+
+
+class Detail:
+    """What one kind of result says beside what all of them say."""
+
+    kind: ClassVar[str]
+    """Tells the kinds apart where a record is kept."""
+
+    @property
+    def chosen(self) -> str | None:
+        """What was decided, in a word; None of a kind whose outcome has no name."""
+        return None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a missing score could be, at least and at most."""
+        return 0.0, 1.0
+
+    def to_dict(self) -> dict[str, object]:
+        """As ``--json`` and exports have it."""
+        return _members(self) if is_dataclass(self) else {}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class DirectDetail(Detail):
+    """One text judged by one criterion."""
+
+    kind: ClassVar[str] = "direct"
+
+    option: str | None
+    mean_score: float | None
+    feedback: str | None
+    positional_bias: OrderCheck | None
+    model_scores: Annotated[Mapping[str, float] | None, "of a panel: each model by itself"] = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The option."""
+        return self.option
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class AspectDetail(Detail):
+    """Pass or fail on one aspect."""
+
+    kind: ClassVar[str] = "aspect"
+
+    verdict: str | None
+    model_scores: Mapping[str, float]
+
+    @property
+    def chosen(self) -> str | None:
+        """PASS or FAIL."""
+        return self.verdict
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class SystemResult:
+    """How one of the compared responses fared. The lists have an entry for each other response, in the order given."""
+
+    contest_results: tuple[float | None, ...]
+    """1.0 won, 0.0 lost, 0.5 tied, None: no valid vote."""
+    compared_to: tuple[int, ...]
+    """Which response each contest was against."""
+    explanations: tuple[str | None, ...]
+    positional_bias: tuple[bool | None, ...]
+    """Whether the contest came out otherwise in the other order; None where that was not asked."""
+    certainty: tuple[float | None, ...]
+    """Share of the valid votes, both orders included, that agree with the contest's outcome."""
+    winrate: float | None
+    """Mean over its contests; None unless each has an outcome."""
+    ranking: int | None
+    """1 is best; equal win rates share a rank."""
+    selections: tuple[str | None, ...]
+    """Who won each contest: an index, "tie", or None."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class PairwiseDetail(Detail):
+    """Responses compared with each other."""
+
+    kind: ClassVar[str] = "pairwise"
+
+    selected_option: Annotated[Selection | None, "the index of the best response, or tie"]
+    winner: Annotated[str | None, "comparisons: the name of the better system, or tie"]
+    systems: tuple[str, ...]
+    certainty: float | None
+    per_system_results: tuple[SystemResult, ...]
+    positional_bias: OrderCheck | None
+
+    @property
+    def chosen(self) -> str | None:
+        """The winner."""
+        return self.winner
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """What the responses are called, one name each: by their place where a ledger has other names than responses."""
+        count = len(self.per_system_results)
+        return self.systems if len(self.systems) == count else tuple(f"response {place}" for place in range(1, count + 1))
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class OtherDetail(Detail):
+    """What a kind of result that is not ours says."""
+
+    kind: ClassVar[str] = "other"
+
+    values: Mapping[str, object]
+
+    @property
+    def chosen(self) -> str | None:
+        """The first of the keys that name one."""
+        named = (self.values.get(name) for name in ("winner", "verdict", "option", "selected_option"))
+        return next((one for one in named if isinstance(one, str) and one), None)
+
+    def to_dict(self) -> dict[str, object]:
+        """As it was given."""
+        return dict(self.values)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class VoteRecord:
+    """One answer of one model."""
+
+    model: str
+    sample: int
+    order: Annotated[tuple[int, ...] | None, "in which options or responses were shown"]
+    outcome: OutcomeName
+    option: Annotated[str | None, "the verdict in writing"]
+    number: float | None
+    explanation: str | None
+    feedback: str | None
+    ranking: Ranking | None
+    reason: str | None
+    text: str | None
+    usage: Usage
+    latency: float
+    distribution: Mapping[str, float] | None
+    low_confidence: bool
+    evidence: tuple[KeptQuote, ...] | None = None
+    each: tuple[KeptSupport, ...] | None = None
+    score: float | None = None
+    """The judge's own, where it gave one beside its option."""
+    answered_by: str | None = None
+    """The model that answered, as its reply names it."""
+    at: float | None = None
+    """When it was cast, as the clock counts; None of one that is in no ledger."""
+
+    def to_dict(self) -> dict[str, object]:
+        """As ``--json`` shows it."""
+        usage = self.usage
+        return {
+            "model": self.model,
+            "sample": self.sample,
+            "order": list(self.order) if self.order else None,
+            "outcome": self.outcome,
+            "option": self.option,
+            "number": self.number,
+            "explanation": self.explanation,
+            "feedback": self.feedback,
+            "ranking": json_ready(self.ranking),
+            "reason": self.reason,
+            "text": self.text,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "calls": usage.calls,
+            "tokens_estimated": usage.estimated > 0,
+            "latency": round(self.latency, 4),
+            "distribution": json_ready(self.distribution) if self.distribution else None,
+            "low_confidence": self.low_confidence,
+            **({"answered_by": self.answered_by} if self.answered_by else {}),
+            **{
+                name: json_ready(found) for name, found in (("evidence", self.evidence), ("each", self.each)) if found is not None
+            },
+        }
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class JudgmentRecord:
+    """What one judge said of one row by one criterion."""
+
+    judge: str
+    index: int
+    """Its place among the judge's judgments, from 0."""
+    id: str | None
+    fields: Fields
+    input: Annotated[Mapping[str, object], "the row by its own columns"] = NOTHING
+    """Empty where a program made the row."""
+    criterion: str
+    status: StatusName
+    score: float | None
+    explanation: str | None
+    reason: Annotated[str | None, "why there is no score"]
+    agreement: float | None
+    tie: bool
+    fallback: Annotated[str | None, "the stand-in that the caller asked for, where one was used"]
+    low_confidence: bool
+    votes_requested: int
+    votes_valid: int
+    notes: tuple[str, ...] = ()
+    excluded_models: Annotated[Mapping[str, str], "model that did not count: why"] = NOTHING
+    steps: Annotated[tuple[StepRecord, ...], "cascades: the steps that were asked"] = ()
+    detail: Detail
+    votes: tuple[VoteRecord, ...] | None = None
+    """None where they were not read."""
+    judge_identity: str | None = None
+    """Of a judgment that was imported: which judge it was there."""
+    used: Mapping[str, Usage] = field(default=NOTHING, compare=False)
+    """Model → what it took; empty where the votes were not read."""
+    named: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False)
+    """The model that was asked, and the one that its reply names → how many votes; empty as ``used`` is."""
+
+    @property
+    def row(self) -> int:
+        """Its place among the judge's judgments, from 1, as people count."""
+        return self.index + 1
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a verdict."""
+        return self.status == "scored"
+
+    @property
+    def verdict(self) -> str | None:
+        """What was decided, in a word: the option, PASS or FAIL, or the name of the better response."""
+        return self.detail.chosen
+
+    @property
+    def decided_by(self) -> str | None:
+        """Of a cascade: the step whose verdict this is; None where none was accepted."""
+        return next((one.step for one in self.steps if one.accepted), None)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Of a panel: the models that did not count."""
+        known = {*self.detail.model_scores, *self.excluded_models} if isinstance(self.detail, AspectDetail) else None
+        return () if self.steps or (known is not None and len(known) < 2) else tuple(self.excluded_models)
+
+    @property
+    def model_scores(self) -> Mapping[str, float]:
+        """Of a panel: each model by itself."""
+        return getattr(self.detail, "model_scores", None) or NOTHING
+
+    @property
+    def usage(self) -> Usage:
+        """What it took, where that is known."""
+        return sum(self.used.values(), Usage())
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the score of a judgment without one could be, at least and at most."""
+        return (0.0, 1.0) if self.fallback else self.detail.bounds
+
+    @property
+    def name(self) -> str:
+        """What the row is called."""
+        return self.id or str(self.row)
+
+    def group(self, column: str) -> Hashable:
+        """What the row shares with those it belongs to, by a column; one that has nothing there stands alone."""
+        held = {**self.fields, **self.input}
+        found = next((value for name, value in held.items() if name.casefold() == column.casefold()), None)
+        return ("", self.row) if found in (None, "") else str(found)
+
+    def to_dict(self) -> dict[str, object]:
+        """As ``--json`` and exports have it, nested."""
+        given: dict[str, object] = {"fields": json_ready(self.fields)}
+        given |= {"input": dict(self.input)} if self.input else {}
+        votes = {} if self.votes is None else {"votes": [vote.to_dict() for vote in self.votes]}
+        identity = {} if self.judge_identity is None else {"judge_identity": self.judge_identity}
+        return {"judge": self.judge, "row": self.row, "id": self.id, **given, **self.outcome(), **identity, **votes}
+
+    def outcome(self) -> dict[str, object]:
+        """The same without where the judgment stands, what was judged, and the votes."""
+        found: dict[str, object] = {
+            "criteria": self.criterion,
+            "status": self.status,
+            "score": self.score,
+            "explanation": self.explanation,
+            "reason": self.reason,
+            "agreement": self.agreement,
+            "tie": self.tie,
+            "fallback": self.fallback,
+            "low_confidence": self.low_confidence,
+            "votes_requested": self.votes_requested,
+            "votes_valid": self.votes_valid,
+            "notes": list(self.notes),
+        }
+        if self.left_out:
+            found["excluded_models"] = dict(self.excluded_models)
+        if self.steps:
+            found |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
+        found |= self.detail.to_dict()
+        if isinstance(self.detail, AspectDetail):
+            found["excluded_models"] = dict(self.excluded_models)
+        return found
+
+
+def json_ready(value: object) -> object:
+    """A record, or a part of one, as JSON has it; a field that may be left out is, while it is None."""
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, Mapping):
+        return {name: one if type(one) in _SCALARS else json_ready(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [one if type(one) in _SCALARS else json_ready(one) for one in value]
+    return _members(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _members(record: DataclassInstance) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, may_be_left_out in _keys(type(record)):
+        value = getattr(record, name)
+        if value is not None or not may_be_left_out:
+            found[name] = value if type(value) in _SCALARS else json_ready(value)
+    return found
+
+
+@cache
+def _keys(record: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
+    return tuple((one.name, one.default is None) for one in fields(record))

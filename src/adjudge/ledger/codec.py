@@ -1,0 +1,249 @@
+"""A judgment's record ↔ its row in the ledger: the only place that knows the JSON that is kept there.
+
+A ledger may come from anybody, checksums and all. What it says is checked here, once; whoever has a record can rely on it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from typing import Any, TypeVar, cast
+
+from adjudge.domain.evidence_record import EvidenceDetail
+from adjudge.domain.frozen import NOTHING, json_text
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.message import Usage
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import (
+    AspectDetail,
+    Detail,
+    DirectDetail,
+    Fields,
+    JudgmentRecord,
+    OtherDetail,
+    OutcomeName,
+    PairwiseDetail,
+    StatusName,
+    StepRecord,
+    VoteRecord,
+)
+from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
+from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
+from adjudge.domain.vote import named_by, used_by
+from adjudge.ledger.rows import COLUMNS, INPUT, input_from, kept_input, sealed, storable
+from adjudge.reading.typed_json import WrongType, read_as
+
+T = TypeVar("T")
+_KIND = "kind"
+"""Under which key the kind of a result is kept. Exports leave it out: there the keys tell."""
+KINDS: tuple[type[Detail], ...] = (
+    DirectDetail,
+    AspectDetail,
+    PairwiseDetail,
+    QualitativeDetail,
+    QuantitativeDetail,
+    EvidenceDetail,
+    RagDetail,
+    CandidateDetail,
+)
+_REQUIRED: Mapping[type[Detail], frozenset[str]] = {
+    kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING) for kind in KINDS
+}
+NOT_EXPORTED: Mapping[str, float] = {
+    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "sample"), 0),
+    **dict.fromkeys(("latency", "at"), 0.0),
+}
+"""What stands for the numbers that an export of a vote may leave out."""
+_BY_NAME: Mapping[str, type[Detail]] = {kind.kind: kind for kind in KINDS}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """What every judgment has, whatever its kind."""
+
+    judge: str
+    index: int
+    fields: Fields
+    id: str | None = None
+    criteria: str
+    status: StatusName
+    score: float | None
+    explanation: str | None
+    reason: str | None = None
+    agreement: float | None
+    tie: bool
+    fallback: str | None
+    low_confidence: bool = False
+    votes_requested: int
+    votes_valid: int
+    notes: tuple[str, ...] = ()
+    excluded_models: Mapping[str, str] = NOTHING
+    steps: tuple[StepRecord, ...] = ()
+    judge_identity: str | None = None
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class _KeptVote:
+    """What a vote has."""
+
+    model: str
+    sample: int
+    outcome: OutcomeName
+    option: str | None
+    explanation: str | None
+    reason: str | None
+    text: str | None
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    latency: float
+    at: float
+    order: tuple[int, ...] | None = None
+    number: float | None = None
+    feedback: str | None = None
+    ranking: Ranking | None = None
+    distribution: Mapping[str, float] | None = None
+    low_confidence: bool = False
+    evidence: tuple[KeptQuote, ...] | None = None
+    each: tuple[KeptSupport, ...] | None = None
+    score: float | None = None
+    answered_by: str | None = None
+    estimated: int = 0
+    in_batch: tuple[int, int] | None = None
+
+
+_COMMON = frozenset({*(one.name for one in fields(_Kept)), "decided_by", "row", "votes", INPUT, _KIND})
+
+
+def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
+    """A judgment as the ledger has it; ``ballots``: the keys of its votes, one behind the other."""
+    kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
+    kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
+    kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
+    return sealed(
+        storable(record.judge),
+        record.index,
+        storable(record.id),
+        json_text(dict(record.fields)),
+        ballots,
+        record.status,
+        None if record.score is None else float(record.score),
+        json_text(kept),
+    )
+
+
+def judgment_of(row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
+    """The record of a row whose checksum was checked. What is not of the right type is damage, which is SQLite's error to us."""
+    judge, index, id, instance, _, _, _, result = row
+    place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
+    try:
+        return record_of({"id": id, **_object(_json(result)), **place}, votes)
+    except WrongType as error:
+        number = index + 1 if isinstance(index, int) else index
+        raise sqlite3.DatabaseError(f"judgment {number} of {judge!r} is not what adjudge writes: {error}") from error
+
+
+def record_of(found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
+    """The record of what is kept of a judgment. A WrongType says what is not of the right type."""
+    kept = read_as(_Kept, found)
+    return JudgmentRecord(
+        judge=kept.judge,
+        index=kept.index,
+        id=kept.id,
+        fields=kept.fields,
+        input=input_from(found.get(INPUT), kept.fields),
+        criterion=kept.criteria,
+        status=kept.status,
+        score=kept.score,
+        explanation=kept.explanation,
+        reason=kept.reason,
+        agreement=kept.agreement,
+        tie=kept.tie,
+        fallback=kept.fallback,
+        low_confidence=kept.low_confidence,
+        votes_requested=kept.votes_requested,
+        votes_valid=kept.votes_valid,
+        notes=kept.notes,
+        excluded_models=kept.excluded_models,
+        steps=kept.steps,
+        detail=_detail(found),
+        votes=votes,
+        judge_identity=kept.judge_identity,
+        used=used_by(votes or ()),
+        named=named_by(votes or ()),
+    )
+
+
+def exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
+    """The record of a judgment as exports have it, without its votes. A WrongType says what is not of the right type."""
+    row, given = found.get("row"), found.get(INPUT)
+    if not isinstance(row, int) or row < 1:
+        raise WrongType("a number from 1", row, "row")
+    if not isinstance(given, Mapping | None):
+        raise WrongType("an object", given, INPUT)
+    return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
+
+
+def check_exported_vote(vote: Mapping[str, object]) -> None:
+    """See that a vote is as exports have it; what they leave out is not asked for. A WrongType says what is wrong."""
+    read_as(_KeptVote, {**dict.fromkeys(COLUMNS["votes"]), "number": None, **NOT_EXPORTED, **vote})
+
+
+def vote_of(row: Sequence[object]) -> VoteRecord:
+    """The record of a row of votes whose checksum was checked."""
+    columns = dict(zip(COLUMNS["votes"], row, strict=True))
+    number, more = columns.pop("number"), columns.pop("more")
+    try:
+        kept = read_as(_KeptVote, {**_object(_json(more or "{}")), **columns})
+    except WrongType as error:
+        raise sqlite3.DatabaseError(f"vote {number} is not what adjudge writes: {error}") from error
+    counts = (kept.calls, kept.prompt_tokens, kept.completion_tokens, kept.cached_tokens, kept.estimated)
+    return VoteRecord(
+        model=kept.model,
+        sample=kept.sample,
+        order=kept.order,
+        outcome=kept.outcome,
+        option=kept.option,
+        number=kept.number,
+        explanation=kept.explanation,
+        feedback=kept.feedback,
+        ranking=kept.ranking,
+        reason=kept.reason,
+        text=kept.text,
+        usage=Usage(*counts, *(kept.in_batch or ())),
+        latency=kept.latency,
+        distribution=kept.distribution,
+        low_confidence=kept.low_confidence,
+        evidence=kept.evidence,
+        each=kept.each,
+        score=kept.score,
+        answered_by=kept.answered_by,
+        at=kept.at,
+    )
+
+
+def _detail(found: Mapping[str, object]) -> Detail:
+    """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its keys."""
+    kind = _BY_NAME.get(str(found[_KIND])) if _KIND in found else _kind_by_keys(found)
+    if kind is None:
+        return OtherDetail(values={name: value for name, value in found.items() if name not in _COMMON})
+    return read_as(kind, found)
+
+
+def _kind_by_keys(found: Mapping[str, object]) -> type[Detail] | None:
+    return next((kind for kind, keys in _REQUIRED.items() if keys <= found.keys()), None)
+
+
+def _json(text: object) -> object:
+    if not isinstance(text, str):
+        raise sqlite3.DatabaseError(f"holds {type(text).__name__} where adjudge writes JSON")
+    return json.loads(text)
+
+
+def _object(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
+    return value
