@@ -29,8 +29,10 @@ from adjudge.cli.main import main
 from adjudge.data.dataset import read_instances
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Request
+from adjudge.domain.results import DirectInstanceResult
+from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.file import FILE, connect, migrate, write_meta
-from adjudge.ledger.rows import insert, sealed
+from adjudge.ledger.rows import insert
 from adjudge.rag import RagEvaluator
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
@@ -431,16 +433,16 @@ def written(folder: Path, rows: int) -> Path:
     options = [{"name": "Y", "score": 1.0}, {"name": "N", "score": 0.0}]
     criteria = {"name": "c", "description": "?", "options": options}
     judge = {"judge": "DirectJudge", "settings": {}, "models": {}, "criteria": [criteria], "templates": {}}
-    said = [json.dumps({"criteria": "c", "status": "scored", "score": score, "option": "YN"[score < 1]}) for score in (1.0, 0.0)]
+    asked = Criteria("c", "Is it so?", [CriteriaOption("Y", score=1.0), CriteriaOption("N", score=0.0)])
     folder.mkdir()
     with connect(folder / FILE) as ledger:
         migrate(ledger, folder / FILE)
         write_meta(ledger, {"configuration": {"judges": {"c": judge}}, "ended": "complete"})
         ledger.execute("BEGIN")
         for row in range(rows):
-            fields, score = json.dumps({"response": f"answer {row}"}), float(row % 3 > 0)
-            values = sealed("c", row, f"r{row}", fields, b"", "scored", score, said[row % 3 == 0])
-            ledger.execute(insert("judgments"), values)
+            instance, passes = Instance({"response": f"answer {row}"}, f"r{row}"), row % 3 > 0
+            result = DirectInstanceResult(instance=instance, criteria=asked, option="NY"[passes], score=float(passes))
+            ledger.execute(insert("judgments"), judgment_row(result.record("c", row), b""))
         ledger.execute("COMMIT")
     return folder
 
