@@ -129,9 +129,17 @@ def takes_back(text: str) -> bool:
     return _TAKEN_BACK.match(text) is not None
 
 
-def met_or_not(text: str, question: Question) -> Verdict | None:
-    """What the last sentence of ``text`` says of the criterion as a whole."""
-    return next((one.verdict for one in _meeting(sentences_of(text)[-1], 0, question)), None)
+def conclusion_of(text: str, question: Question, *, cut: bool = False) -> Verdict | None:
+    """What the last sentence of ``text`` says of the criterion as a whole, or which response it calls better.
+
+    ``cut``: the beginning of ``text`` is missing, so that its first sentence may say the opposite of what is left of it.
+    """
+    *before, last = sentences_of(text)
+    if cut and not before:
+        return None
+    if isinstance(question, Comparison):
+        return one_winner(last, 0, question)
+    return next((one.verdict for one in _meeting(last, 0, question)), None)
 
 
 def _meeting(sentence: str, number: int, question: Question) -> Iterator[Statement]:

@@ -20,28 +20,17 @@ _MOST = 500
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
 _SPOKEN_TAGS = frozenset(
-    [
-        "text",
-        "txt",
-        "plaintext",
-        "markdown",
-        "md",
-        "json",
-        "json5",
-        "jsonc",
-        "yaml",
-        "yml",
-        "xml",
-        "html",
-        "output",
-        "tool_code",
-        "tool_call",
-    ]
-) | {""}
+    (
+        *("", "text", "txt", "plaintext", "markdown", "md", "output", "tool_code", "tool_call"),
+        *("json", "json5", "jsonc", "yaml", "yml", "xml", "html"),
+    )
+)
 """What is in such a fence may be the answer, where it is the whole reply."""
 _COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
 _BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
 _INDENTED = re.compile(r"(?: {4}|\t)")
+_OPENS_BLOCK = re.compile(r"\s*+(?:async|def|class|if|elif|else|for|while|try|except|finally|with|match|case)\b.*:\s*\Z")
+"""What a program writes before lines that it indents."""
 _LISTED = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
 _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
@@ -241,7 +230,8 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         cited = led or (cited and bool(before))
         led = line.rstrip("*_ ").endswith(":") and leads_to_quote(line.strip())
         session = bool(_REPL.match(line)) or (session and bool(before))
-        code = bool(_INDENTED.match(line)) and several and OBJECT not in line and (code or not before) and not _LISTED.match(line)
+        begins = code or not before or bool(_OPENS_BLOCK.match(before))
+        code = bool(_INDENTED.match(line)) and several and OBJECT not in line and begins and not _LISTED.match(line)
         before = line
         if line.strip() == _CODE:
             led = cited = False

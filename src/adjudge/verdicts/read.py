@@ -82,10 +82,13 @@ _WORDS_ONLY = frozenset(
 """What stands there is no verdict, whatever it looks like."""
 _LAST_WORDS = re.compile(
     r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт|победитель)"
-    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: response| answer| text)?(?: an?)?\b)"
+    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: response| answer| text)?(?: an?)?\b"
+    r"|(?:it|this|that|(?:verdict|answer|score|rating)) (?:should|must) be(?: an?)?\b)"
     r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
+_ENDING = 160
+"""Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
 _AFTERWARDS = re.compile(
     r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z|revision\Z|revised\Z|updated?\Z"
@@ -406,7 +409,7 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
     if question.numeric and any(name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS):
         return True
     explained = data.get("explanation")
-    ending = _concluded(explained[-160:], question) if isinstance(explained, str) else None
+    ending = _concluded(explained, question) if isinstance(explained, str) else None
     return ending is not None and ending.option != verdict.option
 
 
@@ -415,11 +418,12 @@ def _concluded(explained: str, question: Question) -> Verdict | None:
     last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_"))
     if last:
         return question.match(last[1], certain=True)
-    if "criteri" not in explained and "критери" not in explained:
+    ending = explained[-_ENDING:]
+    if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:
         return None
-    from adjudge.verdicts.hints import met_or_not  # not loaded where an explanation speaks of what is judged
+    from adjudge.verdicts.hints import conclusion_of  # not loaded where an explanation speaks of what is judged
 
-    return met_or_not(explained, question)
+    return conclusion_of(ending, question, cut=len(explained) > _ENDING)
 
 
 def _is_another_scale(top: object, question: Question) -> bool:
