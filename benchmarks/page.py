@@ -79,8 +79,10 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
             "reason": "no reply" if failed else None,
             "agreement": None if failed else 1.0,
             "tie": False,
+            "fallback": None,
         },
-        **{"votes_requested": 1, "votes_valid": int(not failed), "option": None if failed else option, "notes": []},
+        **{"votes_requested": 1, "votes_valid": int(not failed), "option": None if failed else option, "mean_score": score},
+        **{"feedback": None, "positional_bias": None, "notes": []},
     }
     fields = json.dumps({"question": text[:80], "response": text})
     judgment = sealed("quality", number, f"r{number}", fields, key, result["status"], score, json.dumps(result))
