@@ -57,7 +57,7 @@ def _speaks(context: click.Context, parameter: click.Parameter, language: str | 
 
 
 _SPOKEN = click.Option(
-    ["--language"], type=LANGUAGE, expose_value=False, callback=_speaks, help="Of what is printed: en (the default) or ru."
+    ["--language"], type=LANGUAGE, expose_value=False, callback=_speaks, help="Output language: en (default) or ru."
 )
 
 
@@ -230,7 +230,7 @@ def gate(help: str) -> Decorator[Any]:
     return click.option("--fail-under", multiple=True, type=bar, callback=_bars, metavar="[NAME=]NUMBER", help=help)
 
 
-fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
+fail_under = gate("Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or system. Repeatable.")
 baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
 confidence = click.option(
     "--confidence",
@@ -238,7 +238,7 @@ confidence = click.option(
     help="How sure a gate must be, such as 0.95; else it is undecided (exit 5). Without it, the mean is compared.",
 )
 not_worse_than = click.option(
-    "--not-worse-than", metavar="RUN", help="Exit with 4 when a criteria is worse than in this run folder, row by row."
+    "--not-worse-than", metavar="RUN", help="Exit with 4 if a criterion is worse than in this run folder, row by row."
 )
 margin = click.option("--margin", type=click.FloatRange(min=0), help="By how much it may be worse than that run.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")

@@ -214,7 +214,6 @@ class Paused(Layer):
         return reply
 
 
-_LOG = logging.getLogger("adjudge.gateway")
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
 _PATIENCE = 300.0
