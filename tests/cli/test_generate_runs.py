@@ -118,7 +118,8 @@ def test_killed_while_a_judge_is_asked_it_resumes_without_writing_anew(
     started.append(subprocess.Popen(command, cwd=tmp_path, env=environment))
     assert started[0].wait(120) == -signal.SIGKILL
     written = run_info(tmp_path / "kept").votes
-    assert written == sum("response_format" not in body for body in provider.bodies) >= 1  # two judges may have been asked
+    asked = sum("response_format" not in body for body in provider.bodies)
+    assert 1 <= written <= asked  # a candidate may have been on its way when the first judge was asked
     provider.answer = scripted
     provider.requests.clear()
     assert adjudge("resume", "kept").returncode == 0
