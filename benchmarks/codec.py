@@ -15,11 +15,22 @@ from typing import Any
 
 from adjudge.domain.evidence_record import EvidenceFields, EvidenceRecord, SentenceRecord
 from adjudge.domain.rag_record import Composite, RagDetail
-from adjudge.domain.record import AspectDetail, Detail, DirectDetail, JudgmentRecord, OrderCheck, PairwiseDetail, SystemResult
+from adjudge.domain.record import (
+    AspectDetail,
+    Detail,
+    DirectDetail,
+    JudgmentRecord,
+    OrderCheck,
+    PairwiseDetail,
+    SystemResult,
+)
 from adjudge.ledger.codec import judgment_of, judgment_row
 from adjudge.ledger.rows import checked
 
-WHY = "The answer names the capital and where the figure is from, but leaves out the year that was asked for. " * 2
+WHY = (
+    "The answer names the capital and where the figure is from, but leaves out the year "
+    "that was asked for. "
+) * 2
 DIMENSIONS = ("relevance", "groundedness", "completeness", "clarity", "conciseness", "safety")
 ROUNDS, TIMES = 9, 30
 
@@ -29,11 +40,24 @@ def main() -> None:
     rows = [judgment_row(record, bytes(48)) for record in records]
     plain = [row[:-1] for row in rows]
     texts = [str(row[7]) for row in rows]
-    print(f"{len(records)} records, {statistics.fmean(map(len, texts)):.0f} characters of JSON each; CPU per record:")
-    _show("record → row, checksum included", lambda: [judgment_row(record, bytes(48)) for record in records], len(records))
-    _show("row → record, without the checksum", lambda: [judgment_of(row) for row in plain], len(records))
+    print(
+        f"{len(records)} records, {statistics.fmean(map(len, texts)):.0f} characters of "
+        "JSON each; CPU per record:"
+    )
+    _show(
+        "record → row, checksum included",
+        lambda: [judgment_row(record, bytes(48)) for record in records],
+        len(records),
+    )
+    _show(
+        "row → record, without the checksum",
+        lambda: [judgment_of(row) for row in plain],
+        len(records),
+    )
     _show("  of it json.loads", lambda: [json.loads(text) for text in texts], len(records))
-    _show("the checksum of a row", lambda: [checked("judgments", row) for row in rows], len(records))
+    _show(
+        "the checksum of a row", lambda: [checked("judgments", row) for row in rows], len(records)
+    )
     try:
         import msgspec
     except ImportError:
@@ -47,7 +71,11 @@ def main() -> None:
         lambda: [msgspec.convert(json.loads(text), kind) for kind, text in pairs],
         len(pairs),
     )
-    _show("detail: msgspec.json", lambda: [decoders[kind].decode(text) for kind, text in pairs], len(pairs))
+    _show(
+        "detail: msgspec.json",
+        lambda: [decoders[kind].decode(text) for kind, text in pairs],
+        len(pairs),
+    )
     for module in ("msgspec", "adjudge.reading.typed_json"):
         print(f"import {module}: {_import_cost(module):.0f} ms of CPU")
     _show_what_differs(msgspec)
@@ -71,13 +99,22 @@ def _show(name: str, work: Callable[[], object], records: int) -> None:
 
 def _import_cost(module: str) -> float:
     """Milliseconds of CPU, in a process that has what every command of ours has."""
-    code = f"import json, typing, dataclasses, time\nt = time.process_time()\nimport {module}\nprint(time.process_time() - t)"
-    found = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(7)]
+    code = (
+        "import json, typing, dataclasses, time\nt = time.process_time()\nimport "
+        f"{module}\nprint(time.process_time() - t)"
+    )
+    found = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for _ in range(7)
+    ]
     return statistics.median(found) * 1000
 
 
 def _show_what_differs(msgspec: Any) -> None:
-    for name, text, kind in (("half of an emoji", '"\\ud83d"', str), ("1 where 1.0 may stand", "1", float)):
+    for name, text, kind in (
+        ("half of an emoji", '"\\ud83d"', str),
+        ("1 where 1.0 may stand", "1", float),
+    ):
         try:
             print(f"msgspec.json reads {name} as {msgspec.json.decode(text, type=kind)!r}")
         except msgspec.MsgspecError as error:
@@ -107,7 +144,9 @@ def _record(place: int, detail: Detail) -> JudgmentRecord:
 
 
 def _details() -> list[Detail]:
-    """Twenty judgments as runs have them: options, pass or fail by panels, comparisons, RAG with sentences."""
+    """Twenty judgments as runs have them: options, pass or fail by panels, comparisons, RAG with
+    sentences.
+    """
     order = OrderCheck(detected=False, flip_rate=0.0, noise_rate=0.0)
     direct = DirectDetail(option="Yes", mean_score=1.0, feedback=None, positional_bias=order)
     aspect = AspectDetail(verdict="PASS", model_scores={"a": 1.0, "b": 1.0, "c": 0.0})

@@ -1,8 +1,10 @@
-"""How long ``adjudge runs diff`` takes over two runs, and in how much memory, which must not grow with the rows.
+"""How long ``adjudge runs diff`` takes over two runs, and in how much memory, which must not grow
+with the rows.
 
     python benchmarks/diff.py [ROWS [FOLDER]]
 
-Makes the runs in a temporary folder, or in FOLDER where they stay and are used again: a tenth of the rows, then all of them.
+Makes the runs in a temporary folder, or in FOLDER where they stay and are used again: a tenth of
+the rows, then all of them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""How well the embedded model judges, raw and trained, beside trivial baselines, on public human-labelled records.
+"""How well the embedded model judges, raw and trained, beside trivial baselines, on public
+human-labelled records.
 
-    python benchmarks/embedded.py --data FOLDER [--limit 60] [--kinds 6] [--models local/smollm2-135m-raw local/smollm2-135m]
+    python benchmarks/embedded.py --data FOLDER [--limit 60] [--kinds 6] [--models
+    local/smollm2-135m-raw local/smollm2-135m]
 
-Each set is asked by likelihood. "raw" is the model's own preference, "calibrated" the verdict that judges give (the prior of
-neutral texts taken out as far as the model's calibration says); "skew" is how far the share of the first label is from its
-share among the truths; "sure" is the share of verdicts that are not marked low-confidence, and how many of those are right.
-Pairs are asked in both orders and averaged; "both orders" is the share of pairs judged alike whichever comes first.
+Each set is asked by likelihood. "raw" is the model's own preference, "calibrated" the verdict that
+judges give (the prior of neutral texts taken out as far as the model's calibration says); "skew" is
+how far the share of the first label is from its share among the truths; "sure" is the share of
+verdicts that are not marked low-confidence, and how many of those are right. Pairs are asked in
+both orders and averaged; "both orders" is the share of pairs judged alike whichever comes first.
 ``--kinds N`` adds N texts for each of the kinds of criteria that the adapter was not trained on.
 """
 
@@ -34,7 +37,10 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Item:
-    """A question whose answer people have given. ``swapped`` is the same with the two responses exchanged."""
+    """A question whose answer people have given.
+
+    ``swapped`` is the same with the two responses exchanged.
+    """
 
     criteria: Criteria
     instance: Instance
@@ -57,28 +63,50 @@ class Answer:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--limit", type=int, default=60, help="items a set, drawn with a fixed seed; 0 takes all")
-    parser.add_argument("--kinds", type=int, default=0, help="texts for each kind that was not trained; 0 leaves them out")
-    parser.add_argument("--models", nargs="+", default=["local/smollm2-135m-raw", "local/smollm2-135m"])
+    parser.add_argument(
+        "--limit", type=int, default=60, help="items a set, drawn with a fixed seed; 0 takes all"
+    )
+    parser.add_argument(
+        "--kinds",
+        type=int,
+        default=0,
+        help="texts for each kind that was not trained; 0 leaves them out",
+    )
+    parser.add_argument(
+        "--models", nargs="+", default=["local/smollm2-135m-raw", "local/smollm2-135m"]
+    )
     args = parser.parse_args()
     if not args.data.is_dir():
-        raise SystemExit(f"{args.data} is not there: the records are not part of this project (see docs/embedded.md)")
+        raise SystemExit(
+            f"{args.data} is not there: the records are not part of this project (see "
+            "docs/embedded.md)"
+        )
     models = [open_model(name) for name in args.models]
     print(f"at most {args.limit or 'all'} items a set\n")
-    print("| set | model | items | raw | calibrated | AUC | sure: share, right | skew | baselines | both orders |")
+    print(
+        "| set | model | items | raw | calibrated | AUC | sure: share, right | skew | "
+        "baselines | both orders |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|")
     sets = {name: _drawn(list(build(args.data)), args.limit) for name, build in SETS.items()}
     usage: dict[str, Usage] = {}
     for name, items in (sets | _kinds(args.data, args.kinds)).items():
         for model in models:
             answers = event_loop.run(_answers(items, model))
-            usage[model.name] = sum((answer.usage for answer in answers), usage.get(model.name, Usage()))
+            usage[model.name] = sum(
+                (answer.usage for answer in answers), usage.get(model.name, Usage())
+            )
             print(_row(name, model.name, items, answers), flush=True)
     for model in models:
         used = usage[model.name]
-        print(f"\n{model.name}: {used.calls} prompts, {used.prompt_tokens} tokens, {used.cached_tokens} from the prefix cache")
+        print(
+            f"\n{model.name}: {used.calls} prompts, {used.prompt_tokens} tokens, "
+            f"{used.cached_tokens} from the prefix cache"
+        )
 
 
 # -- the sets ------------------------------------------------------------------
@@ -92,7 +120,11 @@ YES_NO = _options("Yes", "No")
 BETTER = [CriteriaOption("A", "Response A is better"), CriteriaOption("B", "Response B is better")]
 GROUNDED = Criteria("grounded", "Everything in the answer is supported by the context.", YES_NO)
 CORRECT = Criteria("correct", "The answer is correct, safe and supported by the context.", YES_NO)
-THREE_WAY = Criteria("three", "Is the answer correct, incorrect or dangerous?", _options("Correct", "Incorrect", "Dangerous"))
+THREE_WAY = Criteria(
+    "three",
+    "Is the answer correct, incorrect or dangerous?",
+    _options("Correct", "Incorrect", "Dangerous"),
+)
 FACTUAL = Criteria("factual", "The answer contains no false or made-up statement.", YES_NO)
 
 
@@ -100,7 +132,12 @@ def qags(data: Path) -> Iterable[Item]:
     for row in _rows(data / "qags_cnn.jsonl"):
         instance = Instance({"contexts": row["context"], "response": row["response"]})
         overlap = "Yes" if _overlap(row["response"], row["context"]) > 0.9 else "No"
-        yield Item(GROUNDED, instance, "Yes" if float(row["human_consistency"]) > 0.5 else "No", {"word overlap": overlap})
+        yield Item(
+            GROUNDED,
+            instance,
+            "Yes" if float(row["human_consistency"]) > 0.5 else "No",
+            {"word overlap": overlap},
+        )
 
 
 def halueval(data: Path) -> Iterable[Item]:
@@ -143,7 +180,9 @@ SETS: dict[str, Callable[[Path], Iterable[Item]]] = {
 
 
 def _kinds(data: Path, count: int) -> dict[str, list[Item]]:
-    """Kinds of criteria that were not trained on, by the rules of training/: ``count`` texts each, in two wordings, and all."""
+    """Kinds of criteria that were not trained on, by the rules of training/: ``count`` texts each,
+    in two wordings, and all.
+    """
     if not count:
         return {}
     from training.kinds.base import Draw
@@ -157,7 +196,9 @@ def _kinds(data: Path, count: int) -> dict[str, list[Item]]:
             words = [random.Random(f"{kind.name} {place % 2}") for place in range(8 * count)]
             drawn = (kind.make(Draw(world, rng, "en", fresh=True, wording=one)) for one in words)
             cases = [case for case in drawn if case is not None][:count]
-            found[f"unseen kind: {kind.name}"] = [_item(case.criteria, case.fields, case.truth) for case in cases]
+            found[f"unseen kind: {kind.name}"] = [
+                _item(case.criteria, case.fields, case.truth) for case in cases
+            ]
     return {"all unseen kinds": [item for items in found.values() for item in items], **found}
 
 
@@ -167,7 +208,9 @@ def _item(criteria: Criteria, fields: Mapping[str, str | Sequence[str]], truth: 
 
 
 def _rag(row: Row) -> Instance:
-    return Instance({"user_input": row["question"], "contexts": row["context"], "response": row["response"]})
+    return Instance(
+        {"user_input": row["question"], "contexts": row["context"], "response": row["response"]}
+    )
 
 
 def _pair(row: Row, criteria: Criteria) -> Item:
@@ -210,20 +253,37 @@ async def _answer(item: Item, model: Model) -> Answer:
     second = _read(await _vote(item, item.swapped, model))
     other = {"A": "B", "B": "A"}
     raw = {option: (first.raw[option] + second.raw[other[option]]) / 2 for option in other}
-    calibrated = {option: (first.calibrated[option] + second.calibrated[other[option]]) / 2 for option in other}
+    calibrated = {
+        option: (first.calibrated[option] + second.calibrated[other[option]]) / 2
+        for option in other
+    }
     agree = _best(first.calibrated) == other[_best(second.calibrated)]
     return Answer(raw, calibrated, agree, first.sure and second.sure, first.usage + second.usage)
 
 
 async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
-    ballot = Ballot(item.criteria, instance, question_of(item.criteria), template="direct", model=model.name, mode="likelihood")
+    ballot = Ballot(
+        item.criteria,
+        instance,
+        question_of(item.criteria),
+        template="direct",
+        model=model.name,
+        mode="likelihood",
+    )
     return await ask(ballot, model, max_repairs=0)
 
 
 def _read(vote: Vote) -> Answer:
     assert vote.distribution is not None and vote.text is not None, vote.reason
-    calibrated = {option: math.log(max(share, 1e-30)) for option, share in vote.distribution.items()}
-    return Answer(json.loads(vote.text)["logprobs"], calibrated, sure=not vote.low_confidence, usage=vote.usage)
+    calibrated = {
+        option: math.log(max(share, 1e-30)) for option, share in vote.distribution.items()
+    }
+    return Answer(
+        json.loads(vote.text)["logprobs"],
+        calibrated,
+        sure=not vote.low_confidence,
+        usage=vote.usage,
+    )
 
 
 # -- figures -------------------------------------------------------------------
@@ -231,19 +291,46 @@ def _read(vote: Vote) -> Answer:
 
 def _row(name: str, model: str, items: Sequence[Item], answers: Sequence[Answer]) -> str:
     truths = [item.truth for item in items]
-    raw, calibrated = [_best(answer.raw) for answer in answers], [_best(answer.calibrated) for answer in answers]
+    raw, calibrated = (
+        [_best(answer.raw) for answer in answers],
+        [_best(answer.calibrated) for answer in answers],
+    )
     first = items[0].criteria.option_names[0]
-    skew = f"{_share(raw, first) - _share(truths, first):+.2f} → {_share(calibrated, first) - _share(truths, first):+.2f}"
+    skew = (
+        f"{_share(raw, first) - _share(truths, first):+.2f} → "
+        f"{_share(calibrated, first) - _share(truths, first):+.2f}"
+    )
     baselines = {"majority": _share(truths, max(set(truths), key=truths.count))}
-    baselines |= {rule: _accuracy([item.guesses[rule] for item in items], truths) for rule in items[0].guesses}
+    baselines |= {
+        rule: _accuracy([item.guesses[rule] for item in items], truths) for rule in items[0].guesses
+    }
     shown = ", ".join(f"{rule} {value:.2f}" for rule, value in baselines.items())
-    orders = f"{sum(answer.orders_agree for answer in answers) / len(answers):.2f}" if items[0].swapped else ""
+    orders = (
+        f"{sum(answer.orders_agree for answer in answers) / len(answers):.2f}"
+        if items[0].swapped
+        else ""
+    )
     auc = _auc(items, answers) if len(items[0].criteria.options) == 2 else ""
     interval = wilson(sum(map(str.__eq__, calibrated, truths)), len(items))
     accuracy = f"{_accuracy(calibrated, truths):.2f} ({interval.lower:.2f}–{interval.upper:.2f})"
-    sure = [said == truth for said, truth, answer in zip(calibrated, truths, answers, strict=True) if answer.sure]
+    sure = [
+        said == truth
+        for said, truth, answer in zip(calibrated, truths, answers, strict=True)
+        if answer.sure
+    ]
     trusted = f"{len(sure) / len(items):.2f}, {sum(sure) / len(sure):.2f}" if sure else "0.00, –"
-    cells = (name, model, len(items), f"{_accuracy(raw, truths):.2f}", accuracy, auc, trusted, skew, shown, orders)
+    cells = (
+        name,
+        model,
+        len(items),
+        f"{_accuracy(raw, truths):.2f}",
+        accuracy,
+        auc,
+        trusted,
+        skew,
+        shown,
+        orders,
+    )
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -1,19 +1,22 @@
-"""How well sentences looked up in their sources tell grounded texts from others, beside one number, word overlap and majority.
+"""How well sentences looked up in their sources tell grounded texts from others, beside one number,
+word overlap and majority.
 
-    python benchmarks/evidence.py --data FOLDER [--rows 40] [--model MODEL ...] [--sets qags rag25 halueval annotated]
-    python benchmarks/evidence.py --data FOLDER --cost
+    python benchmarks/evidence.py --data FOLDER [--rows 40] [--model MODEL ...] [--sets qags rag25
+    halueval annotated] python benchmarks/evidence.py --data FOLDER --cost
 
-Without a model only what needs none is measured: the rules, word overlap, majority; that takes seconds. ``--model`` asks every
-named one (``local/smollm2-135m`` is the embedded one) about the first ``--rows`` rows of each set: once for groundedness as one
-number, and once a sentence. AUC: how often a grounded text scores above one that is not. Balanced accuracy: the mean of both
-classes' shares, with a threshold that was chosen on the other half of the rows; the rules and verdicts have thresholds of
-their own (nothing marked; all supported). Intervals are of 95 %, by resampling the rows. ``--cost`` prints the calls and tokens
-that each way takes on the rows of the RAG set, by a model that only counts.
+Without a model only what needs none is measured: the rules, word overlap, majority; that takes
+seconds. ``--model`` asks every named one (``local/smollm2-135m`` is the embedded one) about the
+first ``--rows`` rows of each set: once for groundedness as one number, and once a sentence. AUC:
+how often a grounded text scores above one that is not. Balanced accuracy: the mean of both classes'
+shares, with a threshold that was chosen on the other half of the rows; the rules and verdicts have
+thresholds of their own (nothing marked; all supported). Intervals are of 95 %, by resampling the
+rows. ``--cost`` prints the calls and tokens that each way takes on the rows of the RAG set, by a
+model that only counts.
 
-What the sets are: QAGS: summaries and their articles, grounded where all annotators called every sentence consistent. rag25:
-answers with fragments, grounded where labelled Correct. HaluEval: answers without any source, so that the instruction is all
-there is to look in. annotated: summaries with their texts and
-answers with a reference, as ragas' annotators judged them.
+What the sets are: QAGS: summaries and their articles, grounded where all annotators called every
+sentence consistent. rag25: answers with fragments, grounded where labelled Correct. HaluEval:
+answers without any source, so that the instruction is all there is to look in. annotated: summaries
+with their texts and answers with a reference, as ragas' annotators judged them.
 """
 
 from __future__ import annotations
@@ -48,9 +51,15 @@ class Item:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with the public records")
-    parser.add_argument("--rows", type=int, default=40, help="rows of each set that models are asked about")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the folder with the public records"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=40, help="rows of each set that models are asked about"
+    )
     parser.add_argument("--model", action="append", default=[], help="ask this model; repeatable")
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
     parser.add_argument("--cost", action="store_true", help="print calls and tokens instead")
@@ -65,7 +74,8 @@ def main() -> None:
             measure_model(name, spread(items, given.rows), model)
 
 
-# --- sets -----------------------------------------------------------------------------------------------------------
+# --- sets
+# -----------------------------------------------------------------------------------------------------------
 
 
 def records(path: Path) -> Iterator[dict[str, object]]:
@@ -77,7 +87,8 @@ def records(path: Path) -> Iterator[dict[str, object]]:
 def qags(data: Path) -> Iterator[Item]:
     for row in records(data / "qags_cnn.jsonl"):
         yield Item(
-            {"contexts": [str(row["context"])], "response": str(row["response"])}, float(str(row["human_consistency"])) > 0.999
+            {"contexts": [str(row["context"])], "response": str(row["response"])},
+            float(str(row["human_consistency"])) > 0.999,
         )
 
 
@@ -93,18 +104,26 @@ def rag25(data: Path) -> Iterator[Item]:
 
 def halueval(data: Path) -> Iterator[Item]:
     for row in records(data / "halueval400.jsonl"):
-        yield Item({"contexts": [str(row["instruction"])], "response": str(row["response"])}, row["label"] == "no")
+        yield Item(
+            {"contexts": [str(row["instruction"])], "response": str(row["response"])},
+            row["label"] == "no",
+        )
 
 
 def annotated(data: Path) -> Iterator[Item]:
     for row in records(data / "ragas_annotated.jsonl"):
         given = row["input"]
-        if not isinstance(given, Mapping) or row["metric"] not in ("answer_correctness", "summary_accuracy"):
+        if not isinstance(given, Mapping) or row["metric"] not in (
+            "answer_correctness",
+            "summary_accuracy",
+        ):
             continue
         source = given.get("reference") or given["user_input"]
         edited = row.get("edited_output")
         verdict = edited.get("verdict") if isinstance(edited, Mapping) else None
-        accepted = row["judge_verdict"] if row["is_accepted"] else 1 - int(str(row["judge_verdict"]))
+        accepted = (
+            row["judge_verdict"] if row["is_accepted"] else 1 - int(str(row["judge_verdict"]))
+        )
         fields = {
             "user_input": str(given["user_input"]),
             "contexts": [str(source)],
@@ -126,7 +145,8 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
     return random.Random(7).sample(list(items), min(count, len(items)))
 
 
-# --- what needs no model --------------------------------------------------------------------------------------------
+# --- what needs no model
+# --------------------------------------------------------------------------------------------
 
 
 def measure_without_models(name: str, items: Sequence[Item]) -> None:
@@ -139,18 +159,33 @@ def measure_without_models(name: str, items: Sequence[Item]) -> None:
         [item.grounded == (2 * grounded >= len(items)) for item in items],
         items,
     )
-    overlaps = [(overlap(str(item.fields["response"]), item.fields["contexts"]), item.grounded) for item in items]
+    overlaps = [
+        (overlap(str(item.fields["response"]), item.fields["contexts"]), item.grounded)
+        for item in items
+    ]
     line("word overlap", overlaps, crossed(overlaps), items)
     worst = [(worst_sentence(item), item.grounded) for item in items]
     line("word overlap, worst sentence", worst, crossed(worst), items)
     results = EvidenceJudge(method="rules").evaluate([dict(item.fields) for item in items])
     marked = [result.count("not found") for result in results]
-    shares = [(result.score or 0.0, item.grounded) for result, item in zip(results, items, strict=True)]
-    line("rules", shares, [(not count) == item.grounded for count, item in zip(marked, items, strict=True)], items)
-    right = sum(bool(count) and not item.grounded for count, item in zip(marked, items, strict=True))
+    shares = [
+        (result.score or 0.0, item.grounded) for result, item in zip(results, items, strict=True)
+    ]
+    line(
+        "rules",
+        shares,
+        [(not count) == item.grounded for count, item in zip(marked, items, strict=True)],
+        items,
+    )
+    right = sum(
+        bool(count) and not item.grounded for count, item in zip(marked, items, strict=True)
+    )
     flagged, bad = sum(map(bool, marked)), len(items) - grounded
     precision, recall = right / flagged if flagged else 0.0, right / bad if bad else 0.0
-    print(f"  rules mark {flagged} texts: precision {precision:.2f}, recall {recall:.2f} (of {bad} that are not grounded)")
+    print(
+        f"  rules mark {flagged} texts: precision {precision:.2f}, recall {recall:.2f} (of "
+        f"{bad} that are not grounded)"
+    )
 
 
 def worst_sentence(item: Item) -> float:
@@ -158,7 +193,8 @@ def worst_sentence(item: Item) -> float:
     return min((overlap(claim, item.fields["contexts"]) for claim in claims), default=1.0)
 
 
-# --- models ---------------------------------------------------------------------------------------------------------
+# --- models
+# ---------------------------------------------------------------------------------------------------------
 
 
 def measure_model(name: str, items: Sequence[Item], model: str) -> None:
@@ -166,30 +202,49 @@ def measure_model(name: str, items: Sequence[Item], model: str) -> None:
     head()
     rows = [{"user_input": "What does the text say?", **item.fields} for item in items]
     whole = RagEvaluator(model, dimensions=["groundedness"]).evaluate(rows)
-    numbers = [(one_number(result), item.grounded) for result, item in zip(whole, items, strict=True)]
+    numbers = [
+        (one_number(result), item.grounded) for result, item in zip(whole, items, strict=True)
+    ]
     line("one number, expected", numbers, crossed(numbers), items)
-    verdicts = [(result.scores["groundedness"] == 2) == item.grounded for result, item in zip(whole, items, strict=True)]
+    verdicts = [
+        (result.scores["groundedness"] == 2) == item.grounded
+        for result, item in zip(whole, items, strict=True)
+    ]
     line(
         "one number, verdict",
-        [(float(result.scores["groundedness"] or 0), one.grounded) for result, one in zip(whole, items, strict=True)],
+        [
+            (float(result.scores["groundedness"] or 0), one.grounded)
+            for result, one in zip(whole, items, strict=True)
+        ],
         verdicts,
         items,
     )
     looked = EvidenceJudge(model).evaluate([dict(item.fields) for item in items])
-    means = [(mean_support(result), item.grounded) for result, item in zip(looked, items, strict=True)]
+    means = [
+        (mean_support(result), item.grounded) for result, item in zip(looked, items, strict=True)
+    ]
     line("sentences, mean probability", means, crossed(means), items)
-    lowest = [(least_support(result), item.grounded) for result, item in zip(looked, items, strict=True)]
+    lowest = [
+        (least_support(result), item.grounded) for result, item in zip(looked, items, strict=True)
+    ]
     line("sentences, lowest probability", lowest, crossed(lowest), items)
-    shares = [(result.score or 0.0, item.grounded) for result, item in zip(looked, items, strict=True)]
+    shares = [
+        (result.score or 0.0, item.grounded) for result, item in zip(looked, items, strict=True)
+    ]
     line(
         "sentences, share supported",
         shares,
         [(result.scale == 2) == one.grounded for result, one in zip(looked, items, strict=True)],
         items,
     )
-    calls = sum(result.usage.calls for result in looked), sum(result.usage.calls for result in whole)
+    calls = (
+        sum(result.usage.calls for result in looked),
+        sum(result.usage.calls for result in whole),
+    )
     invented = sum(sum(one.invented.values()) for one in looked)
-    print(f"  calls: {calls[0]} by sentence, {calls[1]} for one number; invented quotes: {invented}")
+    print(
+        f"  calls: {calls[0]} by sentence, {calls[1]} for one number; invented quotes: {invented}"
+    )
 
 
 def one_number(result: RagResult) -> float:
@@ -202,7 +257,9 @@ def one_number(result: RagResult) -> float:
 def supports(result: EvidenceResult) -> list[float]:
     """The probability that each claim is supported; where a model writes, 1 or 0."""
     return [
-        vote.distribution["supported"] if vote.distribution else float(bool(vote.verdict and vote.verdict.option == "supported"))
+        vote.distribution["supported"]
+        if vote.distribution
+        else float(bool(vote.verdict and vote.verdict.option == "supported"))
         for vote in result.votes
     ]
 
@@ -216,7 +273,8 @@ def least_support(result: EvidenceResult) -> float:
     return min(supports(result), default=1.0)
 
 
-# --- figures --------------------------------------------------------------------------------------------------------
+# --- figures
+# --------------------------------------------------------------------------------------------------------
 
 
 def head() -> None:
@@ -261,15 +319,25 @@ def crossed(scored: Scored) -> list[bool]:
     """Whether each text is told right by the threshold that suits the other half best."""
     halves = [[one for place, one in enumerate(scored) if place % 2 == half] for half in (0, 1)]
     thresholds = [best_threshold(half) for half in halves]
-    return [(score >= thresholds[1 - place % 2]) == truth for place, (score, truth) in enumerate(scored)]
+    return [
+        (score >= thresholds[1 - place % 2]) == truth for place, (score, truth) in enumerate(scored)
+    ]
 
 
 def best_threshold(scored: Scored) -> float:
     candidates = sorted({score for score, _ in scored})
-    return max(candidates, key=lambda cut: balanced([((score >= cut) == truth, truth) for score, truth in scored]) or 0.0)
+    return max(
+        candidates,
+        key=lambda cut: (
+            balanced([((score >= cut) == truth, truth) for score, truth in scored]) or 0.0
+        ),
+    )
 
 
-def with_interval(rows: Sequence[tuple[float, bool]], figure: Callable[[Sequence[tuple[float, bool]]], float | None]) -> str:
+def with_interval(
+    rows: Sequence[tuple[float, bool]],
+    figure: Callable[[Sequence[tuple[float, bool]]], float | None],
+) -> str:
     value = figure(rows)
     if value is None:
         return "–"
@@ -280,19 +348,33 @@ def with_interval(rows: Sequence[tuple[float, bool]], figure: Callable[[Sequence
     return f"{value:.2f} ({low:.2f}–{high:.2f})"
 
 
-# --- cost -----------------------------------------------------------------------------------------------------------
+# --- cost
+# -----------------------------------------------------------------------------------------------------------
 
 
 def cost(data: Path) -> None:
-    """Calls and tokens of each way, by a model that finds nothing and counts four characters a token."""
+    """Calls and tokens of each way, by a model that finds nothing and counts four characters a
+    token.
+    """
     rows = [dict(item.fields) for item in rag25(data)]
     claims = sum(one.is_claim for row in rows for one in sentences(str(row["response"])))
-    print(f"{len(rows)} answers with {claims} claims and {sum(len(row['contexts']) for row in rows)} fragments")
+    print(
+        f"{len(rows)} answers with {claims} claims and "
+        f"{sum(len(row['contexts']) for row in rows)} fragments"
+    )
     one = RagEvaluator(counting(), dimensions=["groundedness"]).evaluate([{**row} for row in rows])
-    print_cost("groundedness as one number", [result.usage.calls for result in one], [tokens(result.usage) for result in one])
+    print_cost(
+        "groundedness as one number",
+        [result.usage.calls for result in one],
+        [tokens(result.usage) for result in one],
+    )
     for method in ("each", "joint"):
         found = EvidenceJudge(counting(), method=method).evaluate(rows)
-        print_cost(f"evidence, {method}", [result.usage.calls for result in found], [tokens(result.usage) for result in found])
+        print_cost(
+            f"evidence, {method}",
+            [result.usage.calls for result in found],
+            [tokens(result.usage) for result in found],
+        )
 
 
 def tokens(usage: Usage) -> int:
@@ -308,11 +390,18 @@ def counting() -> ScriptedModel:
         user = request.prompt.messages[1].content
         if 'field="sentences ' in user:
             listed = user.count('field="sentences ')
-            said = [{"number": number, "evidence": [], "selected_option": "not found"} for number in range(1, listed + 1)]
+            said = [
+                {"number": number, "evidence": [], "selected_option": "not found"}
+                for number in range(1, listed + 1)
+            ]
             return json.dumps({"sentences": said})
         option = "not found" if 'field="sentence"' in user else "1"
         return json.dumps(
-            {"explanation": "It was looked for and it does not stand there.", "evidence": [], "selected_option": option}
+            {
+                "explanation": "It was looked for and it does not stand there.",
+                "evidence": [],
+                "selected_option": option,
+            }
         )
 
     return ScriptedModel(script)

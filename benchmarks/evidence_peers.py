@@ -1,11 +1,14 @@
-"""Calls and tokens of evidence beside the usual chain of other tools: faithfulness, context precision and context recall.
+"""Calls and tokens of evidence beside the usual chain of other tools: faithfulness, context
+precision and context recall.
 
-    python benchmarks/evidence_peers.py --data FOLDER [--ragas PYTHON] [--deepeval PYTHON] [--rows 25]
+    python benchmarks/evidence_peers.py --data FOLDER [--ragas PYTHON] [--deepeval PYTHON] [--rows
+    25]
 
-PYTHON is the interpreter of an environment that has the peer. All of them ask one server on loopback, which fills in the schema
-it is asked for (lists get two items) and counts: requests, and one token for every four characters of messages, tools, schemas
-and replies. The rows are those of the RAG set whose answers state something, with the answer as its own reference: what is
-counted does not depend on it.
+PYTHON is the interpreter of an environment that has the peer. All of them ask one server on
+loopback, which fills in the schema it is asked for (lists get two items) and counts: requests, and
+one token for every four characters of messages, tools, schemas and replies. The rows are those of
+the RAG set whose answers state something, with the answer as its own reference: what is counted
+does not depend on it.
 """
 
 from __future__ import annotations
@@ -83,7 +86,9 @@ class Filled(BaseHTTPRequestHandler):
         message = _message(asked)
         counted = [asked["messages"], asked.get("tools"), asked.get("response_format"), message]
         self.server.calls += 1
-        self.server.characters += len(json.dumps([one for one in counted if one], ensure_ascii=False))
+        self.server.characters += len(
+            json.dumps([one for one in counted if one], ensure_ascii=False)
+        )
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         made = {
@@ -110,7 +115,11 @@ def _message(asked: Schema) -> dict[str, object]:
     if isinstance(tools, list):
         function = tools[0]["function"]
         call = {"name": function["name"], "arguments": json.dumps(_filled(function["parameters"]))}
-        return {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": call}]}
+        return {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c", "type": "function", "function": call}],
+        }
     made = _filled(_schema(asked))
     return {"role": "assistant", "content": json.dumps(_as_many(made, _numbered(_text(asked))))}
 
@@ -130,7 +139,10 @@ def _as_many(made: object, counts: list[int]) -> object:
     if not counts or not isinstance(made, dict):
         return made
     lists = zip(made.items(), counts, strict=True)
-    return {name: [{**first, "number": place} for place in range(1, count + 1)] for (name, (first, *_)), count in lists}
+    return {
+        name: [{**first, "number": place} for place in range(1, count + 1)]
+        for (name, (first, *_)), count in lists
+    }
 
 
 def _schema(asked: Schema) -> Schema:
@@ -179,7 +191,9 @@ def _of_type(schema: Schema, root: Schema) -> object:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rows", type=int, default=25)
     parser.add_argument("--ragas", help="a Python that has ragas")
@@ -187,7 +201,11 @@ def main() -> None:
     args = parser.parse_args()
     rows = _rows(args.data, args.rows)
     print(f"{len(rows)} answers, {sum(len(row['contexts']) for row in rows)} fragments")  # type: ignore[arg-type]
-    jobs = (("adjudge", sys.executable, ADJUDGE), ("ragas", args.ragas, RAGAS), ("deepeval", args.deepeval, DEEPEVAL))
+    jobs = (
+        ("adjudge", sys.executable, ADJUDGE),
+        ("ragas", args.ragas, RAGAS),
+        ("deepeval", args.deepeval, DEEPEVAL),
+    )
     for name, python, job in jobs:
         if python:
             print(name, *_counted(python, job, rows), flush=True)
@@ -195,11 +213,21 @@ def main() -> None:
 
 def _rows(data: Path, count: int) -> list[dict[str, object]]:
     lines = (data / "rag25.jsonl").read_text(encoding="utf-8").splitlines()
-    known = [row for row in map(json.loads, lines) if any(one.is_claim for one in sentences(row["response"]))]
+    known = [
+        row
+        for row in map(json.loads, lines)
+        if any(one.is_claim for one in sentences(row["response"]))
+    ]
     found = known[:count]
-    parts = [(row, re.split(r"(?:^|\n)\s*\d+\.\s+", row["context"].replace("\\n", "\n"))) for row in found]
+    parts = [
+        (row, re.split(r"(?:^|\n)\s*\d+\.\s+", row["context"].replace("\\n", "\n")))
+        for row in found
+    ]
     asked = [
-        ({name: row[name] for name in ("question", "response")}, [one.strip() for one in some if one.strip()])
+        (
+            {name: row[name] for name in ("question", "response")},
+            [one.strip() for one in some if one.strip()],
+        )
         for row, some in parts
     ]
     return [{**row, "contexts": some} for row, some in asked]
@@ -209,7 +237,13 @@ def _counted(python: str, job: str, rows: list[dict[str, object]]) -> tuple[str,
     with Counter(("127.0.0.1", 0), Filled) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        subprocess.run([python, "-c", job], input=json.dumps(rows), text=True, check=True, env={**os.environ, "BASE": base})
+        subprocess.run(
+            [python, "-c", job],
+            input=json.dumps(rows),
+            text=True,
+            check=True,
+            env={**os.environ, "BASE": base},
+        )
         server.shutdown()
         return f"{server.calls} calls", f"{server.characters // 4} tokens"
 

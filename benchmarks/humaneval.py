@@ -1,10 +1,12 @@
-"""Recorded solutions of the HumanEval tasks, run in the sandbox: do they pass where they should, and does a verifier choose well?
+"""Recorded solutions of the HumanEval tasks, run in the sandbox: do they pass where they should,
+and does a verifier choose well?
 
 python benchmarks/humaneval.py --data ../shared/data [--limit 20] [--sandbox bubblewrap]
 
-First all candidates are run with the task's hidden tests and compared with what is recorded. Then one candidate a task is chosen
-among the two recorded runs, canonical solution left out: the first one, or the one that fails the fewest of the examples
-in the task's docstring (the earlier one where they are equal).
+First all candidates are run with the task's hidden tests and compared with what is recorded. Then
+one candidate a task is chosen among the two recorded runs, canonical solution left out: the first
+one, or the one that fails the fewest of the examples in the task's docstring (the earlier one where
+they are equal).
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ def solution(task: Task, candidate: Candidate) -> str:
 
 def tested(task: Task, candidate: Candidate) -> str:
     """The candidate with the hidden tests."""
-    return f"{solution(task, candidate)}\n{task['test']}\ncheck({task['entry_point']})\noutput = True\n"
+    return (
+        f"{solution(task, candidate)}\n{task['test']}\ncheck({task['entry_point']})\noutput = "
+        "True\n"
+    )
 
 
 def examined(task: Task, candidate: Candidate) -> str:
@@ -63,17 +68,31 @@ for check in {checks!r}:
 
 
 def examples(task: Task) -> list[tuple[str, str]]:
-    """Calls in the docstring with what they should give, both as Python: ``>>>`` and the usual arrows."""
+    """Calls in the docstring with what they should give, both as Python: ``>>>`` and the usual
+    arrows.
+    """
     text, name = task["instruction"], task["entry_point"]
     asked = list(_interactive(text, name))
     asked += re.findall(rf"({name}\(.*?\))\s*{_ARROWS}\s*(.+?)\s*$", text, re.M)
-    return list(dict.fromkeys((call, value) for call, want in asked if (value := _literal(want)) and _is_call(call, name)))
+    return list(
+        dict.fromkeys(
+            (call, value)
+            for call, want in asked
+            if (value := _literal(want)) and _is_call(call, name)
+        )
+    )
 
 
 def _interactive(text: str, name: str) -> Iterator[tuple[str, str]]:
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef) and node.name == name]
+    functions = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
     try:
-        found = doctest.DocTestParser().get_examples((ast.get_docstring(functions[0]) or "") if functions else "")
+        found = doctest.DocTestParser().get_examples(
+            (ast.get_docstring(functions[0]) or "") if functions else ""
+        )
     except ValueError:  # indented in a way doctest does not read
         return
     yield from ((one.source.strip(), one.want.strip()) for one in found)
@@ -94,7 +113,10 @@ def _is_call(text: str, name: str) -> bool:
         tree = ast.parse(text, mode="eval").body
     except SyntaxError:
         return False
-    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == name for node in ast.walk(tree))
+    return any(
+        isinstance(node, ast.Call) and getattr(node.func, "id", "") == name
+        for node in ast.walk(tree)
+    )
 
 
 async def passes(sandbox: Sandbox, task: Task, candidate: Candidate) -> bool:
@@ -114,7 +136,9 @@ async def failed_examples(sandbox: Sandbox, task: Task, candidate: Candidate) ->
 
 
 async def costs_of(sandbox: Sandbox, task: Task) -> list[tuple[Candidate, float]]:
-    """The recorded candidates, in the order of the recorded runs, with what the verifier thinks of them."""
+    """The recorded candidates, in the order of the recorded runs, with what the verifier thinks of
+    them.
+    """
     recorded = [one for one in task["candidates"] if one["candidate_source"] != "canonical"]
     return [(one, await failed_examples(sandbox, task, one)) for one in recorded]
 
@@ -145,7 +169,9 @@ async def run_every(sandbox: Sandbox, tasks: list[Task], jobs: int) -> list[list
     return await asyncio.gather(*map(run_all, tasks))
 
 
-async def weigh_every(sandbox: Sandbox, tasks: list[Task], jobs: int) -> list[list[tuple[Candidate, float]]]:
+async def weigh_every(
+    sandbox: Sandbox, tasks: list[Task], jobs: int
+) -> list[list[tuple[Candidate, float]]]:
     """The candidates of each task with what the verifier thinks of them."""
     turn = asyncio.Semaphore(jobs)
 
@@ -158,22 +184,37 @@ async def weigh_every(sandbox: Sandbox, tasks: list[Task], jobs: int) -> list[li
 
 def counted(tasks: list[Task], passed: list[list[bool]]) -> dict[str, int]:
     """How many candidates of each source pass."""
-    pairs = [pair for task, row in zip(tasks, passed, strict=True) for pair in zip(task["candidates"], row, strict=True)]
-    return dict(sorted(Counter(candidate["candidate_source"] for candidate, ok in pairs if ok).items()))
+    pairs = [
+        pair
+        for task, row in zip(tasks, passed, strict=True)
+        for pair in zip(task["candidates"], row, strict=True)
+    ]
+    return dict(
+        sorted(Counter(candidate["candidate_source"] for candidate, ok in pairs if ok).items())
+    )
 
 
 async def measure(sandbox: Sandbox, tasks: list[Task], jobs: int) -> int:
     started = time.monotonic()
     passed = await run_every(sandbox, tasks, jobs)
     trouble = list(wrong(tasks, passed))
-    print(f"{sandbox.name}: {sum(map(len, passed))} candidates in {time.monotonic() - started:.0f} s, {jobs} at once")
-    print("passed:", ", ".join(f"{source} {count}" for source, count in counted(tasks, passed).items()), "of", len(tasks))
+    print(
+        f"{sandbox.name}: {sum(map(len, passed))} candidates in "
+        f"{time.monotonic() - started:.0f} s, {jobs} at once"
+    )
+    print(
+        "passed:",
+        ", ".join(f"{source} {count}" for source, count in counted(tasks, passed).items()),
+        "of",
+        len(tasks),
+    )
     print(f"other than recorded: {len(trouble)}", *trouble, sep="\n  ")
     choices = await weigh_every(sandbox, tasks, jobs)
     for order, rows in (("as recorded", choices), ("turned round", [row[::-1] for row in choices])):
         first, cheapest, possible = right(rows)
         print(
-            f"{order}: first candidate {first} right, chosen by the docstring's examples {cheapest}, at most {possible} possible"
+            f"{order}: first candidate {first} right, chosen by the docstring's examples "
+            f"{cheapest}, at most {possible} possible"
         )
     print(f"tasks with examples that could be read: {sum(bool(examples(task)) for task in tasks)}")
     return len(trouble)

@@ -1,4 +1,5 @@
-"""How often the 95 % interval of a mean holds the true mean: few rows and many, scores of many kinds.
+"""How often the 95 % interval of a mean holds the true mean: few rows and many, scores of many
+kinds.
 
 python benchmarks/intervals.py --samples 2000
 """
@@ -30,7 +31,9 @@ def beta(a: float, b: float) -> tuple[Draw, float]:
 
 def gated(rate: float) -> tuple[Draw, float]:
     """Good composites, and a 0 where a gate fired."""
-    return lambda choice: 0.0 if choice.random() < rate else choice.betavariate(20, 3), (1 - rate) * 20 / 23
+    return lambda choice: 0.0 if choice.random() < rate else choice.betavariate(20, 3), (
+        1 - rate
+    ) * 20 / 23
 
 
 def steps(weights: dict[float, float]) -> tuple[Draw, float]:
@@ -65,7 +68,9 @@ def ours(values: Sequence[float]) -> tuple[float, float]:
 
 
 def measure(rows: int, samples: int) -> str:
-    """A line of the table: the least, mean and greatest coverage over the kinds, and the mean width."""
+    """A line of the table: the least, mean and greatest coverage over the kinds, and the mean
+    width.
+    """
     cells = [f"{rows}"]
     for interval in (ours, student):
         coverages, widths = [], []
@@ -74,7 +79,9 @@ def measure(rows: int, samples: int) -> str:
             found = [interval([draw(choice) for _ in range(rows)]) for _ in range(samples)]
             coverages.append(sum(low <= mean <= high for low, high in found) / samples)
             widths.append(statistics.fmean(high - low for low, high in found))
-        cells.append(f"{min(coverages):.3f}–{max(coverages):.3f} (mean {statistics.fmean(coverages):.3f})")
+        cells.append(
+            f"{min(coverages):.3f}–{max(coverages):.3f} (mean {statistics.fmean(coverages):.3f})"
+        )
         cells.append(f"{statistics.fmean(widths):.3f}")
     return f"| {' | '.join(cells)} |"
 

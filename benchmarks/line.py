@@ -2,10 +2,10 @@
 
     python benchmarks/line.py [--records 1000] [--rounds 5]
 
-Rows: "floor" posts the same bodies, made beforehand, and parses the replies with the client alone; "line" is
-AspectCritic.evaluate, "ledger" the same with a run folder. The line runs once with the client we ship (aiohttp) and once with
-pyreqwest behind the same function. Wall is against the physical limit of a slower server: records × its latency ÷ in flight.
-Compare rows of one run.
+Rows: "floor" posts the same bodies, made beforehand, and parses the replies with the client alone;
+"line" is AspectCritic.evaluate, "ledger" the same with a run folder. The line runs once with the
+client we ship (aiohttp) and once with pyreqwest behind the same function. Wall is against the
+physical limit of a slower server: records × its latency ÷ in flight. Compare rows of one run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def main() -> None:
 @contextmanager
 def _server(latency: int) -> Iterator[str]:
     """The address of a server that takes so many milliseconds."""
-    server = subprocess.Popen([sys.executable, str(Path(__file__).parent / "server.py"), str(latency)], stdout=subprocess.PIPE)
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).parent / "server.py"), str(latency)],
+        stdout=subprocess.PIPE,
+    )
     assert server.stdout is not None
     try:
         yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
@@ -120,14 +123,24 @@ def _kept_line(url: str, instances: list[Instance]) -> None:
 def _judge(url: str, instances: list[Instance], run: Path | None) -> None:
     critic = AspectCritic(DEFINITION, open_model(f"{url}#bench", max_concurrency=IN_FLIGHT))
     results = critic.evaluate(instances, run=run)
-    assert all((result.score == 1.0) == ("-Y]" in str(result.instance.fields["response"])) for result in results)
+    assert all(
+        (result.score == 1.0) == ("-Y]" in str(result.instance.fields["response"]))
+        for result in results
+    )
 
 
 def _records(count: int) -> list[Instance]:
-    answer = "The main idea is that a small number of simple rules explain a wide range of observations."
+    answer = (
+        "The main idea is that a small number of simple rules explain a wide range of observations."
+    )
     question = "Can you explain the main idea of plate tectonics in two sentences, for a student?"
     return [
-        Instance(fields={"user_input": question, "response": f"[REC-{i:05d}-{'Y' if i * 7919 % 10 < 6 else 'N'}] {answer}"})
+        Instance(
+            fields={
+                "user_input": question,
+                "response": f"[REC-{i:05d}-{'Y' if i * 7919 % 10 < 6 else 'N'}] {answer}",
+            }
+        )
         for i in range(count)
     ]
 
@@ -135,11 +148,16 @@ def _records(count: int) -> list[Instance]:
 def _bodies(url: str, instances: list[Instance]) -> list[dict[str, object]]:
     critic = AspectCritic(DEFINITION, f"{url}#bench")
     prompts = [render(critic.plan(instance, [])[0]) for instance in instances]
-    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": Choice(("PASS", "FAIL")).schema()}}
+    schema = {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": Choice(("PASS", "FAIL")).schema()},
+    }
     return [
         {
             "model": "bench",
-            "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
+            "messages": [
+                {"role": message.role, "content": message.content} for message in prompt.messages
+            ],
             "response_format": schema,
         }
         for prompt in prompts
@@ -179,11 +197,19 @@ async def _drive(bodies: list[dict[str, object]], one: Callable[..., object]) ->
 _client: list[pyreqwest.client.Client] = []
 
 
-async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, body: Callable[[], str] | None) -> dict[str, object]:
+async def _exchange_pyreqwest(
+    method: str, endpoint: http.Endpoint, body: Callable[[], str] | None
+) -> dict[str, object]:
     if not _client:
         _client.append(pyreqwest.client.ClientBuilder().build())
     data = body().encode() if body else b""
-    request = _client[0].request(method, endpoint.url).body_bytes(data).headers(dict(endpoint.headers)).build()
+    request = (
+        _client[0]
+        .request(method, endpoint.url)
+        .body_bytes(data)
+        .headers(dict(endpoint.headers))
+        .build()
+    )
     response = await request.send()
     raw = redact.struck_out(bytes(await response.bytes()), endpoint.secrets)
     if response.status != 200:

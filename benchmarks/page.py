@@ -1,10 +1,11 @@
-"""How fast ``adjudge view`` answers over a run of a million rows, in how much memory, with how many bytes.
+"""How fast ``adjudge view`` answers over a run of a million rows, in how much memory, with how many
+bytes.
 
     python benchmarks/page.py [ROWS [FOLDER]]
 
-Makes the run in a temporary folder, or in FOLDER where it stays and is used again, starts the command, and asks it over a socket.
-Times are milliseconds from request to the whole answer, and the processor time that the server took, which depends less on what
-else the machine does.
+Makes the run in a temporary folder, or in FOLDER where it stays and is used again, starts the
+command, and asks it over a socket. Times are milliseconds from request to the whole answer, and the
+processor time that the server took, which depends less on what else the machine does.
 """
 
 from __future__ import annotations
@@ -57,8 +58,21 @@ def make_run(folder: Path, rows: int, seed: int = 0) -> None:
             "description": "How good is it?",
             "options": [{"name": name, "score": value} for name, value in OPTIONS.items()],
         }
-        judge = {"judge": "DirectJudge", "settings": {}, "models": {"scripted": {}}, "criteria": [criteria], "templates": {}}
-        write_meta(ledger, {"configuration": {"judges": {"quality": judge}}, "started": time.time(), "ended": "complete"})
+        judge = {
+            "judge": "DirectJudge",
+            "settings": {},
+            "models": {"scripted": {}},
+            "criteria": [criteria],
+            "templates": {},
+        }
+        write_meta(
+            ledger,
+            {
+                "configuration": {"judges": {"quality": judge}},
+                "started": time.time(),
+                "ended": "complete",
+            },
+        )
         for first in range(0, rows, 10_000):
             batch = [made(choice, number) for number in range(first, min(rows, first + 10_000))]
             ledger.execute("BEGIN")
@@ -73,7 +87,12 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
     option, failed = choice.choice(list(OPTIONS)), choice.random() < 0.001
     score = None if failed else OPTIONS[option]
     result: dict[str, object] = {
-        **{"id": f"r{number}", "criteria": "quality", "status": "failed" if failed else "scored", "score": score},
+        **{
+            "id": f"r{number}",
+            "criteria": "quality",
+            "status": "failed" if failed else "scored",
+            "score": score,
+        },
         **{
             "explanation": text[:120],
             "reason": "no reply" if failed else None,
@@ -81,13 +100,37 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
             "tie": False,
             "fallback": None,
         },
-        **{"votes_requested": 1, "votes_valid": int(not failed), "option": None if failed else option, "mean_score": score},
+        **{
+            "votes_requested": 1,
+            "votes_valid": int(not failed),
+            "option": None if failed else option,
+            "mean_score": score,
+        },
         **{"feedback": None, "positional_bias": None, "notes": []},
     }
     fields = json.dumps({"question": text[:80], "response": text})
-    judgment = sealed("quality", number, f"r{number}", fields, key, result["status"], score, json.dumps(result))
+    judgment = sealed(
+        "quality", number, f"r{number}", fields, key, result["status"], score, json.dumps(result)
+    )
     said = (None, None) if failed else (option, text[:120])
-    vote = sealed(number + 1, key, "scripted", 0, "ok", *said, None, text[:120], None, 1, 200, 30, 0, 0.1, 0.0, None)
+    vote = sealed(
+        number + 1,
+        key,
+        "scripted",
+        0,
+        "ok",
+        *said,
+        None,
+        text[:120],
+        None,
+        1,
+        200,
+        30,
+        0,
+        0.1,
+        0.0,
+        None,
+    )
     return judgment, vote
 
 
@@ -99,12 +142,18 @@ class Asking:
         self._process = process
         self.processor: list[float] = []
         """Milliseconds of each request."""
-        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=120)
+        self._connection = http.client.HTTPConnection(
+            parts.hostname or "", parts.port or 0, timeout=120
+        )
         self._headers = {"X-Adjudge-Token": parts.query.removeprefix("token=")}
 
     def get(self, path: str, *, as_json: bool = False) -> tuple[float, bytes]:
         began, before = time.perf_counter(), processor_time(self._process)
-        self._connection.request("GET", path, headers={**self._headers, **({"Accept": "application/json"} if as_json else {})})
+        self._connection.request(
+            "GET",
+            path,
+            headers={**self._headers, **({"Accept": "application/json"} if as_json else {})},
+        )
         answer = self._connection.getresponse()
         body = answer.read()
         assert answer.status == 200, body[:300]
@@ -131,7 +180,9 @@ class Measured(dict[str, tuple[float, float]]):
 
 
 def measured(ask: Asking, rows: int) -> tuple[Measured, int]:
-    """Everything that people do, the first time and again; and the bytes of the first page, its files included."""
+    """Everything that people do, the first time and again; and the bytes of the first page, its
+    files included.
+    """
     found = Measured(ask)
     body = found.take("list of runs, first time", "/")
     run = re.findall(rb'href="(/run/[^"]+)"', body)[0].decode()

@@ -1,4 +1,5 @@
-"""One run, judged at once and in partitions: rows a second, what the store and the ledger take, how long merging lasts.
+"""One run, judged at once and in partitions: rows a second, what the store and the ledger take, how
+long merging lasts.
 
 python benchmarks/partitions.py [--rows 20000] [--folder FOLDER]
 """
@@ -17,24 +18,39 @@ from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.partition import judge_partition, merge_partitions, partitions
 
-EVAL = "data: rows.jsonl\nmodels: scripted\njudges: [{kind: aspect, criteria: It is short., strictness: 3}]\n"
+EVAL = (
+    "data: rows.jsonl\nmodels: scripted\njudges: [{kind: aspect, criteria: It is short., "
+    "strictness: 3}]\n"
+)
 
 
 def main() -> None:
     """Both ways, in one process."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         file = _file(Path(folder), args.rows)
-        _timed("one machine", args.rows, lambda: EvalRun.of(file, cache=False, folder=file.beside("one")).execute(_nothing))
+        _timed(
+            "one machine",
+            args.rows,
+            lambda: EvalRun.of(file, cache=False, folder=file.beside("one")).execute(_nothing),
+        )
         _size("its ledger", file.beside("one"))
         for name, buffer in (("partitions", None), ("every answer first", Buffer(1))):
             store = file.beside(name)
-            _timed(name, args.rows, lambda store=store, buffer=buffer: _partitions(file, store, buffer))
+            _timed(
+                name, args.rows, lambda store=store, buffer=buffer: _partitions(file, store, buffer)
+            )
             _size("their segments", store)
-        _timed("merging", args.rows, lambda: merge_partitions(file.beside("partitions"), file.beside("merged")))
+        _timed(
+            "merging",
+            args.rows,
+            lambda: merge_partitions(file.beside("partitions"), file.beside("merged")),
+        )
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{peak:.0f} MB peak")
 
@@ -42,7 +58,10 @@ def main() -> None:
 def _file(folder: Path, rows: int) -> EvalFile:
     answer = "a few simple rules explain a wide range of things."
     with (folder / "rows.jsonl").open("w") as out:
-        out.writelines(json.dumps({"id": str(n), "answer": f"Answer {n}: {answer}"}) + "\n" for n in range(rows))
+        out.writelines(
+            json.dumps({"id": str(n), "answer": f"Answer {n}: {answer}"}) + "\n"
+            for n in range(rows)
+        )
     return parse_eval(EVAL, folder / "eval.yaml")
 
 
@@ -61,7 +80,13 @@ def _timed(what: str, rows: int, work: object) -> None:
 
 def _size(what: str, folder: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
-    print(f"{what:20} {sum(path.stat().st_size for path in files) / 1e6:7.1f} MB in {len(files)} files", flush=True)
+    print(
+        (
+            f"{what:20} {sum(path.stat().st_size for path in files) / 1e6:7.1f} MB in "
+            f"{len(files)} files"
+        ),
+        flush=True,
+    )
 
 
 def _nothing(event: object) -> None:

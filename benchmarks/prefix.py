@@ -1,4 +1,5 @@
-"""What reading the shared beginning once saves, in prompt tokens and in CPU seconds, and what the adapter costs.
+"""What reading the shared beginning once saves, in prompt tokens and in CPU seconds, and what the
+adapter costs.
 
 python benchmarks/prefix.py [reuse] [adapter]
 """
@@ -17,7 +18,9 @@ from adjudge.local.weights.shipped import adapter_for
 from adjudge.local.weights.store import find
 from adjudge.prompts.render import render_likelihood
 
-TEXTS = [f"The tower number {place} is in Paris, and it was painted last year." for place in range(20)]
+TEXTS = [
+    f"The tower number {place} is in Paris, and it was painted last year." for place in range(20)
+]
 
 
 def main() -> None:
@@ -46,11 +49,16 @@ def compare_reuse(prompts: Sequence[Prompt]) -> None:
         spent[name] = (tokens, time.process_time() - start)
         print(f"{name:14} {tokens:6} prompt tokens evaluated, {spent[name][1]:6.1f} s CPU")
     (all_tokens, all_cpu), (few_tokens, few_cpu) = spent.values()
-    print(f"with reuse: {few_tokens / all_tokens:.2f} of the tokens, {few_cpu / all_cpu:.2f} of the CPU")
+    print(
+        f"with reuse: {few_tokens / all_tokens:.2f} of the tokens, {few_cpu / all_cpu:.2f} "
+        "of the CPU"
+    )
 
 
 def compare_adapter(prompts: Sequence[Prompt]) -> None:
-    """The same prompts read whole, by turns without and with the adapter, so that other work on the machine hits both."""
+    """The same prompts read whole, by turns without and with the adapter, so that other work on the
+    machine hits both.
+    """
     weights = find("smollm2-135m")
     raw, trained = Llama(weights), Llama(weights, adapter_for("smollm2-135m"))
     for llama in (raw, trained):
@@ -58,7 +66,10 @@ def compare_adapter(prompts: Sequence[Prompt]) -> None:
     pairs = [(_cpu(raw, prompt), _cpu(trained, prompt)) for prompt in prompts]
     without, with_it = (sum(one) for one in zip(*pairs, strict=True))
     middle = median(after / before for before, after in pairs)
-    print(f"adapter: {with_it:.1f} s CPU where the raw model takes {without:.1f}: {with_it / without:.2f} (median {middle:.2f})")
+    print(
+        f"adapter: {with_it:.1f} s CPU where the raw model takes {without:.1f}: "
+        f"{with_it / without:.2f} (median {middle:.2f})"
+    )
 
 
 def _cpu(llama: Llama, prompt: Prompt) -> float:

@@ -1,4 +1,5 @@
-"""What ``adjudge rag`` costs besides the model: many rows with a model that answers at once, and their reports.
+"""What ``adjudge rag`` costs besides the model: many rows with a model that answers at once, and
+their reports.
 
 python benchmarks/rag.py --rows 10000
 """
@@ -34,7 +35,10 @@ class Digest:
         properties: dict[str, dict[str, list[str]]] = (request.schema or {})["properties"]  # type: ignore[assignment]
         offered = properties["selected_option"]["enum"]
         digest = hashlib.sha256(request.prompt.text.encode()).digest()
-        said = {"explanation": "The answer says what it says. " * 3, "selected_option": offered[digest[0] % len(offered)]}
+        said = {
+            "explanation": "The answer says what it says. " * 3,
+            "selected_option": offered[digest[0] % len(offered)],
+        }
         return Reply(json.dumps(said))
 
 
@@ -60,11 +64,18 @@ def main() -> None:
         rows = evaluator.rows(data)
         results = evaluator.evaluate(rows.instances)
         judged = time.perf_counter()
-        paths = write_reports(report_of(evaluator, results, source=data.name), judgments_of(evaluator, results), folder)
+        paths = write_reports(
+            report_of(evaluator, results, source=data.name),
+            judgments_of(evaluator, results),
+            folder,
+        )
         reported = time.perf_counter()
         sizes = ", ".join(f"{path.suffix} {path.stat().st_size / 1e6:.1f} MB" for path in paths)
     print(f"rows {wanted}, judgments {6 * wanted}")
-    print(f"judging {judged - started:.1f} s ({1000 * (judged - started) / (6 * wanted):.2f} ms a judgment)")
+    print(
+        f"judging {judged - started:.1f} s ({1000 * (judged - started) / (6 * wanted):.2f} "
+        "ms a judgment)"
+    )
     print(f"reports {reported - judged:.1f} s: {sizes}")
     print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 

@@ -1,9 +1,10 @@
-"""Memory and throughput over many rows: generated rows, a scripted model, every vote and judgment in a ledger.
+"""Memory and throughput over many rows: generated rows, a scripted model, every vote and judgment
+in a ledger.
 
     python benchmarks/rows.py [--rows 200000 2000000] [--folder FOLDER] [--reports]
 
-Each size runs in a process of its own; a second pass over the same ledger asks nothing. With --reports the run is then shown,
-reported on and exported, each by a process of its own.
+Each size runs in a process of its own; a second pass over the same ledger asks nothing. With
+--reports the run is then shown, reported on and exported, each by a process of its own.
 """
 
 from __future__ import annotations
@@ -32,12 +33,16 @@ class Scripted:
     async def complete(self, request: Request) -> Reply:
         """One reply."""
         self.asked += 1
-        return Reply('{"explanation": "It does.", "selected_option": "PASS"}', usage=Usage(1, 150, 12))
+        return Reply(
+            '{"explanation": "It does.", "selected_option": "PASS"}', usage=Usage(1, 150, 12)
+        )
 
 
 def main() -> None:
     """Each size in a process of its own, or one size here."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, nargs="+", default=[200_000, 2_000_000])
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--reports", action="store_true")
@@ -62,7 +67,9 @@ def _measure(rows: int, folder: Path) -> None:
         nonlocal seen
         seen += 1
 
-    judge = AspectCritic("The response answers the question.", open_model(model, max_concurrency=64))
+    judge = AspectCritic(
+        "The response answers the question.", open_model(model, max_concurrency=64)
+    )
     started, cpu = time.monotonic(), time.process_time()
     event_loop.run(judge.judge_stream(_generated(rows), on_result, run=folder))
     took, used = time.monotonic() - started, time.process_time() - cpu
@@ -86,9 +93,19 @@ def _report(rows: int, folder: Path) -> None:
     ):
         with tempfile.TemporaryDirectory(dir=folder.parent) as target:
             started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            code = f"{_REPORT_PEAK}\nfrom adjudge.cli.main import main\nimport sys\nsys.argv[0] = 'adjudge'\nmain()"
+            code = (
+                f"{_REPORT_PEAK}\nfrom adjudge.cli.main import main\nimport sys\nsys.argv[0] = "
+                "'adjudge'\nmain()"
+            )
             command = [sys.executable, "-c", code, *arguments]
-            done = subprocess.run(command, check=True, cwd=target, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run(
+                command,
+                check=True,
+                cwd=target,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - started
             used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             size = sum(file.stat().st_size for file in Path(target).iterdir()) / 1e6

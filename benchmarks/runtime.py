@@ -1,12 +1,15 @@
-"""What a verdict of the embedded model costs, on onnxruntime and on xllamacpp: CPU seconds, tokens a second, memory.
+"""What a verdict of the embedded model costs, on onnxruntime and on xllamacpp: CPU seconds, tokens
+a second, memory.
 
     PYTHONPATH=. python benchmarks/runtime.py [--rows 1000] [--old-rows 20] [--busy]
 
-Short texts, one criterion. Both runtimes are measured in turn in this one run, each in a process of its own; CPU seconds are
-those of the process, so that other work on the machine does not count. "cold" is a fresh process from its start to its first
-verdict, the prior on disk for onnxruntime; "beside" is the time on the clock, beside a process that keeps every core busy,
-over that without. xllamacpp is asked for fewer rows, since it takes longer; figures are a verdict. It reads the weights as F16,
-as when it was the embedded judge: on the CPUs measured that takes it less time than the four-bit file.
+Short texts, one criterion. Both runtimes are measured in turn in this one run, each in a process of
+its own; CPU seconds are those of the process, so that other work on the machine does not count.
+"cold" is a fresh process from its start to its first verdict, the prior on disk for onnxruntime;
+"beside" is the time on the clock, beside a process that keeps every core busy, over that without.
+xllamacpp is asked for fewer rows, since it takes longer; figures are a verdict. It reads the
+weights as F16, as when it was the embedded judge: on the CPUs measured that takes it less time than
+the four-bit file.
 """
 
 from __future__ import annotations
@@ -54,13 +57,22 @@ print(json.dumps(found))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--old-rows", type=int, default=20)
-    parser.add_argument("--busy", action="store_true", help="also beside processes that keep every core busy")
+    parser.add_argument(
+        "--busy", action="store_true", help="also beside processes that keep every core busy"
+    )
     args = parser.parse_args()
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("onnxruntime", "xllamacpp", "numpy"))
-    print(f"{platform.machine()}, {_cpu()}, {os.cpu_count()} cores, Python {platform.python_version()}, {libraries}\n")
+    libraries = ", ".join(
+        f"{name} {version(name)}" for name in ("onnxruntime", "xllamacpp", "numpy")
+    )
+    print(
+        f"{platform.machine()}, {_cpu()}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}, {libraries}\n"
+    )
     counts = {"onnxruntime": args.rows, "xllamacpp": args.old_rows}
     with TemporaryDirectory() as folder:
         f16 = Path(folder) / "smollm2-135m.F16.gguf"
@@ -72,10 +84,16 @@ def _compare(counts: dict[str, int], f16: Path, busy: bool) -> None:
     _measured("onnxruntime", 1, f16)  # keeps the prior on disk
     quiet = {runtime: _measured(runtime, count, f16) for runtime, count in counts.items()}
     print("| a verdict | " + " | ".join(quiet) + " | ratio |\n|---|--:|--:|--:|")
-    _row("first of a cold process, CPU s", {runtime: found["cold"] for runtime, found in quiet.items()})
+    _row(
+        "first of a cold process, CPU s",
+        {runtime: found["cold"] for runtime, found in quiet.items()},
+    )
     _row("one row, CPU s", {runtime: found["one"]["cpu"] for runtime, found in quiet.items()})
     _row("many rows, CPU s", {runtime: found["many"]["cpu"] for runtime, found in quiet.items()})
-    _row("many rows, prompt tokens per CPU s", {runtime: found["many"]["tokens"] for runtime, found in quiet.items()})
+    _row(
+        "many rows, prompt tokens per CPU s",
+        {runtime: found["many"]["tokens"] for runtime, found in quiet.items()},
+    )
     _row("memory, MB", {runtime: found["memory"] for runtime, found in quiet.items()})
     print(f"\nmany rows: {counts}")
     if busy:
@@ -83,7 +101,10 @@ def _compare(counts: dict[str, int], f16: Path, busy: bool) -> None:
 
 
 def _beside(counts: dict[str, int], f16: Path, quiet: dict[str, dict]) -> None:
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
     try:
         found = {runtime: _measured(runtime, count, f16) for runtime, count in counts.items()}
     finally:
@@ -92,7 +113,10 @@ def _beside(counts: dict[str, int], f16: Path, quiet: dict[str, dict]) -> None:
             process.wait()
     for runtime, beside in found.items():
         clock = beside["many"]["clock"] / quiet[runtime]["many"]["clock"]
-        print(f"{runtime} beside busy processes: {clock:.2f} times as long on the clock, {beside['many']['cpu']:.3f} s CPU")
+        print(
+            f"{runtime} beside busy processes: {clock:.2f} times as long on the clock, "
+            f"{beside['many']['cpu']:.3f} s CPU"
+        )
 
 
 def _measured(runtime: str, rows: int, f16: Path) -> dict:
@@ -106,7 +130,9 @@ def _row(name: str, values: dict[str, float]) -> None:
 
 
 def _cpu() -> str:
-    lines = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout.splitlines()
+    lines = subprocess.run(
+        ["lscpu"], capture_output=True, text=True, check=False
+    ).stdout.splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("Model name")]
     return names[0] if names else platform.processor() or "unknown CPU"
 

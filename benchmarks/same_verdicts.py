@@ -1,11 +1,15 @@
-"""Whether the embedded judge says what it said on xllamacpp: a fixed set of ballots, distributions compared.
+"""Whether the embedded judge says what it said on xllamacpp: a fixed set of ballots, distributions
+compared.
 
-    python benchmarks/same_verdicts.py [--data FOLDER] [--count 2000] [--kept FILE.jsonl] [--precision mixed]
+    python benchmarks/same_verdicts.py [--data FOLDER] [--count 2000] [--kept FILE.jsonl]
+    [--precision mixed]
 
-The ballots are short texts under the criteria of the catalogue and, where the folder of public records is there, under kinds of
-criteria that the adapter was not trained on, in both languages, with every kind of answer, drawn with fixed seeds. What xllamacpp
-says (hours for all of them) is kept in FILE as it comes, and read from there the next time. It reads the weights as F16, as it
-did when it was the embedded judge; with the four-bit file (--four-bit) llama.cpp rounds what it multiplies to eight bits, too.
+The ballots are short texts under the criteria of the catalogue and, where the folder of public
+records is there, under kinds of criteria that the adapter was not trained on, in both languages,
+with every kind of answer, drawn with fixed seeds. What xllamacpp says (hours for all of them) is
+kept in FILE as it comes, and read from there the next time. It reads the weights as F16, as it did
+when it was the embedded judge; with the four-bit file (--four-bit) llama.cpp rounds what it
+multiplies to eight bits, too.
 """
 
 from __future__ import annotations
@@ -51,10 +55,14 @@ Distributions = list[dict[str, float]]
 
 
 class Xllamacpp:
-    """The embedded model as it was asked before: one prompt at a time, by xllamacpp. Answers are kept in a file."""
+    """The embedded model as it was asked before: one prompt at a time, by xllamacpp. Answers are
+    kept in a file.
+    """
 
     name = "local/smollm2-135m"
-    capabilities = Capabilities(logprobs=True, exact_logprobs=True, calibration=calibration_for("smollm2-135m"))
+    capabilities = Capabilities(
+        logprobs=True, exact_logprobs=True, calibration=calibration_for("smollm2-135m")
+    )
 
     def __init__(self, kept: Path | None, *, four_bit: bool = False) -> None:
         self._kept, self._four_bit = kept, four_bit
@@ -82,11 +90,15 @@ class Xllamacpp:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--kept", type=Path, help="where the answers of xllamacpp are kept")
-    parser.add_argument("--four-bit", action="store_true", help="what xllamacpp reads: the pulled file as it is")
+    parser.add_argument(
+        "--four-bit", action="store_true", help="what xllamacpp reads: the pulled file as it is"
+    )
     parser.add_argument("--precision", choices=("mixed", "int8", "fp32"), default="mixed")
     args = parser.parse_args()
     os.environ["ADJUDGE_LOCAL_PRECISION"] = args.precision
@@ -102,24 +114,50 @@ def fixed_set(data: Path, count: int) -> list[Ballot]:
     if data.is_dir():
         world = World(data)
         kinds = [kind for kind in all_kinds() if kind.role != "train"]
-        groups += [list(islice(_short(world, kind, language), TEXTS)) for kind in kinds for language in kind.languages]
+        groups += [
+            list(islice(_short(world, kind, language), TEXTS))
+            for kind in kinds
+            for language in kind.languages
+        ]
     random.Random(0).shuffle(groups)
     return [ballot for group in groups for ballot in group][:count]
 
 
 def _of_the_catalogue() -> Iterator[Iterator[Ballot]]:
-    """For each of the catalogue's criteria, the texts that are examples of it or of another that reads the same fields."""
+    """For each of the catalogue's criteria, the texts that are examples of it or of another that
+    reads the same fields.
+    """
     for language in languages():
         known = [criteria(name, language) for name in criteria_names("direct", language)]
         for one in known:
             others = sorted(known, key=lambda other: other is not one)
-            texts = [example.fields for other in others if _reads(other) == _reads(one) for example in other.examples]
+            texts = [
+                example.fields
+                for other in others
+                if _reads(other) == _reads(one)
+                for example in other.examples
+            ]
             short = [fields for fields in texts if _fits(fields)]
-            yield (Ballot(one, Instance(fields), question_of(one), "direct", "", language, mode="likelihood") for fields in short)
+            yield (
+                Ballot(
+                    one,
+                    Instance(fields),
+                    question_of(one),
+                    "direct",
+                    "",
+                    language,
+                    mode="likelihood",
+                )
+                for fields in short
+            )
 
 
 def _reads(one: Criteria) -> tuple[object, ...]:
-    return one.to_evaluate_field, one.context_fields, {frozenset(example.fields) for example in one.examples}
+    return (
+        one.to_evaluate_field,
+        one.context_fields,
+        {frozenset(example.fields) for example in one.examples},
+    )
 
 
 def _fits(fields: Mapping[str, object]) -> bool:
@@ -130,7 +168,10 @@ def _short(world: World, kind: Kind, language: Language) -> Iterator[Ballot]:
     """Ballots with short texts on a few criteria."""
     wordings: set[str] = set()
     for text in range(20 * TEXTS):
-        rng, words = random.Random(f"{kind.name} {language} {text}"), random.Random(f"{kind.name} {language}")
+        rng, words = (
+            random.Random(f"{kind.name} {language} {text}"),
+            random.Random(f"{kind.name} {language}"),
+        )
         case = kind.make(Draw(world, rng, language, fresh=True, wording=words))
         if case is None or not _fits(case.fields):
             continue
@@ -151,15 +192,20 @@ def asked(ballots: list[Ballot], model: Model) -> Distributions:
 
 def compared(ballots: list[Ballot], before: Distributions, after: Distributions) -> str:
     """How many verdicts are alike, and how far the distributions are from each other."""
-    differences = sorted(max(abs(old[name] - new[name]) for name in old) for old, new in zip(before, after, strict=True))
+    differences = sorted(
+        max(abs(old[name] - new[name]) for name in old)
+        for old, new in zip(before, after, strict=True)
+    )
     alike = sum(_first(old) == _first(new) for old, new in zip(before, after, strict=True))
     count = len(ballots)
     within = sum(difference <= WITHIN for difference in differences)
     quantiles = ", ".join(
-        f"{share:.1%} {differences[min(count - 1, int(share * count))]:.4f}" for share in (0.5, 0.9, 0.99, 0.999)
+        f"{share:.1%} {differences[min(count - 1, int(share * count))]:.4f}"
+        for share in (0.5, 0.9, 0.99, 0.999)
     )
     return (
-        f"{alike} of {count} verdicts alike ({alike / count:.4f}); {within} distributions within .02 ({within / count:.4f}); "
+        f"{alike} of {count} verdicts alike ({alike / count:.4f}); {within} distributions "
+        f"within .02 ({within / count:.4f}); "
         f"differences: {quantiles}, largest {differences[-1]:.4f}"
     )
 

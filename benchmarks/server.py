@@ -1,4 +1,5 @@
-"""A chat-completions server that costs next to nothing: one process, loopback, a fixed verdict for each record.
+"""A chat-completions server that costs next to nothing: one process, loopback, a fixed verdict for
+each record.
 
 python benchmarks/server.py LATENCY_MS      prints its port
 """
@@ -16,14 +17,28 @@ _MARK = re.compile(rb"REC-(\d+)-([YN])")
 
 def _answer(body: bytes) -> bytes:
     yes = _MARK.findall(body)[-1][1] == b"Y"
-    content = json.dumps({"explanation": "The text decides.", "selected_option": "PASS" if yes else "FAIL"})
-    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    content = json.dumps(
+        {"explanation": "The text decides.", "selected_option": "PASS" if yes else "FAIL"}
+    )
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": len(body) // 4, "completion_tokens": 12}
-    payload = json.dumps({"id": "x", "model": "bench", "choices": [choice], "usage": usage}).encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(payload) + payload
+    payload = json.dumps(
+        {"id": "x", "model": "bench", "choices": [choice], "usage": usage}
+    ).encode()
+    return (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        % len(payload)
+        + payload
+    )
 
 
-async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, latency: float) -> None:
+async def _serve(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, latency: float
+) -> None:
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")

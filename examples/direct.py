@@ -10,7 +10,12 @@ from adjudge.judges import DirectJudge
 judge = DirectJudge(sys.argv[1] if len(sys.argv) > 1 else None, generate_feedback=True)
 
 results = judge(
-    instances=["Use the API client to fetch data from the server and the cache to store frequently accessed results."],
+    instances=[
+        (
+            "Use the API client to fetch data from the server and the cache to store frequently "
+            "accessed results."
+        )
+    ],
     criteria="Is the text self-explanatory and self-contained?",
 )
 

@@ -15,4 +15,7 @@ results = judge.evaluate_multi_criteria(
 
 print(f"Aggregated score: {results[0].aggregated_score:.2f}")
 for item_result, item in zip(results[0].item_results, results[0].multi_criteria.items, strict=True):
-    print(f"{item.criterion.name} -> {item_result.result.score} (weighted: {item_result.weighted_score})")
+    print(
+        f"{item.criterion.name} -> {item_result.result.score} (weighted: "
+        f"{item_result.weighted_score})"
+    )

@@ -7,8 +7,13 @@ class ShortJudge(BaseDirectJudge):
     """Says Yes to texts of fewer than ten words."""
 
     def _run(self, instances, criteria):
-        return ["Yes" if len(instance.fields["response"].split()) < 10 else "No" for instance in instances]
+        return [
+            "Yes" if len(instance.fields["response"].split()) < 10 else "No"
+            for instance in instances
+        ]
 
 
-for result in ShortJudge()(["Short and clear.", "This one goes on and on and on and on and on."], "Is it short?"):
+for result in ShortJudge()(
+    ["Short and clear.", "This one goes on and on and on and on and on."], "Is it short?"
+):
     print(result.option, result.score)

@@ -8,7 +8,10 @@ import sys
 from adjudge.judges import PairwiseJudge
 
 judge = PairwiseJudge(sys.argv[1] if len(sys.argv) > 1 else None, check_positional_bias=True)
-(result,) = judge([["Paris.", "The capital of France is Paris.", "I do not know."]], "Which answer is more helpful?")
+(result,) = judge(
+    [["Paris.", "The capital of France is Paris.", "I do not know."]],
+    "Which answer is more helpful?",
+)
 
 print("best:", result.selected_option, "ranks:", result.ranking, "certainty:", result.certainty)
 for system in result.per_system_results:

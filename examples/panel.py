@@ -1,6 +1,7 @@
 """Several models, several votes each, one verdict; whoever cannot be counted is named.
 
-python examples/panel.py openai/gpt-4o-mini mistral/mistral-small-latest     (without a model: the embedded one)
+python examples/panel.py openai/gpt-4o-mini mistral/mistral-small-latest     (without a model: the
+                                                                             embedded one)
 """
 
 import sys
@@ -9,4 +10,10 @@ from adjudge import AspectCritic
 
 critic = AspectCritic.conciseness(models=sys.argv[1:] or None, strictness=3, early_stop=True)
 result = critic.evaluate("Paris.", user_input="What is the capital of France?")
-print(result.verdict, result.score, result.model_scores, dict(result.excluded_models), f"{result.votes_requested} votes")
+print(
+    result.verdict,
+    result.score,
+    result.model_scores,
+    dict(result.excluded_models),
+    f"{result.votes_requested} votes",
+)

@@ -26,7 +26,11 @@ def main(model: str) -> None:
         file, store, run = (Path(folder) / name for name in ("eval.yaml", "partitions", "run"))
         file.write_text(EVAL.format(rows=ROWS.absolute(), model=model))
         with Pool(2) as pool:
-            judged = pool.map(partial(judge_partition, eval_file=file, store=store, share=2), partitions(file, rows=2), 1)
+            judged = pool.map(
+                partial(judge_partition, eval_file=file, store=store, share=2),
+                partitions(file, rows=2),
+                1,
+            )
         merged = merge_partitions(store, run)
         print(f"{len(judged)} partitions, {merged.judgments} judgments, {run_info(run).state}")
 

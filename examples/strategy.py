@@ -1,6 +1,8 @@
-"""Three programs for one task: those that use recursion are sent back with the reason, and the shortest of the rest is run.
+"""Three programs for one task: those that use recursion are sent back with the reason, and the
+shortest of the rest is run.
 
-python examples/strategy.py openai/gpt-4o-mini [SANDBOX]     (needs a sandbox: pip install 'adjudge[sandbox]')
+python examples/strategy.py openai/gpt-4o-mini [SANDBOX]     (needs a sandbox: pip install
+                                                             'adjudge[sandbox]')
 
 Without a model, a script that writes one harmless program is in its place, and needs no sandbox.
 """
@@ -9,7 +11,10 @@ import sys
 
 from adjudge import Agent, Runtime, Strategy
 
-STAND_IN = "scripted/```python\na = b = 1\nfor _ in range(8):\n    a = a + b\n    b = a - b\noutput = a\n```"
+STAND_IN = (
+    "scripted/```python\na = b = 1\nfor _ in range(8):\n    a = a + b\n    b = a - b\noutput = "
+    "a\n```"
+)
 
 
 def without_recursion(code, agent):

@@ -18,19 +18,27 @@ from support.fake_provider import FakeProvider
 EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "40"))
 """Of each property that does not say how many; a thousand under ``make test-properties``."""
 settings.register_profile(
-    "repeatable", max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "repeatable",
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
 
 
 def pytest_collection_finish() -> None:
-    """Twelve thousand tests stay until the end: they need not be looked through for garbage again and again."""
+    """Twelve thousand tests stay until the end: they need not be looked through for garbage again
+    and again.
+    """
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _interrupts_arrive() -> None:
-    """Also where the tests are started in the background, with interrupts ignored: what they start must hear them."""
+    """Also where the tests are started in the background, with interrupts ignored: what they start
+    must hear them.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

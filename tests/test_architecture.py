@@ -1,4 +1,6 @@
-"""The house rules: who may import whom, what is public, what stays light, what stands in every file."""
+"""The house rules: who may import whom, what is public, what stays light, what stands in every
+file.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,18 @@ FLOORS = [
 """From the top down; rooms on one floor do not know each other."""
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
-HEAVY = {"aiohttp", "asyncio", "jinja2", "pydantic", "rich", "click", "yaml", "numpy", "onnxruntime", "xllamacpp"}
+HEAVY = {
+    "aiohttp",
+    "asyncio",
+    "jinja2",
+    "pydantic",
+    "rich",
+    "click",
+    "yaml",
+    "numpy",
+    "onnxruntime",
+    "xllamacpp",
+}
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -62,12 +75,20 @@ def test_only_the_engine_asks_models(path: Path) -> None:
     """So that budget, ledger and cache hold for whatever is asked."""
     if path.relative_to(SOURCE).parts[0] in ("engine", "gateway"):
         return
-    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    assert not [call for call in calls if isinstance(call, ast.Attribute) and call.attr == "complete"]
+    calls = [
+        node.func
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+    assert not [
+        call for call in calls if isinstance(call, ast.Attribute) and call.attr == "complete"
+    ]
 
 
 def loaded_by(path: Path) -> Iterator[str]:
-    """The modules of ours that a module loads, sooner or later; what only a type checker reads is not loaded."""
+    """The modules of ours that a module loads, sooner or later; what only a type checker reads is
+    not loaded.
+    """
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
         node = waiting.pop()
@@ -79,7 +100,10 @@ def loaded_by(path: Path) -> Iterator[str]:
 
 
 def test_no_module_loads_itself_by_way_of_others() -> None:
-    names = {".".join(("adjudge", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
+    names = {
+        ".".join(("adjudge", *path.relative_to(SOURCE).with_suffix("").parts)): path
+        for path in MODULES
+    }
     loads = {name: set(loaded_by(path)) & names.keys() for name, path in names.items()}
     TopologicalSorter(loads).prepare()  # raises a CycleError that lists them
 
@@ -99,7 +123,12 @@ def test_public_names_are_sorted_and_load() -> None:
 
 def test_public_names_are_known_to_type_checkers() -> None:
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
-    shown = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names} - {None}
+    shown = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    } - {None}
     assert shown == set(adjudge.__all__) - {"__version__"}
 
 
@@ -115,7 +144,10 @@ def test_importing_adjudge_loads_nothing_heavy() -> None:
 
 
 def test_judging_by_a_function_loads_no_http_client() -> None:
-    code = "import sys, adjudge\nadjudge.AspectCritic('x', adjudge.ScriptedModel()).evaluate('y')\nprint(*sys.modules)"
+    code = (
+        "import sys, adjudge\nadjudge.AspectCritic('x', "
+        "adjudge.ScriptedModel()).evaluate('y')\nprint(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"aiohttp", "rich", "click"} & set(done.stdout.split())
 

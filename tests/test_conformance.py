@@ -1,4 +1,6 @@
-"""Every judge of ours keeps the promises that every judge makes, and the checks notice one that does not."""
+"""Every judge of ours keeps the promises that every judge makes, and the checks notice one that
+does not.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ from adjudge.judges.direct import BaseDirectJudge, Direct, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.pairwise import BasePairwiseJudge, Pairwise, PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
-from adjudge.testing import CRITERIA, DIRECT_PROMISES, PAIRWISE_PROMISES, check_direct_judge, check_pairwise_judge
+from adjudge.testing import (
+    CRITERIA,
+    DIRECT_PROMISES,
+    PAIRWISE_PROMISES,
+    check_direct_judge,
+    check_pairwise_judge,
+)
 
 
 def digest(request: Request) -> int:
@@ -32,7 +40,9 @@ def digest(request: Request) -> int:
 
 
 def answers(request: Request) -> str:
-    """One of what is offered, the same for the same question, with a ranking where one is wanted."""
+    """One of what is offered, the same for the same question, with a ranking
+    where one is wanted.
+    """
     properties: Any = (request.schema or {})["properties"]
     offered = properties["selected_option"]["enum"]
     chosen = offered[digest(request) % len(offered)]
@@ -58,15 +68,21 @@ DIRECT: dict[str, Callable[..., Direct]] = {
     "DirectJudge": lambda **s: DirectJudge(ScriptedModel(answers), **s),
     "DirectJudge, first offered": lambda **s: DirectJudge(ScriptedModel(), **s),
     "DirectJudge, panel": lambda **s: DirectJudge(panel(answers), **s),
-    "DirectJudge, feedback": lambda **s: DirectJudge(ScriptedModel(answers), generate_feedback=True, **s),
+    "DirectJudge, feedback": lambda **s: DirectJudge(
+        ScriptedModel(answers), generate_feedback=True, **s
+    ),
     "DirectJudge, Russian": lambda **s: DirectJudge(ScriptedModel(answers), language="ru", **s),
     "DummyDirectJudge": DummyDirectJudge,
     "MPrometheusDirectJudge": lambda **s: MPrometheusDirectJudge(ScriptedModel(grades), **s),
 }
 PAIRWISE: dict[str, Callable[..., Pairwise]] = {
     "PairwiseJudge": lambda **s: PairwiseJudge(ScriptedModel(answers), **s),
-    "PairwiseJudge, pairs": lambda **s: PairwiseJudge(ScriptedModel(answers), contests="pairs", **s),
-    "PairwiseJudge, no ties": lambda **s: PairwiseJudge(ScriptedModel(answers), tie_enabled=False, **s),
+    "PairwiseJudge, pairs": lambda **s: PairwiseJudge(
+        ScriptedModel(answers), contests="pairs", **s
+    ),
+    "PairwiseJudge, no ties": lambda **s: PairwiseJudge(
+        ScriptedModel(answers), tie_enabled=False, **s
+    ),
     "PairwiseJudge, panel": lambda **s: PairwiseJudge(panel(answers), **s),
     "DummyPairwiseJudge": DummyPairwiseJudge,
     "DummyPairwiseJudge, pairs": lambda **s: DummyPairwiseJudge(contests="pairs", **s),
@@ -75,7 +91,10 @@ PAIRWISE: dict[str, Callable[..., Pairwise]] = {
 by_name: Any = {"ids": lambda value: getattr(value, "__name__", value)}
 
 
-IN_WORDS = replace(CRITERIA, options=[CriteriaOption(name) for name in ("useless", "poor", "fair", "good", "excellent")])
+IN_WORDS = replace(
+    CRITERIA,
+    options=[CriteriaOption(name) for name in ("useless", "poor", "fair", "good", "excellent")],
+)
 """Without scores: by these Prometheus would find the worst option, wherever it is listed."""
 
 
@@ -179,7 +198,9 @@ class WithoutUndoing(BasePairwiseJudge):
         verdict = vote.verdict
         if not isinstance(verdict, Compared) or verdict.winner is None:
             return vote
-        return replace(vote, verdict=replace(verdict, winner=ballot.question.order.index(verdict.winner)))
+        return replace(
+            vote, verdict=replace(verdict, winner=ballot.question.order.index(verdict.winner))
+        )
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[int]:
         return [0 for _ in instances]
@@ -222,7 +243,11 @@ def test_a_direct_judge_that_breaks_a_promise_is_found_out(judge: Any, broken: s
 
 @pytest.mark.parametrize(
     ("judge", "broken"),
-    [(AsyncFirst, set()), (WithoutUndoing, {"order_is_undone"}), (SureOfFailures, {"failures_stay_alone"})],
+    [
+        (AsyncFirst, set()),
+        (WithoutUndoing, {"order_is_undone"}),
+        (SureOfFailures, {"failures_stay_alone"}),
+    ],
 )
 def test_a_pairwise_judge_that_breaks_a_promise_is_found_out(judge: Any, broken: set[str]) -> None:
     assert broken_promises(PAIRWISE_PROMISES, judge) == broken

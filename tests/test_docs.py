@@ -43,10 +43,19 @@ RAN = (0, 3, 4, 5)
 ELSEWHERE = ("make ", "docker ", "git ")
 """What other tests start: the make targets, the Dockerfile."""
 UNENDING = ("adjudge models pull", "adjudge serve-model")
-"""What downloads, or serves until it is stopped: its options are read here, and it is run in tests of its own."""
+"""What downloads, or serves until it is stopped: its options are read here, and it is run in tests
+of its own.
+"""
 IN_BATCHES = {"--batch", "--on", "runs/nightly"}
 """What needs a provider's batch API, or a cluster, the same way."""
-VARIABLES = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "VLLM_API_KEY", "LITELLM_API_KEY", "OPENROUTER_API_KEY", "GATEWAY_KEY")
+VARIABLES = (
+    "OPENAI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "VLLM_API_KEY",
+    "LITELLM_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GATEWAY_KEY",
+)
 EVAL = """data: answers.csv
 judges: [{kind: direct, criteria: politeness, strictness: 3}]
 """
@@ -78,7 +87,10 @@ class Block(NamedTuple):
 def _blocks() -> Iterator[Block]:
     for page in PAGES:
         fences = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M)
-        yield from (Block(str(page.relative_to(ROOT)), number, *fence) for number, fence in enumerate(fences, 1))
+        yield from (
+            Block(str(page.relative_to(ROOT)), number, *fence)
+            for number, fence in enumerate(fences, 1)
+        )
 
 
 BLOCKS = list(_blocks())
@@ -90,14 +102,24 @@ def of(*languages: str) -> list[Block]:
 
 
 def _answer(request: Request) -> str:
-    """The first option, the number 3, or a program, as the request asks; of many sentences that they are not found."""
+    """The first option, the number 3, or a program, as the request asks; of many sentences that
+    they are not found.
+    """
     asked = json.dumps(request.schema or {})
     if '"sentences"' in asked:
         numbers = range(1, request.prompt.text.count('field="sentences ') + 1)
-        said = [{"number": number, "evidence": [], "selected_option": "not found"} for number in numbers]
+        said = [
+            {"number": number, "evidence": [], "selected_option": "not found"} for number in numbers
+        ]
         return json.dumps({"sentences": said})
     if "selected_option" in asked:
-        return json.dumps({"selected_option": json.loads(asked)["properties"]["selected_option"].get("enum", [1])[0]})
+        return json.dumps(
+            {
+                "selected_option": json.loads(asked)["properties"]["selected_option"].get(
+                    "enum", [1]
+                )[0]
+            }
+        )
     if '"score"' in asked:
         return json.dumps({"explanation": "scripted", "score": 3})
     return "```python\noutput = 55\n```" if "output = …" in request.prompt.text else "A text."
@@ -110,14 +132,17 @@ def _scripted(id: str, *_: object) -> ScriptedModel:
     """Called as the real model is, with its provider."""
     if id.startswith("scripted/"):
         return ScriptedModel(id.partition("/")[2].split(","), name=id, remember=False)
-    spec, model = (None, id) if is_url(id) or id.startswith("local/") or id == "scripted" else find(id)
+    spec, model = (
+        (None, id) if is_url(id) or id.startswith("local/") or id == "scripted" else find(id)
+    )
     return ScriptedModel(_answer, name=f"{spec.name}/{model}" if spec else model)
 
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A reader's folder, with the files that pages speak of and scripted models behind the names: keys and money are the
-    reader's. What the models write needs no sandbox."""
+    """A reader's folder, with the files that pages speak of and scripted models behind the names:
+    keys and money are the reader's. What the models write needs no sandbox.
+    """
     monkeypatch.setattr(sys, "argv", sys.argv)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")  # commands write beside their files
     (tmp_path / "answers.csv").write_bytes((ROOT / "examples" / "answers.csv").read_bytes())
@@ -136,14 +161,22 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_every_block_says_what_it_is() -> None:
-    unknown = [block.name for block in BLOCKS if block.language not in ("python", "py", "bash", "yaml", "toml", "text")]
+    unknown = [
+        block.name
+        for block in BLOCKS
+        if block.language not in ("python", "py", "bash", "yaml", "toml", "text")
+    ]
     assert unknown == []
-    assert {block.page for block in of("py")} == {"docs/judges/unitxt.md"}, "py is run by make test-unitxt"
+    assert {block.page for block in of("py")} == {"docs/judges/unitxt.md"}, (
+        "py is run by make test-unitxt"
+    )
 
 
 @pytest.mark.usefixtures("desk")
 @pytest.mark.parametrize("block", of("python"), ids=lambda block: block.name)
-def test_python_runs_and_prints_no_whole_objects(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_runs_and_prints_no_whole_objects(
+    block: Block, capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(compile(block.text, block.page, "exec"), {})
     assert not WHOLE_OBJECT.search(capsys.readouterr().out)
 
@@ -201,15 +234,25 @@ def _read_only(words: list[str]) -> int:
 
 
 @pytest.mark.usefixtures("desk")
-@pytest.mark.parametrize("block", [block for block in of("text") if block.text.startswith("$ ")], ids=lambda block: block.name)
+@pytest.mark.parametrize(
+    "block",
+    [block for block in of("text") if block.text.startswith("$ ")],
+    ids=lambda block: block.name,
+)
 def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     line, *shown = block.text.splitlines()
     if "--batch --dry-run" in line:
-        monkeypatch.setattr(opening, "_by_id", NAMED)  # a scripted model has no batches; nobody is asked here
+        monkeypatch.setattr(
+            opening, "_by_id", NAMED
+        )  # a scripted model has no batches; nobody is asked here
     with redirect_stderr(io.StringIO()) as aside:
         code, printed = _output(shlex.split(line.removeprefix("$ ")))
     assert code in RAN
-    assert [wanted for wanted in shown if wanted not in ("…", *map(str.rstrip, (printed + aside.getvalue()).splitlines()))] == []
+    assert [
+        wanted
+        for wanted in shown
+        if wanted not in ("…", *map(str.rstrip, (printed + aside.getvalue()).splitlines()))
+    ] == []
 
 
 READERS: dict[str, Callable[[Path], object]] = {
@@ -224,7 +267,9 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("block", of("yaml"), ids=lambda block: block.name)
 def test_yaml_is_what_its_page_says(block: Block, desk: Path) -> None:
-    (desk / "own.yaml").write_text(next(other.text for other in of("yaml") if other.page == "docs/criteria.md"))
+    (desk / "own.yaml").write_text(
+        next(other.text for other in of("yaml") if other.page == "docs/criteria.md")
+    )
     file = desk / "shown.yaml"
     file.write_text(block.text)
     assert READERS[block.page](file)
@@ -232,7 +277,9 @@ def test_yaml_is_what_its_page_says(block: Block, desk: Path) -> None:
 
 @pytest.mark.parametrize("block", of("toml"), ids=lambda block: block.name)
 def test_toml_is_a_project(block: Block, desk: Path) -> None:
-    (desk / "prices.yaml").write_text(next(other.text for other in of("yaml") if other.page == "docs/runs.md"))
+    (desk / "prices.yaml").write_text(
+        next(other.text for other in of("yaml") if other.page == "docs/runs.md")
+    )
     (desk / "adjudge.toml").write_text(block.text)
     assert find_project(desk).model == tomllib.loads(block.text)["model"]
 
@@ -249,10 +296,14 @@ def _headings(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
-    for target, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")):
+    for target, anchor in re.findall(
+        r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")
+    ):
         found = page.parent / target if target else page
         assert found.exists(), f"{page.name} points to {target}"
-        assert not anchor or anchor in _headings(found), f"{page.name} points to {target}#{anchor}, which has no such heading"
+        assert not anchor or anchor in _headings(found), (
+            f"{page.name} points to {target}#{anchor}, which has no such heading"
+        )
 
 
 def _pages_of(nav: object) -> Iterator[str]:
@@ -263,22 +314,42 @@ def _pages_of(nav: object) -> Iterator[str]:
 
 
 def test_every_page_has_its_place_in_one_section_of_the_site() -> None:
-    listed = Counter(_pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    listed = Counter(
+        _pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    )
     there = {site.place(page) for page in (ROOT / "docs").rglob("*.md")} | set(site.PLACES.values())
-    assert sorted(there - set(listed)) == [], "pages in no section: name them under nav in mkdocs.yml"
-    assert [page for page in listed if page not in there and not (ROOT / page).exists()] == [], "pages that are not there"
+    assert sorted(there - set(listed)) == [], (
+        "pages in no section: name them under nav in mkdocs.yml"
+    )
+    assert [page for page in listed if page not in there and not (ROOT / page).exists()] == [], (
+        "pages that are not there"
+    )
     assert [page for page, times in listed.items() if times > 1] == []
 
 
 def test_the_list_of_commands_is_what_help_says() -> None:
-    assert commands.PAGE.read_text(encoding="utf-8") == commands.page(), "write it anew: python tools/commands.py"
+    assert commands.PAGE.read_text(encoding="utf-8") == commands.page(), (
+        "write it anew: python tools/commands.py"
+    )
 
 
 def test_the_reference_has_every_public_name() -> None:
     pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")]
-    shown = [resolve_name(":".join(name)) for text in pages for name in re.findall(r"^::: (\S+)\.(\w+)$", text, re.M)]
-    public = [(home.__name__, name) for home in (adjudge, rag, runs, strategy, trust) for name in home.__all__]
-    missing = [name for home, name in public if name != "__version__" and resolve_name(f"{home}:{name}") not in shown]
+    shown = [
+        resolve_name(":".join(name))
+        for text in pages
+        for name in re.findall(r"^::: (\S+)\.(\w+)$", text, re.M)
+    ]
+    public = [
+        (home.__name__, name)
+        for home in (adjudge, rag, runs, strategy, trust)
+        for name in home.__all__
+    ]
+    missing = [
+        name
+        for home, name in public
+        if name != "__version__" and resolve_name(f"{home}:{name}") not in shown
+    ]
     assert missing == [], "names in no page of docs/api"
 
 
@@ -286,10 +357,18 @@ def test_pictures_are_few_and_small_and_all_are_shown() -> None:
     pictures = sorted((ROOT / "docs" / "pictures").glob("*"))
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert len(pictures) <= 6
-    assert [one.name for one in pictures if one.stat().st_size > 150_000 or f"pictures/{one.name})" not in text] == []
+    assert [
+        one.name
+        for one in pictures
+        if one.stat().st_size > 150_000 or f"pictures/{one.name})" not in text
+    ] == []
 
 
 def test_every_make_target_in_the_documents_exists() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
-    named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z][\w-]*)", page.read_text(), re.M)}
+    named = {
+        name
+        for page in PAGES
+        for name in re.findall(r"(?:^|`)make ([a-z][\w-]*)", page.read_text(), re.M)
+    }
     assert named <= targets

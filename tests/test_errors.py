@@ -31,7 +31,9 @@ WRONG_VALUES: list[tuple[type[AdjudgeError], Callable[[Path], object]]] = [
 
 
 @pytest.mark.parametrize(("kind", "give"), WRONG_VALUES)
-def test_a_wrong_value_is_a_value_error(kind: type[AdjudgeError], give: Callable[[Path], object], tmp_path: Path) -> None:
+def test_a_wrong_value_is_a_value_error(
+    kind: type[AdjudgeError], give: Callable[[Path], object], tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         give(tmp_path)
     assert isinstance(caught.value, kind)

@@ -1,4 +1,6 @@
-"""Every example runs as a user would run it: with a model, here the scripted one, and without any."""
+"""Every example runs as a user would run it: with a model, here the scripted
+one, and without any.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,22 @@ ARGUMENTS = {
     "strategy.py": ["scripted/```python\noutput = 55\n```", "none"],
 }
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
-WITHOUT_WEIGHTS = {"own_judge.py": "Yes 1.0", "prometheus.py": "5 5.0 2 + 2 is 4.", "strategy.py": "55"}
+WITHOUT_WEIGHTS = {
+    "own_judge.py": "Yes 1.0",
+    "prometheus.py": "5 5.0 2 + 2 is 4.",
+    "strategy.py": "55",
+}
 """What these print without an argument; the others then ask the embedded model."""
 
 
 def shown(example: Path, *arguments: str) -> str:
-    done = subprocess.run([sys.executable, str(example), *arguments], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, str(example), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

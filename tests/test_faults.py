@@ -1,7 +1,8 @@
-"""A hundred records through servers that fail in every way: each ends scored or explicitly failed, none wrong, none lost.
+"""A hundred records through servers that fail in every way: each ends scored or explicitly failed,
+none wrong, none lost.
 
-Faults are a pure function of (record, attempt), so that every run meets the same ones, in whatever order it asks.
-``ADJUDGE_RECORDS`` says how many records (``make test-reliability``: 2,000).
+Faults are a pure function of (record, attempt), so that every run meets the same ones, in whatever
+order it asks. ``ADJUDGE_RECORDS`` says how many records (``make test-reliability``: 2,000).
 """
 
 from __future__ import annotations
@@ -87,8 +88,12 @@ def mixed(percents: Mapping[Fault, int], seed: int = 7) -> Faults:
     return fault
 
 
-def expected(faults: Faults, record: int, max_retries: int = 6, max_repairs: int = 3) -> tuple[Outcome, int]:
-    """How a record must end, and after how many attempts: the rules of retrying and repairing, once more and simply."""
+def expected(
+    faults: Faults, record: int, max_retries: int = 6, max_repairs: int = 3
+) -> tuple[Outcome, int]:
+    """How a record must end, and after how many attempts: the rules of retrying and repairing, once
+    more and simply.
+    """
     attempts = 0
     for repairs in range(max_repairs + 1):
         for _ in range(max_retries + 1):
@@ -116,14 +121,22 @@ def assert_none_wrong_and_none_lost(results: list[AspectResult]) -> None:
 
 def assert_explicitly_failed(result: AspectResult) -> None:
     assert result.status is Status.FAILED
-    assert (result.verdict, result.score, result.fallback, result.model_scores) == (None, None, None, {})
+    assert (result.verdict, result.score, result.fallback, result.model_scores) == (
+        None,
+        None,
+        None,
+        {},
+    )
     assert result.excluded_models
     assert all(vote.reason and vote.verdict is None for vote in result.votes)
 
 
 def ends(provider: FakeProvider, results: list[AspectResult]) -> list[tuple[Outcome, int]]:
     """How each record ended, and after how many attempts."""
-    return [(result.votes[0].outcome, provider.attempts(number)) for number, result in enumerate(results)]
+    return [
+        (result.votes[0].outcome, provider.attempts(number))
+        for number, result in enumerate(results)
+    ]
 
 
 def failed(results: list[AspectResult]) -> list[int]:
@@ -131,34 +144,50 @@ def failed(results: list[AspectResult]) -> list[int]:
 
 
 @pytest.mark.parametrize("mix", MIXES)
-def test_under_any_mix_of_faults_every_record_ends_as_it_must(provider: FakeProvider, mix: str) -> None:
+def test_under_any_mix_of_faults_every_record_ends_as_it_must(
+    provider: FakeProvider, mix: str
+) -> None:
     provider.faults = mixed(MIXES[mix])
-    results = critic(open_at(provider, timeout=20, max_retries=6, max_concurrency=64)).evaluate(RECORDS)
+    results = critic(open_at(provider, timeout=20, max_retries=6, max_concurrency=64)).evaluate(
+        RECORDS
+    )
     assert_none_wrong_and_none_lost(results)
-    assert ends(provider, results) == [expected(provider.faults, record) for record in range(len(RECORDS))]
+    assert ends(provider, results) == [
+        expected(provider.faults, record) for record in range(len(RECORDS))
+    ]
 
 
-def test_under_hangs_and_everything_else_every_record_is_judged_rightly(provider: FakeProvider) -> None:
+def test_under_hangs_and_everything_else_every_record_is_judged_rightly(
+    provider: FakeProvider,
+) -> None:
     provider.faults = mixed({HANGS: 1, STALLS: 1, **MIXES["everything"]})
-    results = critic(open_at(provider, timeout=1.5, max_retries=6, max_concurrency=32)).evaluate(RECORDS)
+    results = critic(open_at(provider, timeout=1.5, max_retries=6, max_concurrency=32)).evaluate(
+        RECORDS
+    )
     assert_none_wrong_and_none_lost(results)
     assert failed(results) == []
     assert {request.record for request in provider.requests} == set(range(len(RECORDS)))
 
 
 @pytest.mark.parametrize("name", ["anthropic", "google", "ollama", "mistral", "watsonx"])
-def test_under_everything_at_once_every_provider_ends_as_it_must(provider: FakeProvider, name: str) -> None:
+def test_under_everything_at_once_every_provider_ends_as_it_must(
+    provider: FakeProvider, name: str
+) -> None:
     provider.faults = mixed(MIXES["everything"], seed=11)
     results = critic(open_at(provider, name, timeout=20, max_retries=6)).evaluate(RECORDS[:80])
     assert_none_wrong_and_none_lost(results)
     assert ends(provider, results) == [expected(provider.faults, record) for record in range(80)]
 
 
-def test_with_no_retries_and_no_repairs_nothing_is_wrong_or_lost_either(provider: FakeProvider) -> None:
+def test_with_no_retries_and_no_repairs_nothing_is_wrong_or_lost_either(
+    provider: FakeProvider,
+) -> None:
     provider.faults = mixed(MIXES["everything"])
     results = critic(open_at(provider, timeout=20, max_retries=0), max_repairs=0).evaluate(RECORDS)
     assert_none_wrong_and_none_lost(results)
-    assert ends(provider, results) == [expected(provider.faults, record, 0, 0) for record in range(len(RECORDS))]
+    assert ends(provider, results) == [
+        expected(provider.faults, record, 0, 0) for record in range(len(RECORDS))
+    ]
     assert 0.2 < len(failed(results)) / len(RECORDS) < 0.6
 
 
@@ -177,7 +206,19 @@ def test_with_no_retries_and_no_repairs_nothing_is_wrong_or_lost_either(provider
         (PROSE, Outcome.UNREADABLE, 4),
         (MALFORMED, Outcome.UNREADABLE, 4),
     ],
-    ids=["500", "429", "cut", "hangs", "html", "401", "filter", "refusal", "empty", "prose", "malformed"],
+    ids=[
+        "500",
+        "429",
+        "cut",
+        "hangs",
+        "html",
+        "401",
+        "filter",
+        "refusal",
+        "empty",
+        "prose",
+        "malformed",
+    ],
 )
 def test_a_record_that_always_fails_ends_failed_and_harms_no_other(
     provider: FakeProvider, fault: Fault, outcome: Outcome, attempts: int
@@ -190,7 +231,9 @@ def test_a_record_that_always_fails_ends_failed_and_harms_no_other(
     assert [ends(provider, results)[number] for number in (17, 41)] == [(outcome, attempts)] * 2
 
 
-def test_a_model_that_always_fails_is_excluded_and_the_others_decide(provider: FakeProvider) -> None:
+def test_a_model_that_always_fails_is_excluded_and_the_others_decide(
+    provider: FakeProvider,
+) -> None:
     good = open_at(provider)
     with FakeProvider() as broken:
         broken.faults = always(Code(500))

@@ -1,4 +1,5 @@
-"""Look over the built site: every link and anchor leads somewhere, and nothing is loaded from elsewhere.
+"""Look over the built site: every link and anchor leads somewhere, and nothing is loaded from
+elsewhere.
 
 python tools/check_site.py build/site
 """
@@ -35,14 +36,30 @@ class Seen(HTMLParser):
 
 
 def troubles(site: Path) -> list[str]:
-    """What is wrong, in words. Files that the site only hands out, such as reports, are not looked into."""
-    pages = {page: Seen(page) for page in site.rglob("*.html") if not page.is_relative_to(site / "examples")}
+    """What is wrong, in words.
+
+    Files that the site only hands out, such as reports, are not looked into.
+    """
+    pages = {
+        page: Seen(page)
+        for page in site.rglob("*.html")
+        if not page.is_relative_to(site / "examples")
+    }
     if site / "index.html" not in pages:
         return [f"{site}: there is no index.html"]
-    found = [f"{page}: loads {address}" for page, seen in pages.items() for address in seen.loaded if urlsplit(address).netloc]
+    found = [
+        f"{page}: loads {address}"
+        for page, seen in pages.items()
+        for address in seen.loaded
+        if urlsplit(address).netloc
+    ]
     for page, seen in pages.items():
         if page.name != "404.html":  # its links begin at the root of a server
-            found += [f"{page}: {link} leads nowhere" for link in {*seen.links, *seen.loaded} if not _leads(page, link, pages)]
+            found += [
+                f"{page}: {link} leads nowhere"
+                for link in {*seen.links, *seen.loaded}
+                if not _leads(page, link, pages)
+            ]
     return found
 
 
@@ -54,7 +71,9 @@ def _leads(page: Path, link: str, pages: dict[Path, Seen]) -> bool:
     target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
     target = target / "index.html" if target.is_dir() else target
     fragment = unquote(parts.fragment)
-    return target.exists() and (not fragment or target not in pages or fragment in pages[target].ids)
+    return target.exists() and (
+        not fragment or target not in pages or fragment in pages[target].ids
+    )
 
 
 if __name__ == "__main__":

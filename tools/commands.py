@@ -34,8 +34,12 @@ What `--help` says, command by command. Exit codes are the same everywhere: 0 al
 def page() -> str:
     """The whole of it."""
     context = click.Context(app, info_name="adjudge", show_default=True)
-    table = "\n".join(f"| [`{name}`](#adjudge-{name}) | {command.help} |" for name, command in COMMANDS.items())
-    parts = (part for name in COMMANDS for part in described(_named(app, context, name), context, name))
+    table = "\n".join(
+        f"| [`{name}`](#adjudge-{name}) | {command.help} |" for name, command in COMMANDS.items()
+    )
+    parts = (
+        part for name in COMMANDS for part in described(_named(app, context, name), context, name)
+    )
     return HEAD.format(table=table, commands="\n\n".join(parts))
 
 
@@ -46,7 +50,9 @@ def described(command: click.Command, above: click.Context, name: str) -> Iterat
     yield from _paragraphs(inspect.cleandoc(command.help or ""))
     yield _code(f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}", "text")
     parameters = command.get_params(context)
-    yield from _table("argument", [(str(one.name), one.about) for one in parameters if isinstance(one, Argument)])
+    yield from _table(
+        "argument", [(str(one.name), one.about) for one in parameters if isinstance(one, Argument)]
+    )
     options = [one.get_help_record(context) for one in parameters if isinstance(one, click.Option)]
     yield from _table("option", [option for option in options if option and option[0] != "--help"])
     if isinstance(command, click.Group):

@@ -1,4 +1,5 @@
-"""From ``pip install`` to a first report in three commands, in an empty folder of a clean environment.
+"""From ``pip install`` to a first report in three commands, in an empty folder of a clean
+environment.
 
 python tools/first_steps.py WHEEL    what a newcomer types; each command with its seconds
 """
@@ -23,7 +24,11 @@ def main(wheel: Path) -> None:
         venv.create(scratch / "venv", with_pip=True)
         folder = scratch / "work"
         folder.mkdir()
-        own = {**os.environ, "PATH": f"{scratch / 'venv' / 'bin'}:{os.environ['PATH']}", "ADJUDGE_CACHE": str(scratch / "cache")}
+        own = {
+            **os.environ,
+            "PATH": f"{scratch / 'venv' / 'bin'}:{os.environ['PATH']}",
+            "ADJUDGE_CACHE": str(scratch / "cache"),
+        }
         for name in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME"):
             own.pop(name, None)
         install = ("pip", "--disable-pip-version-check", "--quiet", "install", f"{wheel}[local]")
@@ -37,7 +42,9 @@ def main(wheel: Path) -> None:
 
 def typed(words: tuple[str, ...], folder: Path, environment: dict[str, str]) -> None:
     """Run a command as it would be typed."""
-    done = subprocess.run(words, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        words, cwd=folder, env=environment, check=False, capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
 

@@ -1,9 +1,11 @@
-"""Other people's test suites with the pytest plugin installed: the same outcomes, nothing written, and how much slower.
+"""Other people's test suites with the pytest plugin installed: the same outcomes, nothing written,
+and how much slower.
 
     python tools/foreign_suite.py WHEEL… [--pairs 21]
 
-Packages come from the package index, pinned, into two environments of their own: one has the wheels. Sessions with and without
-take turns, and what counts is CPU time: the machine may be busy with other things.
+Packages come from the package index, pinned, into two environments of their own: one has the
+wheels. Sessions with and without take turns, and what counts is CPU time: the machine may be busy
+with other things.
 """
 
 from __future__ import annotations
@@ -40,15 +42,27 @@ class Session:
 
     def run(self, *, installed: bool) -> tuple[float, str]:
         """CPU seconds, and what the session said without its own seconds and Python."""
-        own = {name: value for name, value in os.environ.items() if name not in _OTHERS} | {"PYTHONPATH": str(self._suite)}
+        own = {name: value for name, value in os.environ.items() if name not in _OTHERS} | {
+            "PYTHONPATH": str(self._suite)
+        }
         command = [str(self._environments[installed]), *self._arguments]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, cwd=self._suite, env=own, check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=self._suite, env=own, check=False, capture_output=True, text=True
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode:
-            sys.exit(f"{self._suite.name} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+            sys.exit(
+                f"{self._suite.name} ended with "
+                f"{done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+            )
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return seconds, re.sub(r" in [\d.]+s( \([\d:]+\))?|^plugins: .*\n| -- /.*|={3,}", "", done.stdout, flags=re.MULTILINE)
+        return seconds, re.sub(
+            r" in [\d.]+s( \([\d:]+\))?|^plugins: .*\n| -- /.*|={3,}",
+            "",
+            done.stdout,
+            flags=re.MULTILINE,
+        )
 
     def files(self) -> set[str]:
         """What lies in the suite's folder, bytecode aside."""
@@ -59,10 +73,18 @@ def main(wheels: list[Path], pairs: int) -> None:
     """Fetch the suites, and run each ``pairs`` times both ways."""
     with tempfile.TemporaryDirectory() as made:
         scratch = Path(made)
-        environments = {installed: environment(scratch / f"installed-{installed}") for installed in (True, False)}
+        environments = {
+            installed: environment(scratch / f"installed-{installed}")
+            for installed in (True, False)
+        }
         pip(environments[True], "install", "--no-deps", *map(str, wheels))
-        suites = {fetched(environments[False], name, scratch): tests for name, tests in SUITES.items()}
-        slower = [compared(Session(environments, suite, tests), suite.name, pairs) for suite, tests in suites.items()]
+        suites = {
+            fetched(environments[False], name, scratch): tests for name, tests in SUITES.items()
+        }
+        slower = [
+            compared(Session(environments, suite, tests), suite.name, pairs)
+            for suite, tests in suites.items()
+        ]
     if max(slower) > MOST_MS:
         sys.exit(f"more than {MOST_MS} ms")
 
@@ -77,20 +99,33 @@ def environment(folder: Path) -> Path:
 
 def pip(python: Path, *words: str) -> None:
     """Have pip do something, quietly."""
-    subprocess.run([str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", *words], check=True)
+    subprocess.run(
+        [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", *words], check=True
+    )
 
 
 def fetched(python: Path, package: str, scratch: Path) -> Path:
     """The unpacked source of a package."""
     place = scratch / package
-    pip(python, "download", "--no-deps", "--no-binary", package.partition("==")[0], "--dest", str(place), package)
+    pip(
+        python,
+        "download",
+        "--no-deps",
+        "--no-binary",
+        package.partition("==")[0],
+        "--dest",
+        str(place),
+        package,
+    )
     (archive,) = place.glob("*.tar.gz")
     subprocess.run(["tar", "-xzf", str(archive), "-C", str(place)], check=True)
     return next(one for one in place.iterdir() if one.is_dir())
 
 
 def compared(session: Session, suite: str, pairs: int) -> float:
-    """How many milliseconds slower the median session is with the plugin; both must say the same."""
+    """How many milliseconds slower the median session is with the plugin; both
+    must say the same.
+    """
     seconds: dict[bool, list[float]] = {True: [], False: []}
     _, told = session.run(installed=False)
     session.run(installed=True)
@@ -100,12 +135,18 @@ def compared(session: Session, suite: str, pairs: int) -> float:
             spent, said = session.run(installed=installed)
             seconds[installed].append(spent)
             if said != told:
-                sys.exit(f"{suite} says something else with the plugin:\n{said[-2000:]}\ninstead of\n{told[-2000:]}")
+                sys.exit(
+                    f"{suite} says something else with the plugin:\n{said[-2000:]}\ninstead "
+                    f"of\n{told[-2000:]}"
+                )
     if session.files() != held:
         sys.exit(f"{suite}: new files: {sorted(session.files() - held)}")
     without, with_it = (1000 * statistics.median(seconds[one]) for one in (False, True))
     outcome = told.strip().splitlines()[-1].strip()
-    print(f"{suite}: {outcome}; median CPU {without:.1f} ms without, {with_it:.1f} ms with: {with_it - without:+.1f} ms")
+    print(
+        f"{suite}: {outcome}; median CPU {without:.1f} ms without, {with_it:.1f} ms with: "
+        f"{with_it - without:+.1f} ms"
+    )
     return with_it - without
 
 

@@ -1,9 +1,11 @@
-"""The pictures in the documents: the page and the reports as they are, over runs of the embedded model on the examples.
+"""The pictures in the documents: the page and the reports as they are, over runs of the embedded
+model on the examples.
 
     python tools/pictures.py docs/pictures [FOLDER]
 
-The runs are made in FOLDER, by default one that goes away; what it holds already is not judged again.
-Needs the embedded model, playwright, and Chromium (or its path in $CHROMIUM). "make pictures" brings the first two.
+The runs are made in FOLDER, by default one that goes away; what it holds already is not judged
+again. Needs the embedded model, playwright, and Chromium (or its path in $CHROMIUM). "make
+pictures" brings the first two.
 """
 
 from __future__ import annotations
@@ -27,8 +29,12 @@ MOST = 150_000
 """Bytes of a picture."""
 COMMANDS = (
     "run examples/trust/eval.yaml --run runs/dates",
-    "label runs/dates --import examples/trust/labels.csv --criteria dates --annotator ann --annotator bob --design random",
-    "compare --file examples/pairs.csv --column old --column new --criterion pairwise_helpfulness --check-positional-bias"
+    (
+        "label runs/dates --import examples/trust/labels.csv --criteria dates --annotator ann "
+        "--annotator bob --design random"
+    ),
+    "compare --file examples/pairs.csv --column old --column new --criterion "
+    "pairwise_helpfulness --check-positional-bias"
     " --run runs/pairs",
     "rag --csv examples/rag.csv --run runs/rag",
 )
@@ -70,14 +76,18 @@ def viewing(folder: Path) -> Iterator[str]:
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
-            yield next(word for line in process.stdout for word in line.split() if word.startswith("http"))
+            yield next(
+                word for line in process.stdout for word in line.split() if word.startswith("http")
+            )
         finally:
             process.terminate()
 
 
 def shoot(browser: Browser, picture: Picture, addresses: list[str], out: Path) -> None:
     """Open the addresses one after another, and keep the last."""
-    page = browser.new_page(viewport={"width": 1100, "height": picture.height}, color_scheme="light")
+    page = browser.new_page(
+        viewport={"width": 1100, "height": picture.height}, color_scheme="light"
+    )
     for address in addresses:
         page.goto(address)
     if picture is REPORT:
@@ -97,9 +107,15 @@ def shoot_pages(browser: Browser, folder: Path, out: Path) -> None:
         page = browser.new_page()
         page.goto(first)
         home = page.url.rstrip("/")
-        rows = page.locator("a[href*='/run/']").evaluate_all("links => links.map(l => [l.textContent.trim(), l.href])")
+        rows = page.locator("a[href*='/run/']").evaluate_all(
+            "links => links.map(l => [l.textContent.trim(), l.href])"
+        )
         found = {name: address.removeprefix(home) for name, address in rows}
-        runs = {name: urlsplit(path).path for name, path in found.items() if "/" not in path.removeprefix("/run/")}
+        runs = {
+            name: urlsplit(path).path
+            for name, path in found.items()
+            if "/" not in path.removeprefix("/run/")
+        }
         page.close()
         for picture in PAGES:
             language = f"{home}/language?set={picture.language}"
@@ -111,7 +127,9 @@ def main(out: Path, folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     out.mkdir(exist_ok=True)
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
     shutil.copytree(EXAMPLES, folder / "examples", dirs_exist_ok=True)
     with sync_playwright() as playwright:
         for line in COMMANDS:

@@ -1,9 +1,11 @@
-"""The priors that come with the package: what the embedded model says of neutral texts under the RAG evaluator's criteria.
+"""The priors that come with the package: what the embedded model says of neutral texts under the
+RAG evaluator's criteria.
 
     python tools/priors.py
 
-To be made anew ("make priors") whenever the weights, their adapter or the prompts change; older ones are then never used, and
-the first RAG evaluation on a machine takes twice as long. Some minutes of work.
+To be made anew ("make priors") whenever the weights, their adapter or the prompts change; older
+ones are then never used, and the first RAG evaluation on a machine takes twice as long. Some
+minutes of work.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def main() -> None:
     manifest = read_manifest(NAME)
     if manifest is None or manifest.sha256 != KNOWN[NAME].sha256:
         sys.exit(
-            f"{cache_folder()} holds other weights than are pulled today: set ADJUDGE_CACHE to an empty folder and pull them"
+            f"{cache_folder()} holds other weights than are pulled today: set ADJUDGE_CACHE "
+            "to an empty folder and pull them"
         )
     PRIORS.unlink(missing_ok=True)
     shipped_priors.cache_clear()
@@ -40,7 +43,10 @@ def main() -> None:
         evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
         files = sorted((Path(made) / "priors").rglob("*.json"))
         found = {
-            file.stem: {option: round(value, 6) for option, value in json.loads(file.read_bytes()).items()} for file in files
+            file.stem: {
+                option: round(value, 6) for option, value in json.loads(file.read_bytes()).items()
+            }
+            for file in files
         }
     PRIORS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"{len(found)} priors in {PRIORS}")

@@ -1,10 +1,12 @@
-"""The tree that is published: the pytest plugin's entry point is a distribution of its own, which ``adjudge[pytest]`` brings.
+"""The tree that is published: the pytest plugin's entry point is a distribution of its own, which
+``adjudge[pytest]`` brings.
 
     python tools/published.py FOLDER
 
-In every session pytest reads the list of all files of each distribution that has a plugin, whether it is used or not. For a
-package of our size that was most of what the plugin cost other people's tests (``tools/foreign_suite.py`` measures it). A
-checkout has the entry point itself, so that ``pip install -e .`` is all it takes.
+In every session pytest reads the list of all files of each distribution that has a plugin, whether
+it is used or not. For a package of our size that was most of what the plugin cost other people's
+tests (``tools/foreign_suite.py`` measures it). A checkout has the entry point itself, so that ``pip
+install -e .`` is all it takes.
 """
 
 from __future__ import annotations
@@ -24,27 +26,41 @@ def main(folder: Path) -> None:
     """Copy what git knows or would add, and change what it says of the plugin."""
     shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
-        ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", "ls-files", "-coz", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     project = folder / "pyproject.toml"
-    project.write_text(without_plugin(project.read_text(encoding="utf-8"), version()), encoding="utf-8")
+    project.write_text(
+        without_plugin(project.read_text(encoding="utf-8"), version()), encoding="utf-8"
+    )
 
 
 def without_plugin(project: str, version: str) -> str:
-    """The same pyproject.toml, its entry point gone and its extra naming the plugin's own distribution."""
+    """The same pyproject.toml, its entry point gone and its extra naming the plugin's own
+    distribution.
+    """
     for part in (ENTRY_POINT, EXTRA):
         if project.count(part) != 1:
             sys.exit(f"pyproject.toml does not say, just once:\n{part}")
-    return project.replace(ENTRY_POINT, "").replace(EXTRA, f'pytest = ["adjudge-pytest=={version}"]\n')
+    return project.replace(ENTRY_POINT, "").replace(
+        EXTRA, f'pytest = ["adjudge-pytest=={version}"]\n'
+    )
 
 
 def version() -> str:
     """The version of the package."""
-    found = re.search(r'^__version__ = "(.+)"$', (ROOT / "src/adjudge/__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(
+        r'^__version__ = "(.+)"$',
+        (ROOT / "src/adjudge/__init__.py").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     return found[1] if found else sys.exit("src/adjudge/__init__.py does not say its version")
 
 

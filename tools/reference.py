@@ -1,7 +1,8 @@
 """What the reference of the site shows of a class: as it is made and called, not how it works.
 
-A griffe extension. Judges take many of their parameters from base classes and join the explanations when they are loaded;
-so signatures and docstrings of public classes are taken from the loaded class.
+A griffe extension. Judges take many of their parameters from base classes and join the explanations
+when they are loaded; so signatures and docstrings of public classes are taken from the loaded
+class.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from adjudge.judges import Judge
 
 OPEN = (adjudge.BaseDirectJudge, adjudge.BasePairwiseJudge, Judge)
 """Those that people derive from: what can be overridden is shown."""
-CALLED = {"evaluate", "evaluate_multi_criteria", "evaluate_with_custom_prompt", "improve", "estimate"}
+CALLED = {
+    "evaluate",
+    "evaluate_multi_criteria",
+    "evaluate_with_custom_prompt",
+    "improve",
+    "estimate",
+}
 CALLED |= {f"a{name}" for name in CALLED}
 """What people call of a judge."""
 KINDS = {
@@ -39,7 +46,9 @@ class AsLoaded(griffe.Extension):
         for name in adjudge.__all__:
             found = getattr(adjudge, name)
             if inspect.isclass(found) and found.__module__.startswith("adjudge."):
-                _complete(pkg[f"{found.__module__.removeprefix('adjudge.')}.{found.__qualname__}"], found)
+                _complete(
+                    pkg[f"{found.__module__.removeprefix('adjudge.')}.{found.__qualname__}"], found
+                )
 
 
 def _classes(module: griffe.Module) -> Iterator[griffe.Class]:
@@ -55,8 +64,14 @@ def _write_sync_edges(shown: griffe.Class) -> None:
     """``evaluate = sync_edge(aevaluate)`` is a method with the parameters of the other."""
     for name, edge in list(shown.members.items()):
         twin = shown.members.get(f"a{name}")
-        if isinstance(edge, griffe.Attribute) and isinstance(twin, griffe.Function) and str(edge.value).startswith("sync_edge("):
-            method = griffe.Function(name, parameters=twin.parameters, returns=twin.returns, docstring=twin.docstring)
+        if (
+            isinstance(edge, griffe.Attribute)
+            and isinstance(twin, griffe.Function)
+            and str(edge.value).startswith("sync_edge(")
+        ):
+            method = griffe.Function(
+                name, parameters=twin.parameters, returns=twin.returns, docstring=twin.docstring
+            )
             shown.set_member(name, method)
 
 
@@ -69,7 +84,9 @@ def _complete(shown: griffe.Class, loaded: type) -> None:
 
 def _as_made(shown: griffe.Class, loaded: type) -> None:
     """With every parameter, and what is said of it."""
-    made = griffe.Function("__init__", parameters=griffe.Parameters(*map(_parameter, _parameters(loaded))))
+    made = griffe.Function(
+        "__init__", parameters=griffe.Parameters(*map(_parameter, _parameters(loaded)))
+    )
     shown.set_member("__init__", made)
     if shown.docstring:
         shown.docstring.value = inspect.getdoc(loaded) or ""
@@ -82,7 +99,9 @@ def _parameters(loaded: type) -> list[inspect.Parameter]:
 def _parameter(parameter: inspect.Parameter) -> griffe.Parameter:
     annotation = None if parameter.annotation is parameter.empty else str(parameter.annotation)
     default = None if parameter.default is parameter.empty else repr(parameter.default)
-    return griffe.Parameter(parameter.name, annotation=annotation, kind=KINDS[parameter.kind], default=default)
+    return griffe.Parameter(
+        parameter.name, annotation=annotation, kind=KINDS[parameter.kind], default=default
+    )
 
 
 def _hide(shown: griffe.Class) -> None:

@@ -1,6 +1,8 @@
-"""Prepare a release: the version, the section of the changelog, a commit and a tag. ``make release VERSION=1.2.3``.
+"""Prepare a release: the version, the section of the changelog, a commit and a tag. ``make release
+VERSION=1.2.3``.
 
-What is built and tried in a clean environment is the business of ``make dist``, which ``make release`` runs first and last.
+What is built and tried in a clean environment is the business of ``make dist``, which ``make
+release`` runs first and last.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ def main(version: str) -> None:
         sys.exit(f"v{version} is tagged already")
     CHANGELOG.write_text(released(CHANGELOG.read_text(encoding="utf-8"), version), encoding="utf-8")
     INIT.write_text(
-        re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', INIT.read_text(encoding="utf-8")), encoding="utf-8"
+        re.sub(
+            r'__version__ = ".*"', f'__version__ = "{version}"', INIT.read_text(encoding="utf-8")
+        ),
+        encoding="utf-8",
     )
     git("add", str(INIT), str(CHANGELOG))
     git("commit", "--quiet", "--message", f"Release {version}")
@@ -35,16 +40,22 @@ def main(version: str) -> None:
 
 
 def released(changelog: str, version: str) -> str:
-    """The changelog with what was unreleased under ``version``, and an empty section for what comes next."""
+    """The changelog with what was unreleased under ``version``, and an empty section for what comes
+    next.
+    """
     before, heading, after = changelog.partition(UNRELEASED)
     if not heading or not after.partition("\n## ")[0].strip():
-        sys.exit(f"{CHANGELOG.name} has nothing under '{UNRELEASED.strip()}': say what a user now sees")
+        sys.exit(
+            f"{CHANGELOG.name} has nothing under '{UNRELEASED.strip()}': say what a user now sees"
+        )
     return f"{before}{UNRELEASED}\n## {version} ({datetime.now(UTC):%Y-%m-%d})\n{after}"
 
 
 def git(*args: str) -> str:
     """What git prints."""
-    return subprocess.run(["git", *args], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *args], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""What the site of documents adds to mkdocs: pages that lie outside docs/, files they link to, and Russian around Russian pages.
+"""What the site of documents adds to mkdocs: pages that lie outside docs/, files they link to, and
+Russian around Russian pages.
 
-The README is the first page. A link that leads out of docs/ takes what it points to onto the site, at its place in the
-repository; a link to a folder leads to the first page in it.
+The README is the first page. A link that leads out of docs/ takes what it points to onto the site,
+at its place in the repository; a link to a folder leads to the first page in it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ FENCE = re.compile(r"(^```.*?^```$)", re.S | re.M)
 def place(path: Path) -> str:
     """Where a file of the repository is on the site."""
     named = path.relative_to(ROOT).as_posix()
-    return PLACES.get(named) or (path.relative_to(DOCS) if path.is_relative_to(DOCS) else path.relative_to(ROOT)).as_posix()
+    return (
+        PLACES.get(named)
+        or (
+            path.relative_to(DOCS) if path.is_relative_to(DOCS) else path.relative_to(ROOT)
+        ).as_posix()
+    )
 
 
 def shown(target: Path) -> Path:
@@ -54,7 +60,11 @@ def outside() -> list[Path]:
     found = [ROOT / name for name in PLACES]
     waiting = [*found, *DOCS.rglob("*.md")]
     while waiting:
-        new = [file for file in targets(waiting.pop()) if file.is_file() and not file.is_relative_to(DOCS) and file not in found]
+        new = [
+            file
+            for file in targets(waiting.pop())
+            if file.is_file() and not file.is_relative_to(DOCS) and file not in found
+        ]
         found += dict.fromkeys(new)
         waiting += [file for file in new if file.suffix == ".md"]
     return found
@@ -69,7 +79,10 @@ def with_links_of_the_site(text: str, page: Path) -> str:
         return f"{link[1]}{Path(os.path.relpath(target, here)).as_posix()}{link[3]}"
 
     parts = FENCE.split(text)
-    return "".join(part if part.startswith("```") else CODE.sub(_plain_bars, LINK.sub(turned, part)) for part in parts)
+    return "".join(
+        part if part.startswith("```") else CODE.sub(_plain_bars, LINK.sub(turned, part))
+        for part in parts
+    )
 
 
 def _plain_bars(code: re.Match[str]) -> str:
@@ -102,7 +115,9 @@ def twin(page: Path) -> str:
     russian = DOCS / "ru" / page.name
     if page.parent == DOCS and russian.exists():
         return f"[По-русски](ru/{page.name})"
-    return f"[In English](../{page.name})" if page == russian and (DOCS / page.name).exists() else ""
+    return (
+        f"[In English](../{page.name})" if page == russian and (DOCS / page.name).exists() else ""
+    )
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
@@ -113,7 +128,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return f"{title}\n\n{twin(path)}\n{rest}"
 
 
-def on_page_context(context: TemplateContext, page: Page, config: MkDocsConfig, nav: Navigation) -> TemplateContext:  # noqa: ARG001
+def on_page_context(
+    context: TemplateContext,
+    page: Page,
+    config: MkDocsConfig,
+    nav: Navigation,  # noqa: ARG001
+) -> TemplateContext:
     """The words around a page are in its language."""
     config.theme["language"] = "ru" if page.file.src_uri.startswith("ru/") else "en"
     return context

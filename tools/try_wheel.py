@@ -1,4 +1,6 @@
-"""Install everything that was built in clean environments, and try the first thing a user would do."""
+"""Install everything that was built in clean environments, and try the first
+thing a user would do.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,25 @@ from pathlib import Path
 
 FIRST_STEPS = (
     ["-m", "adjudge", "--version"],
-    ["-c", "import adjudge; [getattr(adjudge, name) for name in adjudge.__all__ if not name.startswith('Unitxt')]"],
-    ["-m", "adjudge", "check", "Built in 1889.", "--criterion", "It names a year.", "-m", "scripted", "--language", "ru"],
+    [
+        "-c",
+        (
+            "import adjudge; [getattr(adjudge, name) for name in adjudge.__all__ if not "
+            "name.startswith('Unitxt')]"
+        ),
+    ],
+    [
+        "-m",
+        "adjudge",
+        "check",
+        "Built in 1889.",
+        "--criterion",
+        "It names a year.",
+        "-m",
+        "scripted",
+        "--language",
+        "ru",
+    ],
     ["-m", "adjudge", "criteria"],
     ["-m", "adjudge", "doctor"],
 )
@@ -28,11 +47,23 @@ def main(folder: Path) -> None:
 
 
 def tried(folder: Path, wanted: str, steps: Sequence[Sequence[str]]) -> None:
-    """Take the steps where ``wanted`` was installed; of our own distributions, those in ``folder``."""
+    """Take the steps where ``wanted`` was installed; of our own distributions,
+    those in ``folder``.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(scratch, with_pip=True)
         python = str(Path(scratch) / "bin" / "python")
-        run(python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--find-links", str(folder), wanted)
+        run(
+            python,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "--quiet",
+            "install",
+            "--find-links",
+            str(folder),
+            wanted,
+        )
         for step in steps:
             run(python, *step)
     print(f"{Path(wanted).name}: installs and works")
@@ -40,7 +71,9 @@ def tried(folder: Path, wanted: str, steps: Sequence[Sequence[str]]) -> None:
 
 def run(*command: str) -> None:
     """Run a command away from the checkout, so that only what was installed is found."""
-    done = subprocess.run(command, cwd=tempfile.gettempdir(), check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=tempfile.gettempdir(), check=False, capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
 

@@ -1,11 +1,14 @@
-"""The five walks through the house, by a profile of the warm path: which function calls which, how often, in how many modules.
+"""The five walks through the house, by a profile of the warm path: which function calls which, how
+often, in how many modules.
 
     python tools/walks.py                      # calls and modules of each walk
-    python tools/walks.py --stations           # and each module once, in the order they are entered: read them in that order
+    python tools/walks.py --stations           # and each module once, in the order they are
+                                               entered: read them in that order
     python tools/walks.py --chain judgment     # and what calls what, as it is walked, of one walk
 
-A call is a Python function of adjudge being entered; a coroutine that is resumed is not entered again. A walk is done three
-times before it is counted, so that what is kept from one time to the next has been made.
+A call is a Python function of adjudge being entered; a coroutine that is resumed is not entered
+again. A walk is done three times before it is counted, so that what is kept from one time to the
+next has been made.
 """
 
 from __future__ import annotations
@@ -29,11 +32,18 @@ from adjudge.aio import event_loop
 
 HOME = str(Path(adjudge.__file__).parent)
 CRITERIA = adjudge.Criteria(
-    "clear", "Is the answer clear?", [adjudge.CriteriaOption("Yes", score=1.0), adjudge.CriteriaOption("No", score=0.0)]
+    "clear",
+    "Is the answer clear?",
+    [adjudge.CriteriaOption("Yes", score=1.0), adjudge.CriteriaOption("No", score=0.0)],
 )
-RESPONSES = [{"response": ["Turn left.", "Turn left at the bakery."], "question": "How do I get there?"}]
+RESPONSES = [
+    {"response": ["Turn left.", "Turn left at the bakery."], "question": "How do I get there?"}
+]
 ROW = {"question": "When does it open?", "answer": "At nine.", "contexts": ["It opens at nine."]}
-TWO_ROWS = "data: rows.csv\nmodels: scripted\nrun: {run}\njudges:\n  - kind: direct\n    criteria: Is the answer clear?\n"
+TWO_ROWS = (
+    "data: rows.csv\nmodels: scripted\nrun: {run}\njudges:\n  - kind: direct\n    criteria: Is "
+    "the answer clear?\n"
+)
 
 Job = Callable[[], object]
 
@@ -70,7 +80,9 @@ class Walk:
         return [f"  {first[module]}  ×{entered[module]}" for module in dict.fromkeys(entered)]
 
     def chain(self) -> list[str]:
-        """Each step indented by its depth; what one caller repeats stands there once, with how often."""
+        """Each step indented by its depth; what one caller repeats stands there once, with how
+        often.
+        """
         lines: list[str] = []
         counts: list[int] = []
         for depth, name in self.steps:
@@ -80,7 +92,10 @@ class Walk:
                 continue
             lines.append(line)
             counts.append(1)
-        return [line if count == 1 else f"{line}  ×{count}" for line, count in zip(lines, counts, strict=True)]
+        return [
+            line if count == 1 else f"{line}  ×{count}"
+            for line, count in zip(lines, counts, strict=True)
+        ]
 
 
 def _depth(frame: FrameType) -> int:
@@ -111,7 +126,9 @@ def walked(job: Job) -> Walk:
     return walk
 
 
-def _on_loop(loop: AbstractEventLoop, profile: Callable[[FrameType, str, object], None] | None) -> None:
+def _on_loop(
+    loop: AbstractEventLoop, profile: Callable[[FrameType, str, object], None] | None
+) -> None:
     done = threading.Event()
 
     def set_there() -> None:
@@ -140,9 +157,14 @@ def _rag(_: Path) -> Job:
 def _candidate(_: Path) -> Job:
     """One candidate, verified by one criteria, and run."""
     writer = adjudge.ScriptedModel(["```python\noutput = 4\n```"])
-    verify = adjudge.QualitativeCriteria("The code is short.", adjudge.ScriptedModel(["PASS"], name="judge"))
+    verify = adjudge.QualitativeCriteria(
+        "The code is short.", adjudge.ScriptedModel(["PASS"], name="judge")
+    )
     strategy = adjudge.Strategy(verify, num_candidates=1)
-    runtime, agent = adjudge.Runtime(sandbox="none"), adjudge.Agent(output_schema=int, llm=writer, strategy=strategy)
+    runtime, agent = (
+        adjudge.Runtime(sandbox="none"),
+        adjudge.Agent(output_schema=int, llm=writer, strategy=strategy),
+    )
     return lambda: runtime.jit(agent, "Give four.")
 
 
@@ -167,7 +189,9 @@ def _command(*words: str) -> None:
             command()
         except SystemExit as end:
             if end.code not in (None, 0):
-                raise SystemExit(f"{' '.join(words)} ended with {end.code}: {said.getvalue()}") from None
+                raise SystemExit(
+                    f"{' '.join(words)} ended with {end.code}: {said.getvalue()}"
+                ) from None
         finally:
             sys.argv = before
 
@@ -183,16 +207,24 @@ WALKS: dict[str, Callable[[Path], Job]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The five walks through the house: calls, modules and chains.")
+    parser = argparse.ArgumentParser(
+        description="The five walks through the house: calls, modules and chains."
+    )
     parser.add_argument("walks", nargs="*", help=f"{', '.join(WALKS)}; all when none is named")
-    parser.add_argument("--stations", action="store_true", help="print each module once, in the order they are entered")
+    parser.add_argument(
+        "--stations",
+        action="store_true",
+        help="print each module once, in the order they are entered",
+    )
     parser.add_argument("--chain", action="store_true", help="print what calls what, in order")
     given = parser.parse_args()
     if unknown := [name for name in given.walks if name not in WALKS]:
         parser.error(f"there is no walk {unknown[0]!r}: there are {', '.join(WALKS)}")
     with tempfile.TemporaryDirectory() as folder:
         for name in given.walks or WALKS:
-            show(name, walked(WALKS[name](Path(folder))), stations=given.stations, chain=given.chain)
+            show(
+                name, walked(WALKS[name](Path(folder))), stations=given.stations, chain=given.chain
+            )
 
 
 def show(name: str, walk: Walk, *, stations: bool = False, chain: bool = False) -> None:

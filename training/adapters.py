@@ -23,10 +23,17 @@ def merge(model: Llama) -> None:
 def cut(model: Llama, before: dict[str, Tensor], size: int) -> None:
     """Keep the largest parts of the changes beside the matrices as they were.
 
-    Matrices that changed more get a higher rank; together they are as large as if each had the rank ``size``.
+    Matrices that changed more get a higher rank; together they are as large as if each had the rank
+    ``size``.
     """
-    parts = {name: _parts(matrix.weight.detach() - before[name], 2 * size) for name, matrix in model.matrices().items()}
-    ranks = shared_out({name: (s.cpu().numpy(), u.shape[0] + v.shape[0]) for name, (u, s, v) in parts.items()}, size)
+    parts = {
+        name: _parts(matrix.weight.detach() - before[name], 2 * size)
+        for name, matrix in model.matrices().items()
+    }
+    ranks = shared_out(
+        {name: (s.cpu().numpy(), u.shape[0] + v.shape[0]) for name, (u, s, v) in parts.items()},
+        size,
+    )
     changes = {}
     for name, matrix in model.matrices().items():
         (u, s, v), rank = parts[name], ranks[name]
@@ -43,15 +50,24 @@ def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
 def start_from(model: Llama, adapter: Path) -> None:
     """The model with an adapter as it was saved."""
     with np.load(adapter) as file:
-        parts = {name: torch.from_numpy(file[name]).float().to(model.embeddings.device) for name in file.files}
-    put_beside(model, {name: (parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"]) for name in model.matrices()})
+        parts = {
+            name: torch.from_numpy(file[name]).float().to(model.embeddings.device)
+            for name in file.files
+        }
+    put_beside(
+        model,
+        {
+            name: (parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"])
+            for name in model.matrices()
+        },
+    )
 
 
 def put_beside(model: Llama, changes: Mapping[str, tuple[Tensor, Tensor]]) -> None:
     """Train only the changes.
 
-    They are filled up with zeros to one rank, so that all blocks are alike. Such zeros stay: where both factors are zero, so
-    are the gradients of both.
+    They are filled up with zeros to one rank, so that all blocks are alike. Such zeros stay: where
+    both factors are zero, so are the gradients of both.
     """
     for weight in model.parameters():
         weight.requires_grad_(False)

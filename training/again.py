@@ -1,6 +1,8 @@
-"""How well the exported adapter reads what it was trained on in other draws: the same kinds and sentences, put together anew.
+"""How well the exported adapter reads what it was trained on in other draws: the same kinds and
+sentences, put together anew.
 
-    python -m training.again --data ../shared/data --trained OUT/train.jsonl --adapter smollm2-135m.gguf [--count 800] [--seed 1]
+    python -m training.again --data ../shared/data --trained OUT/train.jsonl --adapter
+    smollm2-135m.gguf [--count 800] [--seed 1]
 
 Prompts that are in train.jsonl are left out. Verdicts are counted as read, before calibration.
 """
@@ -26,7 +28,9 @@ _LANGUAGES: tuple[Language, ...] = ("en", "ru")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--trained", type=Path, required=True)
     parser.add_argument("--adapter", type=Path, required=True)
@@ -42,13 +46,18 @@ def main() -> None:
             right[name].append(hit)
     for name, hits in right.items():
         sure = wilson(sum(hits), len(hits))
-        print(f"{name:8} {sum(hits)} of {len(hits)}: {sum(hits) / len(hits):.3f} ({sure.lower:.3f}–{sure.upper:.3f})")
+        print(
+            f"{name:8} {sum(hits)} of {len(hits)}: {sum(hits) / len(hits):.3f} "
+            f"({sure.lower:.3f}–{sure.upper:.3f})"
+        )
 
 
 def trained_prompts(path: Path) -> set[int]:
     """Hashes of everything that was trained on."""
     with path.open(encoding="utf-8") as lines:
-        return {hash(tuple(one["content"] for one in json.loads(line)["messages"])) for line in lines}
+        return {
+            hash(tuple(one["content"] for one in json.loads(line)["messages"])) for line in lines
+        }
 
 
 def drawn(world: World, known: set[int], count: int, seed: str) -> Iterator[tuple[str, Shown]]:

@@ -1,8 +1,11 @@
-"""Make the examples: every kind's cases, rendered by the package's templates, tokenised as the model reads them.
+"""Make the examples: every kind's cases, rendered by the package's templates, tokenised as the
+model reads them.
 
-    python -m training.build --data ../shared/data --out OUT [--examples 100000] [--translations 100000] [--seed 1]
+    python -m training.build --data ../shared/data --out OUT [--examples 100000] [--translations
+    100000] [--seed 1]
 
-Writes OUT/examples.npz and OUT/translations.npz (what training takes) and OUT/SPLIT.jsonl (to look at).
+Writes OUT/examples.npz and OUT/translations.npz (what training takes) and OUT/SPLIT.jsonl (to look
+at).
 """
 
 from __future__ import annotations
@@ -36,20 +39,29 @@ _AT_ONCE = 50_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--examples", type=int, default=100_000)
     parser.add_argument("--translations", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--weights", type=Path, help="a GGUF file of the model, for its tokeniser; by default the pulled one")
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        help="a GGUF file of the model, for its tokeniser; by default the pulled one",
+    )
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     found = rows(World(args.data), args.examples, args.seed)
     weights = args.weights or find("smollm2-135m")
     examples = tokenised(found, weights)
     save(args.out / "examples.npz", examples)
-    save(args.out / "translations.npz", translations(Tokeniser(weights), args.translations, args.seed))
+    save(
+        args.out / "translations.npz",
+        translations(Tokeniser(weights), args.translations, args.seed),
+    )
     write_texts(args.out, found)
     _report(found, examples, args.out)
 
@@ -57,10 +69,16 @@ def main() -> None:
 def tokenised(found: Sequence[Row], weights: Path) -> Examples:
     """The rows as arrays; prompts that are too long are left out."""
     tokeniser = Tokeniser(weights)
-    kept = [(row, ids) for row, ids in zip(found, _tokens(found, weights), strict=True) if len(ids) <= _LONGEST]
+    kept = [
+        (row, ids)
+        for row, ids in zip(found, _tokens(found, weights), strict=True)
+        if len(ids) <= _LONGEST
+    ]
     rows_kept = [row for row, _ in kept]
     kinds = tuple(dict.fromkeys(row.made.kind for row in rows_kept))
-    criteria_known = {name: place for place, name in enumerate(dict.fromkeys(row.criterion for row in rows_kept))}
+    criteria_known = {
+        name: place for place, name in enumerate(dict.fromkeys(row.criterion for row in rows_kept))
+    }
     labels = np.full((len(kept), MOST_LABELS), -1, np.int32)
     for place, row in enumerate(rows_kept):
         ids = [tokeniser.label(token) for token in row.shown.tokens]
@@ -98,7 +116,9 @@ def _tokens_of(prompts: Sequence[Prompt], weights: Path) -> list[NDArray[np.uint
 
 def write_texts(out: Path, found: Sequence[Row]) -> None:
     """One line an example, to look at."""
-    files: dict[str, IO[str]] = {split: (out / f"{split}.jsonl").open("w", encoding="utf-8") for split in SPLITS}
+    files: dict[str, IO[str]] = {
+        split: (out / f"{split}.jsonl").open("w", encoding="utf-8") for split in SPLITS
+    }
     for row in found:
         if row.shown.truth >= 0:
             files[row.made.split].write(json.dumps(_line(row), ensure_ascii=False) + "\n")
@@ -112,7 +132,9 @@ def _line(row: Row) -> dict[str, object]:
         "origin": row.made.case.origin,
         "language": row.made.language,
         "answer": row.shown.answer,
-        "messages": [{"role": one.role, "content": one.content} for one in row.shown.prompt.messages],
+        "messages": [
+            {"role": one.role, "content": one.content} for one in row.shown.prompt.messages
+        ],
         "label": row.shown.truth,
         "labels": list(row.shown.tokens),
     }
@@ -120,10 +142,15 @@ def _line(row: Row) -> dict[str, object]:
 
 def _report(found: Sequence[Row], examples: Examples, out: Path) -> None:
     counts = Counter(row.made.split for row in found if row.shown.truth >= 0)
-    names = {split: len({row.made.kind for row in found if row.made.split == split}) for split in SPLITS}
+    names = {
+        split: len({row.made.kind for row in found if row.made.split == split}) for split in SPLITS
+    }
     print({split: (counts[split], f"{names[split]} kinds") for split in SPLITS})
     trained = examples.of("train")
-    print(f"{len(trained)} training examples of {examples.lengths[trained].mean():.0f} tokens; {len(examples.ids)} tokens in all")
+    print(
+        f"{len(trained)} training examples of {examples.lengths[trained].mean():.0f} "
+        f"tokens; {len(examples.ids)} tokens in all"
+    )
     print(f"{(out / 'examples.npz').stat().st_size / 1e6:.1f} MB")
 
 

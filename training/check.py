@@ -1,6 +1,7 @@
 """Whether the exported adapter says on this CPU what the trainer said of the same prompts.
 
-python -m training.check --data OUT/examples.npz --scores OUT/scores.json --adapter smollm2-135m.gguf [--runtime xllamacpp]
+python -m training.check --data OUT/examples.npz --scores OUT/scores.json --adapter
+smollm2-135m.gguf [--runtime xllamacpp]
 """
 
 from __future__ import annotations
@@ -24,18 +25,27 @@ Read = Callable[[list[int], list[int]], Mapping[int, float]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--scores", type=Path, required=True)
     parser.add_argument("--adapter", type=Path, required=True)
-    parser.add_argument("--weights", type=Path, help="a GGUF file of the base model; by default the pulled one")
+    parser.add_argument(
+        "--weights", type=Path, help="a GGUF file of the base model; by default the pulled one"
+    )
     parser.add_argument("--runtime", choices=("onnxruntime", "xllamacpp"), default="onnxruntime")
     args = parser.parse_args()
     read = reader(args.runtime, args.weights or find(NAME), args.adapter)
     same, count, worst = compare(load(args.data), args.scores, read)
-    print(f"{same} of {count} verdicts are the same ({same / count:.3f}); the largest difference of a probability is {worst:.4f}")
+    print(
+        f"{same} of {count} verdicts are the same ({same / count:.3f}); the largest "
+        f"difference of a probability is {worst:.4f}"
+    )
     if same < WANTED * count:
-        raise SystemExit(f"fewer than {WANTED:.0%} are the same: the adapter is not the one that was trained")
+        raise SystemExit(
+            f"fewer than {WANTED:.0%} are the same: the adapter is not the one that was trained"
+        )
 
 
 def reader(runtime: str, weights: Path, adapter: Path) -> Read:
@@ -57,7 +67,9 @@ def compare(examples: Examples, scores: Path, read: Read) -> tuple[int, int, flo
         total = math.log(sum(math.exp(found[label]) for label in labels))
         here = [found[label] - total for label in labels]
         same += here.index(max(here)) == trained.index(max(trained))
-        worst = max(worst, *(abs(math.exp(a) - math.exp(b)) for a, b in zip(here, trained, strict=True)))
+        worst = max(
+            worst, *(abs(math.exp(a) - math.exp(b)) for a, b in zip(here, trained, strict=True))
+        )
     return same, len(known["places"]), worst
 
 

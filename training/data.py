@@ -1,4 +1,6 @@
-"""Examples as arrays: prompts already tokenised, so that training needs neither templates nor a tokeniser."""
+"""Examples as arrays: prompts already tokenised, so that training needs neither templates nor a
+tokeniser.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,17 @@ class Texts:
 
     def tokens(self, places: Ints) -> list[NDArray[np.uint16]]:
         """The tokens of some texts."""
-        return [self.ids[self.starts[place] : self.starts[place] + self.lengths[place]] for place in places]
+        return [
+            self.ids[self.starts[place] : self.starts[place] + self.lengths[place]]
+            for place in places
+        ]
 
 
 @dataclass(frozen=True)
 class Translations(Texts):
-    """Russian texts in a prompt with the English ones behind it: what the judge learns to read Russian by."""
+    """Russian texts in a prompt with the English ones behind it: what the judge learns to read
+    Russian by.
+    """
 
     tails: NDArray[np.int32]
     """How many tokens at the end of each are the English text."""
@@ -92,10 +99,14 @@ def _arrays(path: Path) -> dict[str, NDArray[np.int64]]:
         return {name: file[name] for name in file.files}
 
 
-def batches(places: Ints, lengths: NDArray[np.int32], tokens: int, seed: int) -> Iterator[tuple[int, Ints]]:
-    """Places in random batches of texts that fit one width, which comes with them; one round over all.
+def batches(
+    places: Ints, lengths: NDArray[np.int32], tokens: int, seed: int
+) -> Iterator[tuple[int, Ints]]:
+    """Places in random batches of texts that fit one width, which comes with them; one round over
+    all.
 
-    There are few widths, and at most as many texts of a width as fit into ``tokens``: a batch has one of few shapes.
+    There are few widths, and at most as many texts of a width as fit into ``tokens``: a batch has
+    one of few shapes.
     """
     random = np.random.default_rng(seed)
     shuffled = random.permutation(places)
@@ -109,7 +120,9 @@ def batches(places: Ints, lengths: NDArray[np.int32], tokens: int, seed: int) ->
         yield found[place]
 
 
-WIDTHS: Ints = np.concatenate([np.arange(32, 256, 16), np.arange(256, 384, 32), np.arange(384, 705, 64)])
+WIDTHS: Ints = np.concatenate(
+    [np.arange(32, 256, 16), np.arange(256, 384, 32), np.arange(384, 705, 64)]
+)
 
 
 def rows_of(width: int, tokens: int) -> int:

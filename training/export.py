@@ -2,8 +2,8 @@
 
     python -m training.export --trained OUT --out src/adjudge/local/weights/adapter
 
-Writes smollm2-135m.gguf, which llama.cpp loads, and smollm2-135m.json: temperature, weight of the prior and threshold of
-confidence for each kind of answer.
+Writes smollm2-135m.gguf, which llama.cpp loads, and smollm2-135m.json: temperature, weight of the
+prior and threshold of confidence for each kind of answer.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ MOST_BYTES = 10_000_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trained", type=Path, required=True, help="the folder with adapter.npz and lora.json")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--trained", type=Path, required=True, help="the folder with adapter.npz and lora.json"
+    )
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,9 @@
-"""Four-bit weights rewritten as F16, by the standard library alone: what the embedded judge read when it ran on xllamacpp.
+"""Four-bit weights rewritten as F16, by the standard library alone: what the embedded judge read
+when it ran on xllamacpp.
 
-Plain CPU kernels unpack four-bit weights again for every token they read; F16 they read as it lies, and round little.
-The token embeddings stay as they are: they are looked up, and in F16 the output layer they share would gain nothing.
+Plain CPU kernels unpack four-bit weights again for every token they read; F16 they read as it lies,
+and round little. The token embeddings stay as they are: they are looked up, and in F16 the output
+layer they share would gain nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +16,18 @@ from typing import BinaryIO
 
 from adjudge.aio.files import written_whole
 from adjudge.errors import SetupError
-from adjudge.local.weights.gguf import BLOCKS, F16, MAGIC, Q4_0, Q4_1, UINT32, Field, Header, Tensor, read_header
+from adjudge.local.weights.gguf import (
+    BLOCKS,
+    F16,
+    MAGIC,
+    Q4_0,
+    Q4_1,
+    UINT32,
+    Field,
+    Header,
+    Tensor,
+    read_header,
+)
 
 _EMBEDDINGS = "token_embd.weight"
 _FILE_TYPE_F16 = 1
@@ -41,9 +54,11 @@ def rewrite(
     layers: int | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> None:
-    """Write ``source`` to ``target``, its Q4_0 and Q4_1 matrices as F16, or only its first ``layers`` layers, or both.
+    """Write ``source`` to ``target``, its Q4_0 and Q4_1 matrices as F16, or only its first
+    ``layers`` layers, or both.
 
-    A megabyte is in memory at a time. ``progress`` hears of the bytes written and of how many there will be.
+    A megabyte is in memory at a time. ``progress`` hears of the bytes written and of how many there
+    will be.
     """
     header = read_header(source)
     moves = _moves(header, to_f16, layers)
@@ -67,7 +82,10 @@ def _moves(header: Header, to_f16: bool, layers: int | None) -> list[_Move]:
         becomes_f16 = to_f16 and old.kind in (Q4_0, Q4_1) and old.name != _EMBEDDINGS
         new = old._replace(kind=F16 if becomes_f16 else old.kind, offset=offset)
         if new.size is None:
-            raise SetupError(f"{header.path} cannot be rewritten: tensor {old.name} is of an unknown type ({old.kind})")
+            raise SetupError(
+                f"{header.path} cannot be rewritten: tensor {old.name} is of an unknown "
+                f"type ({old.kind})"
+            )
         moves.append(_Move(old, new, new.size))
         offset += -(-new.size // header.alignment) * header.alignment
     return moves
@@ -98,7 +116,9 @@ def _field(field: Field, changed: dict[str, int]) -> bytes:
 
 def _described(tensor: Tensor) -> bytes:
     dimensions = len(tensor.shape)
-    numbers = struct.pack(f"<I{dimensions}QIQ", dimensions, *tensor.shape, tensor.kind, tensor.offset)
+    numbers = struct.pack(
+        f"<I{dimensions}QIQ", dimensions, *tensor.shape, tensor.kind, tensor.offset
+    )
     return _text(tensor.name) + numbers
 
 
@@ -127,13 +147,16 @@ def _checked_f16(raw: bytes, tensor: Tensor, path: Path) -> bytes:
     try:
         return as_f16(raw, tensor.kind)
     except OverflowError as error:
-        raise SetupError(f"{path} is damaged: tensor {tensor.name} holds weights that no F16 can hold") from error
+        raise SetupError(
+            f"{path} is damaged: tensor {tensor.name} holds weights that no F16 can hold"
+        ) from error
 
 
 def as_f16(raw: bytes, kind: int) -> bytes:
     """Blocks of Q4_0 or Q4_1 as little-endian F16."""
     codes, pack = _codes(raw, kind), struct.Struct("<16e").pack
-    # Each block is translated twice by the table of its 16 values, once for each byte of an F16: no loop over weights.
+    # Each block is translated twice by the table of its 16 values, once for each byte of an F16: no
+    # loop over weights.
     first: list[bytes] = []
     second: list[bytes] = []
     for at, values in zip(range(0, len(codes), 32), _values(raw, kind), strict=True):
@@ -146,12 +169,17 @@ def as_f16(raw: bytes, kind: int) -> bytes:
 
 
 def _codes(raw: bytes, kind: int) -> bytes:
-    """Each weight's code, 0 to 15, in the order of the weights: a block has its first half in the low half-bytes."""
+    """Each weight's code, 0 to 15, in the order of the weights: a block has its first half in the
+    low half-bytes.
+    """
     _, length = BLOCKS[kind]
     found = bytearray(len(raw) // length * 32)
     for number in range(16):
         column = raw[length - 16 + number :: length]
-        found[number::32], found[16 + number :: 32] = column.translate(_LOW), column.translate(_HIGH)
+        found[number::32], found[16 + number :: 32] = (
+            column.translate(_LOW),
+            column.translate(_HIGH),
+        )
     return bytes(found)
 
 

@@ -27,7 +27,9 @@ Settings = dict[str, Setting]
 
 
 def adjusted(reading: Reading, setting: Setting) -> Floats:
-    """Log-probabilities with the prior taken out and the temperature applied, made to sum to one."""
+    """Log-probabilities with the prior taken out and the temperature applied,
+    made to sum to one.
+    """
     free = (reading.raw - setting.prior_weight * reading.prior) / setting.temperature
     values: Floats = free - np.logaddexp.reduce(free)
     return values
@@ -41,7 +43,10 @@ def fit(found: Sequence[Reading], answers: Sequence[str]) -> Settings:
 def _fit(found: Sequence[Reading]) -> Setting:
     if not found:
         return Setting()
-    raw, prior = _stacked([one.raw for one in found], -1e6), _stacked([one.prior for one in found], 0.0)
+    raw, prior = (
+        _stacked([one.raw for one in found], -1e6),
+        _stacked([one.prior for one in found], 0.0),
+    )
     truth = np.array([one.truth for one in found])
     grid = [Setting(float(heat), float(weight)) for heat in _TEMPERATURES for weight in _WEIGHTS]
     best = min(grid, key=lambda setting: _loss(raw, prior, truth, setting))
@@ -63,11 +68,17 @@ def _stacked(rows: Sequence[Floats], missing: float) -> Floats:
 
 
 def threshold(found: Sequence[Reading], settings: Settings, wanted: float) -> float:
-    """The least confidence above which at least ``wanted`` of the verdicts are right; 1 where there is none."""
-    pairs = sorted(((_confidence(one, settings), _right(one, settings)) for one in found), reverse=True)
+    """The least confidence above which at least ``wanted`` of the verdicts are right; 1 where there
+    is none.
+    """
+    pairs = sorted(
+        ((_confidence(one, settings), _right(one, settings)) for one in found), reverse=True
+    )
     confidence, right = np.array([one for one, _ in pairs]), np.cumsum([hit for _, hit in pairs])
     shares = right / np.arange(1, len(pairs) + 1)
-    whole = np.append(confidence[1:] < confidence[:-1], True)  # verdicts of equal confidence count together
+    whole = np.append(
+        confidence[1:] < confidence[:-1], True
+    )  # verdicts of equal confidence count together
     enough = np.flatnonzero((shares >= wanted) & whole)
     return round(float(confidence[enough[-1]]), 3) if len(enough) else 1.0
 
@@ -90,9 +101,13 @@ class Figures:
     calibrated: float
     """Accuracy with the settings applied."""
     centred: float
-    """Accuracy with the threshold of each criterion at the mean of its own texts: what a perfect prior would give."""
+    """Accuracy with the threshold of each criterion at the mean of its own texts: what a perfect
+    prior would give.
+    """
     auc: float | None
-    """Of two options: the chance that a true first option got higher odds than a false one, within a criterion."""
+    """Of two options: the chance that a true first option got higher odds than a false one, within
+    a criterion.
+    """
 
 
 def figures(found: Sequence[Reading], settings: Settings) -> Figures:
@@ -102,7 +117,9 @@ def figures(found: Sequence[Reading], settings: Settings) -> Figures:
         count=len(found),
         raw=_mean([int(one.raw.argmax()) == one.truth for one in found]),
         calibrated=_mean([_right(one, settings) for one in found]),
-        centred=_mean([int((one.raw - centres[one.criterion]).argmax()) == one.truth for one in found]),
+        centred=_mean(
+            [int((one.raw - centres[one.criterion]).argmax()) == one.truth for one in found]
+        ),
         auc=_auc([one for one in found if len(one.raw) == 2]),
     )
 
@@ -116,7 +133,10 @@ def table(found: Sequence[Reading], settings: Settings) -> dict[str, dict[str, o
         "both": lambda one: f"{one.answer} {'ru' if one.russian else 'en'}",
         "kind": lambda one: one.kind,
     }
-    return {split: {name: _grouped(part, key, settings) for name, key in by.items()} for split, part in _by(found).items()}
+    return {
+        split: {name: _grouped(part, key, settings) for name, key in by.items()}
+        for split, part in _by(found).items()
+    }
 
 
 def _by(found: Sequence[Reading]) -> dict[str, list[Reading]]:
@@ -126,11 +146,15 @@ def _by(found: Sequence[Reading]) -> dict[str, list[Reading]]:
     return parts
 
 
-def _grouped(part: Sequence[Reading], key: Callable[[Reading], Hashable], settings: Settings) -> dict[str, object]:
+def _grouped(
+    part: Sequence[Reading], key: Callable[[Reading], Hashable], settings: Settings
+) -> dict[str, object]:
     groups: dict[str, list[Reading]] = defaultdict(list)
     for one in part:
         groups[str(key(one))].append(one)
-    return {name: _rounded(asdict(figures(group, settings))) for name, group in sorted(groups.items())}
+    return {
+        name: _rounded(asdict(figures(group, settings))) for name, group in sorted(groups.items())
+    }
 
 
 def _rounded(values: dict[str, float | None]) -> dict[str, float | None]:

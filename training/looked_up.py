@@ -1,8 +1,11 @@
-"""How well the embedded judge looks sentences up: sentences about passages that training never saw, asked by EvidenceJudge.
+"""How well the embedded judge looks sentences up: sentences about passages that training never saw,
+asked by EvidenceJudge.
 
-    python -m training.looked_up --data ../shared/data [--count 100] [--seed looked-up] [--language ru]
+    python -m training.looked_up --data ../shared/data [--count 100] [--seed looked-up] [--language
+    ru]
 
-Prints how often each of the three answers is right, and the AUC of "supported", for both languages or one.
+Prints how often each of the three answers is right, and the AUC of "supported", for both languages
+or one.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ LANGUAGES: tuple[Language, ...] = ("en", "ru")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--count", type=int, default=100, help="sentences in each language")
     parser.add_argument("--seed", default="looked-up")
@@ -36,14 +41,20 @@ def main() -> None:
     args = parser.parse_args()
     for language in [args.language] if args.language else LANGUAGES:
         judge = EvidenceJudge(language=language)
-        cases = drawn(judge, World(args.data), language, random.Random(f"{args.seed} {language}"), args.count)
+        cases = drawn(
+            judge, World(args.data), language, random.Random(f"{args.seed} {language}"), args.count
+        )
         show(language, cases, judge.evaluate([instance(case) for case in cases]))
 
 
-def drawn(judge: EvidenceJudge, world: World, language: Language, rng: random.Random, count: int) -> list[Case]:
+def drawn(
+    judge: EvidenceJudge, world: World, language: Language, rng: random.Random, count: int
+) -> list[Case]:
     """Sentences that the package takes for one claim, with what is right."""
     made = (support_case(Draw(world, rng, language, fresh=True)) for _ in range(10 * count))
-    fitting = (case for case in made if case is not None and len(judge.looked(instance(case)).claims) == 1)
+    fitting = (
+        case for case in made if case is not None and len(judge.looked(instance(case)).claims) == 1
+    )
     return list(islice(fitting, count))
 
 
@@ -67,7 +78,10 @@ def show(language: str, cases: Sequence[Case], results: Sequence[EvidenceResult]
     hits = [hit for some in right.values() for hit in some]
     sure = wilson(sum(hits), len(hits))
     share = f"{sum(hits) / len(hits):.2f} ({sure.lower:.2f}–{sure.upper:.2f})"
-    print(f"{language} all           {sum(hits)} of {len(hits)}: {share}; AUC of {SUPPORTED!r} {auc(stated).value:.2f}")
+    print(
+        f"{language} all           {sum(hits)} of {len(hits)}: {share}; AUC of "
+        f"{SUPPORTED!r} {auc(stated).value:.2f}"
+    )
 
 
 if __name__ == "__main__":

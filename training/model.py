@@ -1,4 +1,6 @@
-"""A small Llama in PyTorch, in GGUF's own order of rows, so that nothing has to be permuted on the way back."""
+"""A small Llama in PyTorch, in GGUF's own order of rows, so that nothing has to be permuted on the
+way back.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from adjudge.local.weights.gguf import read_header
 from training.weights import read_tensors
 
 MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
-"""What is trained in each block; embeddings and norms stay as they are, since an adapter cannot hold their change."""
+"""What is trained in each block; embeddings and norms stay as they are, since an adapter cannot
+hold their change.
+"""
 
 
 class Linear(nn.Module):
@@ -59,11 +63,16 @@ class Norm(nn.Module):
 class Block(nn.Module):
     """Attention and feed-forward."""
 
-    def __init__(self, tensors: Mapping[str, Tensor], heads: int, kv_heads: int, epsilon: float) -> None:
+    def __init__(
+        self, tensors: Mapping[str, Tensor], heads: int, kv_heads: int, epsilon: float
+    ) -> None:
         super().__init__()
         self.heads, self.kv_heads = heads, kv_heads
         self.matrices = nn.ModuleDict({name: Linear(tensors[name]) for name in MATRICES})
-        self.attn_norm, self.ffn_norm = Norm(tensors["attn_norm"], epsilon), Norm(tensors["ffn_norm"], epsilon)
+        self.attn_norm, self.ffn_norm = (
+            Norm(tensors["attn_norm"], epsilon),
+            Norm(tensors["ffn_norm"], epsilon),
+        )
 
     def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
         x = x + self._attention(self.attn_norm(x), turn)
@@ -75,7 +84,8 @@ class Block(nn.Module):
         k = _turned(m["attn_k"](x).view(batch, length, self.kv_heads, -1), turn).transpose(1, 2)
         v = m["attn_v"](x).view(batch, length, self.kv_heads, -1).transpose(1, 2)
         k, v = (part.repeat_interleave(self.heads // self.kv_heads, 1) for part in (k, v))
-        # Prompts are padded behind their end, where nothing before it looks: being causal is all the mask there is.
+        # Prompts are padded behind their end, where nothing before it looks: being causal is all
+        # the mask there is.
         seen = F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True)
         out: Tensor = m["attn_output"](seen.transpose(1, 2).reshape(batch, length, width))
         return out
@@ -100,7 +110,10 @@ class Llama(nn.Module):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        about, tensors = read_header(path).metadata, {k: torch.from_numpy(v) for k, v in read_tensors(path).items()}
+        about, tensors = (
+            read_header(path).metadata,
+            {k: torch.from_numpy(v) for k, v in read_tensors(path).items()},
+        )
         of = {key.removeprefix("llama."): value for key, value in about.items()}
         epsilon, size = of["attention.layer_norm_rms_epsilon"], of["rope.dimension_count"]
         self.embeddings = nn.Parameter(tensors["token_embd.weight"], requires_grad=False)
@@ -108,17 +121,25 @@ class Llama(nn.Module):
         heads, kv_heads = of["attention.head_count"], of["attention.head_count_kv"]
         parts = [_of_block(tensors, place) for place in range(of["block_count"])]
         self.blocks = nn.ModuleList(Block(part, heads, kv_heads, epsilon) for part in parts)
-        angles = 1.0 / of["rope.freq_base"] ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
+        angles = 1.0 / of["rope.freq_base"] ** (
+            torch.arange(0, size, 2, dtype=torch.float32) / size
+        )
         self.register_buffer("angles", angles)
         self.through: Through = through
 
     def matrices(self) -> dict[str, Linear]:
         """The trained matrices by their GGUF names."""
-        named = ((f"blk.{place}.{name}", block.matrices[name]) for place, block in enumerate(self.blocks) for name in MATRICES)
+        named = (
+            (f"blk.{place}.{name}", block.matrices[name])
+            for place, block in enumerate(self.blocks)
+            for name in MATRICES
+        )
         return dict(named)  # type: ignore[arg-type]  # ModuleList forgets what it holds
 
     def forward(self, ids: Tensor, at: Tensor) -> Tensor:
-        """``ids``: texts padded behind their end; ``at``: the places in each behind which the next token is wanted."""
+        """``ids``: texts padded behind their end; ``at``: the places in each behind which the next
+        token is wanted.
+        """
         x = F.embedding(ids, self.embeddings)
         place = torch.arange(ids.shape[1], device=ids.device, dtype=torch.float32)
         angle = torch.outer(place, self.angles)  # type: ignore[arg-type]
@@ -147,4 +168,8 @@ def _turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
 
 def _of_block(tensors: Mapping[str, Tensor], place: int) -> dict[str, Tensor]:
     start = f"blk.{place}."
-    return {k.removeprefix(start).removesuffix(".weight"): v for k, v in tensors.items() if k.startswith(start)}
+    return {
+        k.removeprefix(start).removesuffix(".weight"): v
+        for k, v in tensors.items()
+        if k.startswith(start)
+    }

@@ -1,4 +1,6 @@
-"""What the banks say in both languages: templates that leave the same choices, and sentences made of them."""
+"""What the banks say in both languages: templates that leave the same choices, and sentences made
+of them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _LISTS = ("talk", "phrasebook")
 
 @cache
 def templates(fresh: bool = False) -> list[Both]:
-    """Every pair of templates that leave the same choices; ``fresh``: of those that validation has to itself."""
+    """Every pair of templates that leave the same choices; ``fresh``: of those that validation has
+    to itself.
+    """
     return [pair for pair in dict.fromkeys(_all(fresh)) if alike(*pair)]
 
 
@@ -26,7 +30,9 @@ def templates(fresh: bool = False) -> list[Both]:
 def sentences(fresh: bool = False) -> list[Both]:
     """Every template filled in twice."""
     rng = random.Random(f"sentences {fresh}")
-    return list(dict.fromkeys(filled(rng, template) for template in templates(fresh) for _ in range(2)))
+    return list(
+        dict.fromkeys(filled(rng, template) for template in templates(fresh) for _ in range(2))
+    )
 
 
 def filled(rng: random.Random, template: Both) -> Both:
@@ -39,7 +45,11 @@ def filled(rng: random.Random, template: Both) -> Both:
 @cache
 def words() -> list[Both]:
     """Words and short phrases, class by class."""
-    return [pair for entry in bank("words").values() for pair in zip(entry["en"], entry["ru"], strict=True)]
+    return [
+        pair
+        for entry in bank("words").values()
+        for pair in zip(entry["en"], entry["ru"], strict=True)
+    ]
 
 
 def _all(fresh: bool) -> Iterator[Both]:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["split", "join"])
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
@@ -39,7 +41,9 @@ def join(folder: Path, target: Path) -> None:
     parts = sorted(folder.iterdir(), key=lambda part: int(part.name))
     data = b"".join((part / "piece").read_bytes() for part in parts)
     if hashlib.sha256(data).hexdigest() != (parts[0] / "sha256").read_text():
-        raise SystemExit(f"the pieces in {folder} do not make the file they were cut from: is one missing?")
+        raise SystemExit(
+            f"the pieces in {folder} do not make the file they were cut from: is one missing?"
+        )
     target.write_bytes(data)
 
 

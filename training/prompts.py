@@ -1,4 +1,6 @@
-"""Cases as prompts of the package, and prompts as tokens of the model: by the package's own functions, never by copies."""
+"""Cases as prompts of the package, and prompts as tokens of the model: by the package's own
+functions, never by copies.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,12 @@ class Shown:
 
 def ballot(case: Case, language: Language) -> Ballot:
     """The case as the judges of the package would ask it."""
-    question = Comparison((0, 1), TIE in case.offered) if case.offered else question_of(case.criteria)
-    return Ballot(case.criteria, Instance(case.fields), question, "direct", "", language, mode="likelihood")
+    question = (
+        Comparison((0, 1), TIE in case.offered) if case.offered else question_of(case.criteria)
+    )
+    return Ballot(
+        case.criteria, Instance(case.fields), question, "direct", "", language, mode="likelihood"
+    )
 
 
 def shown(case: Case, language: Language) -> list[Shown]:
@@ -77,7 +83,10 @@ class Tokeniser:
         """What ``Llama.score`` would read for each."""
         pieces = [self._pieces(prompt) for prompt in prompts]
         self._learn([text for parts in pieces for text, control in parts if not control])
-        return [[token for text, control in parts for token in self._tokens(text, control)] for parts in pieces]
+        return [
+            [token for text, control in parts for token in self._tokens(text, control)]
+            for parts in pieces
+        ]
 
     def answered(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], int]]:
         """Requests with the answer behind each, and how many tokens the answer has with its end."""
@@ -86,7 +95,13 @@ class Tokeniser:
 
     def _answered(self, request: str, answer: str) -> tuple[list[int], int]:
         llama = self._llama
-        pieces = [(llama._before, True), (_SYSTEM, False), (llama._between, True), (request, False), (llama._after, True)]
+        pieces = [
+            (llama._before, True),
+            (_SYSTEM, False),
+            (llama._between, True),
+            (request, False),
+            (llama._after, True),
+        ]
         asked = [token for text, control in pieces for token in self._tokens(text, control)]
         said = self._tokens(answer, False) + self._tokens(_END, True)
         return asked + said, len(said)
@@ -115,7 +130,11 @@ class Tokeniser:
         return self._known[text, control]
 
     def _learn(self, texts: Sequence[str]) -> None:
-        plain = [text for text in dict.fromkeys(texts) if (text, False) not in self._known and text and not self._special(text)]
+        plain = [
+            text
+            for text in dict.fromkeys(texts)
+            if (text, False) not in self._known and text and not self._special(text)
+        ]
         for start in range(0, len(plain), _AT_ONCE):
             part = plain[start : start + _AT_ONCE]
             ids = self._llama._tokenise(_BETWEEN.join(part), True)

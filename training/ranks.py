@@ -13,12 +13,16 @@ Array = NDArray[np.float32]
 
 
 def shared_out(parts: Mapping[str, tuple[Array, int]], size: int) -> dict[str, int]:
-    """The rank of each matrix: ``parts`` has the strengths of its parts, falling, and what one part costs.
+    """The rank of each matrix: ``parts`` has the strengths of its parts, falling, and what one part
+    costs.
 
-    Parts are taken eight at a time: the first eight of each matrix, since small changes matter too, then those that are
-    strongest for their cost, until all cost as much as ``size`` of each.
+    Parts are taken eight at a time: the first eight of each matrix, since small changes matter too,
+    then those that are strongest for their cost, until all cost as much as ``size`` of each.
     """
-    left, ranks = (size - GRAIN) * sum(cost for _, cost in parts.values()), dict.fromkeys(parts, GRAIN)
+    left, ranks = (
+        (size - GRAIN) * sum(cost for _, cost in parts.values()),
+        dict.fromkeys(parts, GRAIN),
+    )
     offers = [
         (float((found[start : start + GRAIN] ** 2).sum()) / cost, name, cost)
         for name, (found, cost) in parts.items()

@@ -1,4 +1,7 @@
-"""Cases of every kind as prompts, each with the split it belongs to. Seeded: the same seed gives the same rows."""
+"""Cases of every kind as prompts, each with the split it belongs to.
+
+Seeded: the same seed gives the same rows.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,9 @@ def held_out_names() -> list[str]:
 
 
 def rows(world: World, examples: int, seed: int) -> list[Row]:
-    """All prompts: for training one a case, for measuring all that a vote takes and those of the prior."""
+    """All prompts: for training one a case, for measuring all that a vote takes and those of the
+    prior.
+    """
     known = all_kinds()
     unit = examples / sum(kind.weight for kind in known if kind.role == "train")
     found: list[Row] = []
@@ -94,7 +99,14 @@ def _measured(world: World, kind: Kind, split: str, seed: int, first: int) -> It
     item, priors = first, set()
     for language in kind.languages:
         for wording in range(_WORDINGS[split][language == "ru"]):
-            cases = _alike(world, kind, rng, language, f"{seed} {kind.name} {language} {wording}", _TEXTS[split])
+            cases = _alike(
+                world,
+                kind,
+                rng,
+                language,
+                f"{seed} {kind.name} {language} {wording}",
+                _TEXTS[split],
+            )
             for case in cases:
                 template = _template(random.Random(f"{kind.name} {wording}"), case, language)
                 made, item = Made(kind.name, split, case, template), item + 1
@@ -106,7 +118,9 @@ def _measured(world: World, kind: Kind, split: str, seed: int, first: int) -> It
                     yield from (Row(made, one, criterion, 0) for one in neutral(case, template))
 
 
-def _alike(world: World, kind: Kind, rng: random.Random, language: Language, words: str, count: int) -> list[Case]:
+def _alike(
+    world: World, kind: Kind, rng: random.Random, language: Language, words: str, count: int
+) -> list[Case]:
     """Cases in the same words."""
     found: list[Case] = []
     for _ in range(_TRIES * count):
@@ -125,7 +139,9 @@ def _language(rng: random.Random, kind: Kind) -> Language:
 
 
 def _template(rng: random.Random, case: Case, language: Language) -> Language:
-    """Of the template: mostly that of the question. Russian is often asked in the English frame, which is the default."""
+    """Of the template: mostly that of the question. Russian is often asked in the English frame,
+    which is the default.
+    """
     if case.offered or not russian(case.criteria):
         return language if case.offered else "en"
     return "ru" if rng.random() < 0.6 else "en"

@@ -1,4 +1,6 @@
-"""What the model says of examples, put together as the package does: both orders averaged, the prior taken out."""
+"""What the model says of examples, put together as the package does: both orders averaged, the
+prior taken out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _TOKENS = 65_536
 
 @dataclass(frozen=True)
 class Reading:
-    """One judged text: log-probabilities of its options before and after the prior goes out, and the right one."""
+    """One judged text: log-probabilities of its options before and after the prior goes out, and
+    the right one.
+    """
 
     kind: str
     split: str
@@ -31,7 +35,9 @@ class Reading:
 
 
 @torch.no_grad()
-def label_logprobs(model: Llama, examples: Examples, places: NDArray[np.int64], *, exact: bool = False) -> Floats:
+def label_logprobs(
+    model: Llama, examples: Examples, places: NDArray[np.int64], *, exact: bool = False
+) -> Floats:
     """Log-probabilities of the labels, made to sum to one; -inf where there is none."""
     device = model.embeddings.device
     found = np.full((len(places), MOST_LABELS), -np.inf)
@@ -39,10 +45,14 @@ def label_logprobs(model: Llama, examples: Examples, places: NDArray[np.int64], 
     for width, batch in batches(places, examples.lengths, _TOKENS, seed=0):
         ids = torch.from_numpy(padded(examples.tokens(batch), width, len(batch))).to(device)
         last = torch.from_numpy(examples.lengths[batch]).to(device).long()[:, None] - 1
-        with torch.autocast(device.type, torch.bfloat16, enabled=not exact and device.type == "cuda"):
+        with torch.autocast(
+            device.type, torch.bfloat16, enabled=not exact and device.type == "cuda"
+        ):
             logs = model(ids, last)[:, 0]
         labels = torch.from_numpy(examples.labels[batch]).to(device).long()
-        chosen = logs.gather(1, labels.clamp(min=0)).masked_fill(labels < 0, -torch.inf).log_softmax(-1)
+        chosen = (
+            logs.gather(1, labels.clamp(min=0)).masked_fill(labels < 0, -torch.inf).log_softmax(-1)
+        )
         found[[row_of[place] for place in batch.tolist()]] = chosen.double().cpu().numpy()
     return found
 
@@ -54,7 +64,10 @@ def readings(model: Llama, examples: Examples, splits: tuple[str, ...]) -> list[
     logs = label_logprobs(model, examples, places)
     priors, items = _priors(examples, places, logs), _items(examples, places, logs)
     zero = np.zeros(MOST_LABELS)
-    return [_reading(examples, first, values, priors.get(int(examples.criterion[first]), zero)) for first, values in items]
+    return [
+        _reading(examples, first, values, priors.get(int(examples.criterion[first]), zero))
+        for first, values in items
+    ]
 
 
 def _reading(examples: Examples, place: int, values: Floats, prior: Floats) -> Reading:
@@ -76,7 +89,9 @@ def _priors(examples: Examples, places: NDArray[np.int64], logs: Floats) -> dict
     rows: dict[int, list[Floats]] = {}
     for place, values in zip(places.tolist(), logs, strict=True):
         if examples.truth[place] < 0:
-            rows.setdefault(int(examples.criterion[place]), []).append(_by_option(examples, place, values))
+            rows.setdefault(int(examples.criterion[place]), []).append(
+                _by_option(examples, place, values)
+            )
     return {criterion: np.mean(values, axis=0) for criterion, values in rows.items()}
 
 
@@ -85,15 +100,23 @@ def _items(examples: Examples, places: NDArray[np.int64], logs: Floats) -> list[
     rows: dict[int, list[tuple[int, Floats]]] = {}
     for place, values in zip(places.tolist(), logs, strict=True):
         if examples.truth[place] >= 0:
-            rows.setdefault(int(examples.item[place]), []).append((place, _by_option(examples, place, values)))
-    return [(found[0][0], np.mean([values for _, values in found], axis=0)) for found in rows.values()]
+            rows.setdefault(int(examples.item[place]), []).append(
+                (place, _by_option(examples, place, values))
+            )
+    return [
+        (found[0][0], np.mean([values for _, values in found], axis=0)) for found in rows.values()
+    ]
 
 
 def _by_option(examples: Examples, place: int, values: Floats) -> Floats:
     """Labels → options: the other way round where the options were shown the other way round."""
     count = int((examples.labels[place] >= 0).sum())
     finite = np.where(np.isfinite(values), values, -50.0)
-    return np.concatenate([finite[:count][::-1], finite[count:]]) if examples.reversed[place] else finite
+    return (
+        np.concatenate([finite[:count][::-1], finite[count:]])
+        if examples.reversed[place]
+        else finite
+    )
 
 
 def _option(examples: Examples, place: int, label: int) -> int:

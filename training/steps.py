@@ -1,7 +1,8 @@
 """Loss and gradients of one batch after the other, as fast as the GPU goes.
 
-A step of this small model is thousands of short operations, and starting them one by one takes longer than they do. So blocks
-are compiled, and on a GPU each shape of batch is recorded once and then replayed as a whole.
+A step of this small model is thousands of short operations, and starting them one by one takes
+longer than they do. So blocks are compiled, and on a GPU each shape of batch is recorded once and
+then replayed as a whole.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _TAIL = 3
 
 @dataclass(frozen=True)
 class Batch:
-    """``ids``: texts; ``at``: places in them; ``truth``: the tokens behind these places, -1 where there is none to learn."""
+    """``ids``: texts; ``at``: places in them; ``truth``: the tokens behind these places, -1 where
+    there is none to learn.
+    """
 
     ids: Ints
     at: Ints
@@ -52,7 +55,9 @@ def judged(examples: Examples, tokens: int, seed: int) -> Iterator[Batch]:
 
 def translated(translations: Translations, tokens: int, seed: int) -> Iterator[Batch]:
     """Russian texts with every token of the English ones; one round over all."""
-    for width, places in batches(np.arange(len(translations.lengths)), translations.lengths, tokens, seed):
+    for width, places in batches(
+        np.arange(len(translations.lengths)), translations.lengths, tokens, seed
+    ):
         rows, most = rows_of(width, tokens), width // _TAIL
         at, truth = np.zeros((rows, most), np.int64), np.full((rows, most), _NOTHING)
         for row, text in enumerate(translations.tokens(places)):
@@ -75,9 +80,15 @@ class Mix:
         """Batches of both sorts, round after round, each with the name of its sort."""
         random = np.random.default_rng(0)
         judging = chain.from_iterable(judged(self.examples, self.tokens, seed) for seed in count())
-        translating = chain.from_iterable(translated(self.translations, self.tokens, seed) for seed in count())
+        translating = chain.from_iterable(
+            translated(self.translations, self.tokens, seed) for seed in count()
+        )
         while True:
-            yield ("translating", next(translating)) if random.random() < self.translating else ("judging", next(judging))
+            yield (
+                ("translating", next(translating))
+                if random.random() < self.translating
+                else ("judging", next(judging))
+            )
 
     def shapes(self) -> list[Batch]:
         """One batch of nearly every shape; the largest first, whose memory the others can use."""
@@ -90,7 +101,9 @@ class Steps:
 
     def __init__(self, model: Llama, trained: list[torch.nn.Parameter], *, fast: bool) -> None:
         self._model, self._trained, self._fast = model, trained, fast
-        self._recorded: dict[tuple[int, ...], tuple[list[Tensor], torch.cuda.CUDAGraph, Tensor]] = {}
+        self._recorded: dict[
+            tuple[int, ...], tuple[list[Tensor], torch.cuda.CUDAGraph, Tensor]
+        ] = {}
         self._pool = torch.cuda.graph_pool_handle() if fast else None
         for weight in trained:
             weight.grad = torch.zeros_like(weight)
@@ -123,17 +136,30 @@ class Steps:
         """What is recorded must be what is computed step by step, up to rounding."""
         recorded = self(batch), self._norm()
         compiled, self._model.through = self._model.through, through
-        plain = self._loss([torch.from_numpy(part).cuda() for part in (batch.ids, batch.at, batch.truth)]), self._norm()
+        plain = (
+            self._loss(
+                [torch.from_numpy(part).cuda() for part in (batch.ids, batch.at, batch.truth)]
+            ),
+            self._norm(),
+        )
         self._model.through = compiled
         print(f"loss and gradients, recorded: {recorded}, step by step: {plain}", flush=True)
-        if any(abs(one / other - 1) > _ROUNDING for one, other in zip(recorded, plain, strict=True)):
+        if any(
+            abs(one / other - 1) > _ROUNDING for one, other in zip(recorded, plain, strict=True)
+        ):
             raise SystemExit("the recorded step computes something else: use --plain")
 
     def _norm(self) -> float:
-        return float(torch.nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None]))
+        return float(
+            torch.nn.utils.get_total_norm(
+                [weight.grad for weight in self._trained if weight.grad is not None]
+            )
+        )
 
     def _record(self, static: list[Tensor]) -> tuple[list[Tensor], torch.cuda.CUDAGraph, Tensor]:
-        """Gone through some times first: what is compiled or set up then must not be part of the recording."""
+        """Gone through some times first: what is compiled or set up then must not be part of the
+        recording.
+        """
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -148,7 +174,11 @@ class Steps:
     def _loss(self, inputs: list[Tensor]) -> Tensor:
         ids, at, truth = inputs
         torch._foreach_zero_([weight.grad for weight in self._trained])
-        with torch.autocast(ids.device.type, torch.bfloat16, enabled=ids.is_cuda, cache_enabled=False):
-            loss = F.nll_loss(self._model(ids, at).flatten(0, 1), truth.flatten(), ignore_index=_NOTHING)
+        with torch.autocast(
+            ids.device.type, torch.bfloat16, enabled=ids.is_cuda, cache_enabled=False
+        ):
+            loss = F.nll_loss(
+                self._model(ids, at).flatten(0, 1), truth.flatten(), ignore_index=_NOTHING
+            )
         loss.backward()
         return loss.detach()

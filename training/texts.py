@@ -1,4 +1,6 @@
-"""What examples are made of: our sentence banks, and the permissive records that may be trained on."""
+"""What examples are made of: our sentence banks, and the permissive records
+that may be trained on.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,17 @@ def expand(rng: random.Random, template: str, **known: str) -> str:
     text = _CHOICE.sub(lambda match: rng.choice(match.group(1).split("|")), template)
     text = _SLOT.sub(lambda match: known.get(match.group(1)) or _slot(rng, match.group(1)), text)
     text = text.replace("в вторник", "во вторник")
-    return text[:1].upper() + text[1:] if template[:1].isupper() or (template[:1] in "[{" and not _lower(template)) else text
+    return (
+        text[:1].upper() + text[1:]
+        if template[:1].isupper() or (template[:1] in "[{" and not _lower(template))
+        else text
+    )
 
 
 def alike(english: str, russian: str) -> bool:
-    """Whether both templates leave the same choices, so that equal choices make a text and its translation."""
+    """Whether both templates leave the same choices, so that equal choices make a text and its
+    translation.
+    """
     return _choices(english) == _choices(russian)
 
 
@@ -74,7 +82,9 @@ def _lower(template: str) -> bool:
 
 def _slot(rng: random.Random, name: str) -> str:
     numbers = {
-        "n": lambda: rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 18, 20, 24, 25, 30, 35, 40, 45, 50, 60, 75, 80, 90)),
+        "n": lambda: rng.choice(
+            (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 18, 20, 24, 25, 30, 35, 40, 45, 50, 60, 75, 80, 90)
+        ),
         "nn": lambda: rng.randrange(10, 100),
         "p": lambda: rng.choice((5, 10, 12, 15, 20, 25, 30, 34, 40, 48, 50, 61, 70, 85)),
         "year": lambda: rng.randrange(1890, 2026),
@@ -150,9 +160,13 @@ class World:
             request = clipped(row["instruction"].rpartition("Human:")[2].strip(), 60)
             responses = clipped(row["response_1"], 70), clipped(row["response_2"], 70)
             if all(responses):
-                self._side(row["id"]).harmless.append(Contest("hh-rlhf", request, responses, int(row["label"])))
+                self._side(row["id"]).harmless.append(
+                    Contest("hh-rlhf", request, responses, int(row["label"]))
+                )
         for row in _rows(data / "train" / "xstest.jsonl"):
-            if "mistral" in row["id"]:  # the terms of the other models' makers forbid training on what they write
+            if (
+                "mistral" in row["id"]
+            ):  # the terms of the other models' makers forbid training on what they write
                 label = {"1": "compliance", "2": "refusal", "3": "partial"}[row["label"][0]]
                 pair = Pair("xstest", row["prompt"], clipped(row["response"], 70), label)
                 self._side(row["prompt"]).refusals.append(pair)
@@ -160,7 +174,9 @@ class World:
             harms = ",".join(name for name, value in row["labels"].items() if value == 1)
             known = sum(value is not None for value in row["labels"].values())
             if known and (harms or not row["harmful"]):
-                self._side(row["id"]).moderation.append(Pair("moderation", "", clipped(row["text"], 90), harms))
+                self._side(row["id"]).moderation.append(
+                    Pair("moderation", "", clipped(row["text"], 90), harms)
+                )
         for row in _rows(data / "train" / "mbpp.jsonl"):
             code = row["code"].replace("\r\n", "\n").replace("\t", "    ").strip()
             if len(code) < 500:
@@ -177,12 +193,19 @@ class World:
         side = self._side(row["instruction"])
         context = row["context"] if isinstance(row["context"], str) else ""
         request = clipped(f"{row['instruction']} {context}".strip(), 70)
-        texts = [clipped(row[name], 70) if isinstance(row[name], str) else "" for name in ("response_1", "response_2")]
+        texts = [
+            clipped(row[name], 70) if isinstance(row[name], str) else ""
+            for name in ("response_1", "response_2")
+        ]
         if all(texts):
-            side.contests.append(Contest("pandalm", request, (texts[0], texts[1]), _winner(row["label"])))
+            side.contests.append(
+                Contest("pandalm", request, (texts[0], texts[1]), _winner(row["label"]))
+            )
         known = {pair.response for pair in side.pairs}
         side.pairs += [
-            Pair("pandalm", request, text) for text in dict.fromkeys(texts) if len(text.split()) > 3 and text not in known
+            Pair("pandalm", request, text)
+            for text in dict.fromkeys(texts)
+            if len(text.split()) > 3 and text not in known
         ]
 
 

@@ -1,11 +1,12 @@
 """Train the judge in two stages, each of them a command of some minutes on one GPU.
 
     python -m training.train full --base BASE.gguf --data FOLDER --out OUT --minutes 7
-    python -m training.train lora --base BASE.gguf --data FOLDER --out OUT --minutes 7 --start OUT/cut.npz
+    python -m training.train lora --base BASE.gguf --data FOLDER --out OUT --minutes 7 --start
+    OUT/cut.npz
 
-The first trains the matrices themselves and cuts their change to a low rank; the second trains that change on, from where
-the first left it or from any adapter. FOLDER is what ``training.build`` wrote. Everything they write is small: figures,
-adapters, scores of a fixed set of prompts.
+The first trains the matrices themselves and cuts their change to a low rank; the second trains that
+change on, from where the first left it or from any adapter. FOLDER is what ``training.build``
+wrote. Everything they write is small: figures, adapters, scores of a fixed set of prompts.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ CHECKED = 200
 _BETAS = (0.9, 0.98)
 _WARM_UP = 100
 _WANTED = 0.9
-"""Verdicts above the threshold of confidence are to be right this often, on kinds of criteria that were not trained."""
+"""Verdicts above the threshold of confidence are to be right this often, on kinds of criteria that
+were not trained.
+"""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How long and how fast to learn; the rate falls as a cosine over the steps or the minutes, whichever end first."""
+    """How long and how fast to learn; the rate falls as a cosine over the steps or the minutes,
+    whichever end first.
+    """
 
     rate: float
     steps: int
@@ -56,7 +61,10 @@ def main() -> None:
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    examples, translations = load(args.data / "examples.npz"), load_translations(args.data / "translations.npz")
+    examples, translations = (
+        load(args.data / "examples.npz"),
+        load_translations(args.data / "translations.npz"),
+    )
     model = Llama(args.base).to(device)
     args.out.mkdir(parents=True, exist_ok=True)
     rate = args.rate or {"full": 2e-4, "lora": 1e-3}[args.stage]
@@ -79,7 +87,9 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("stage", choices=["full", "lora"])
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
@@ -88,19 +98,40 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--tokens", type=int, default=16_384, help="a step, padding included")
-    parser.add_argument("--translating", type=float, default=0.25, help="share of the steps that translate")
+    parser.add_argument(
+        "--translating", type=float, default=0.25, help="share of the steps that translate"
+    )
     parser.add_argument("--rate", type=float)
-    parser.add_argument("--plain", action="store_true", help="compile and record nothing: slower, for GPUs where that fails")
-    parser.add_argument("--size", type=int, default=SIZE, help="of what is kept: the rank that the changes have on average")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="compile and record nothing: slower, for GPUs where that fails",
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=SIZE,
+        help="of what is kept: the rank that the changes have on average",
+    )
     return parser.parse_args()
 
 
 def train(model: Llama, examples: Examples, translations: Translations, plan: Plan) -> None:
-    """Of a question only the answer is learned, of a translation every word, over the whole vocabulary."""
+    """Of a question only the answer is learned, of a translation every word, over the whole
+    vocabulary.
+    """
     model.train()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    print(f"training {sum(weight.numel() for weight in trained):,} weights on {len(examples.of('train')):,} examples", flush=True)
-    optimiser = torch.optim.AdamW(trained, plan.rate, _BETAS, weight_decay=0.0, fused=trained[0].is_cuda)
+    print(
+        (
+            f"training {sum(weight.numel() for weight in trained):,} weights on "
+            f"{len(examples.of('train')):,} examples"
+        ),
+        flush=True,
+    )
+    optimiser = torch.optim.AdamW(
+        trained, plan.rate, _BETAS, weight_decay=0.0, fused=trained[0].is_cuda
+    )
     mix = Mix(examples, translations, plan.tokens, plan.translating)
     gradients = Steps(model, trained, fast=trained[0].is_cuda and not plan.plain)
     gradients.prepare(mix.shapes())
@@ -110,24 +141,31 @@ def train(model: Llama, examples: Examples, translations: Translations, plan: Pl
         if done >= 1:
             break
         for group in optimiser.param_groups:
-            group["lr"] = plan.rate * min(1.0, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * done)) / 2
+            group["lr"] = (
+                plan.rate * min(1.0, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * done)) / 2
+            )
         losses[name].append(gradients(batch))
         torch.nn.utils.clip_grad_norm_(trained, 1.0, foreach=True)
         optimiser.step()
         if step % 250 == 249:
-            means = {name: round(torch.stack(found).mean().item(), 4) for name, found in losses.items()}
+            means = {
+                name: round(torch.stack(found).mean().item(), 4) for name, found in losses.items()
+            }
             print(f"step {step + 1}, {time.monotonic() - start:.0f} s, loss {means}", flush=True)
             losses.clear()
     print(f"{step} steps in {time.monotonic() - start:.0f} s", flush=True)
 
 
 def save_scores(model: Llama, examples: Examples, path: Path) -> None:
-    """What the trained model says of a fixed set of prompts, in full precision: the exported adapter must say the same."""
+    """What the trained model says of a fixed set of prompts, in full precision: the exported
+    adapter must say the same.
+    """
     places = np.concatenate([examples.of("held_out"), examples.of("validation")])
     chosen = np.sort(np.random.default_rng(7).permutation(places)[:CHECKED])
     logs = label_logprobs(model, examples, chosen, exact=True)
     rows = [
-        [round(float(value), 5) for value in row[examples.labels[place] >= 0]] for place, row in zip(chosen, logs, strict=True)
+        [round(float(value), 5) for value in row[examples.labels[place] >= 0]]
+        for place, row in zip(chosen, logs, strict=True)
     ]
     path.write_text(json.dumps({"places": chosen.tolist(), "logprobs": rows}))
 
@@ -139,14 +177,24 @@ def evaluate(model: Llama, examples: Examples, path: Path) -> None:
     fitting = [one for one in found if one.split == "tuning"]
     settings = fit(fitting, ANSWERS)
     shown = {
-        answer: {**vars(setting), "threshold": threshold([one for one in fitting if one.answer == answer], settings, _WANTED)}
+        answer: {
+            **vars(setting),
+            "threshold": threshold(
+                [one for one in fitting if one.answer == answer], settings, _WANTED
+            ),
+        }
         for answer, setting in settings.items()
     }
     figures = table(found, settings)
     path.write_text(json.dumps({"settings": shown, "figures": figures}, indent=1))
     print(path.stem, json.dumps(shown), flush=True)
     for split, parts in figures.items():
-        print(path.stem, split, json.dumps({name: part for name, part in parts.items() if name != "kind"}), flush=True)
+        print(
+            path.stem,
+            split,
+            json.dumps({name: part for name, part in parts.items() if name != "kind"}),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Russian texts with their English translations.
 
-The base model hardly knows Russian. Translating teaches it more with each example than a Yes or No does.
+The base model hardly knows Russian. Translating teaches it more with each example than a Yes or No
+does.
 """
 
 from __future__ import annotations

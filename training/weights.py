@@ -26,7 +26,9 @@ def read_tensors(path: Path) -> dict[str, Array]:
 
 def _values(data: NDArray[np.uint8], tensor: Tensor) -> Array:
     if tensor.kind not in _READERS:
-        raise SystemExit(f"tensor {tensor.name} has the type {tensor.kind}: only {sorted(_READERS)} can be read")
+        raise SystemExit(
+            f"tensor {tensor.name} has the type {tensor.kind}: only {sorted(_READERS)} can be read"
+        )
     raw = np.ascontiguousarray(data[tensor.offset : tensor.offset + (tensor.size or 0)])
     values: Array = _READERS[tensor.kind](raw).astype(np.float32).reshape(tensor.shape[::-1])
     return values
@@ -34,7 +36,9 @@ def _values(data: NDArray[np.uint8], tensor: Tensor) -> Array:
 
 def _q4_1(raw: NDArray[np.uint8]) -> Array:
     blocks = raw.reshape(-1, BLOCKS[Q4_1][1])
-    scale, least = (blocks[:, place : place + 2].copy().view(np.float16).astype(np.float32) for place in (0, 2))
+    scale, least = (
+        blocks[:, place : place + 2].copy().view(np.float16).astype(np.float32) for place in (0, 2)
+    )
     codes = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)
     return codes * scale + least
 
@@ -45,11 +49,17 @@ def _q8_0(raw: NDArray[np.uint8]) -> Array:
     return blocks[:, 2:].copy().view(np.int8) * scale
 
 
-_READERS = {F32: lambda raw: raw.view(np.float32), F16: lambda raw: raw.view(np.float16), Q4_1: _q4_1, Q8_0: _q8_0}
+_READERS = {
+    F32: lambda raw: raw.view(np.float32),
+    F16: lambda raw: raw.view(np.float16),
+    Q4_1: _q4_1,
+    Q8_0: _q8_0,
+}
 
 
 def write_adapter(path: Path, tensors: Mapping[str, Array]) -> None:
-    """A LoRA adapter that llama.cpp loads, in F16: ``NAME.lora_a`` is rank × in, ``NAME.lora_b`` out × rank.
+    """A LoRA adapter that llama.cpp loads, in F16: ``NAME.lora_a`` is rank × in, ``NAME.lora_b``
+    out × rank.
 
     An alpha of zero means that the product of both counts as it is, whatever its rank.
     """
@@ -60,15 +70,21 @@ def write_adapter(path: Path, tensors: Mapping[str, Array]) -> None:
         "general.license": "apache-2.0",
         "adapter.type": "lora",
     }
-    fields = [_text(key) + struct.pack("<I", _STRING) + _text(value) for key, value in texts.items()]
+    fields = [
+        _text(key) + struct.pack("<I", _STRING) + _text(value) for key, value in texts.items()
+    ]
     fields.append(_text("adapter.lora.alpha") + struct.pack("<If", _FLOAT32, 0.0))
     infos, blobs, offset = [], [], 0
     for name, values in tensors.items():
         blob = values.astype("<f2").tobytes()
-        infos.append(_text(name) + struct.pack("<IQQIQ", 2, values.shape[1], values.shape[0], F16, offset))
+        infos.append(
+            _text(name) + struct.pack("<IQQIQ", 2, values.shape[1], values.shape[0], F16, offset)
+        )
         blobs.append(blob + bytes(-len(blob) % _ALIGNMENT))
         offset += len(blobs[-1])
-    head = MAGIC + struct.pack("<IQQ", 3, len(infos), len(fields)) + b"".join(fields) + b"".join(infos)
+    head = (
+        MAGIC + struct.pack("<IQQ", 3, len(infos), len(fields)) + b"".join(fields) + b"".join(infos)
+    )
     path.write_bytes(head + bytes(-len(head) % _ALIGNMENT) + b"".join(blobs))
 
 

@@ -1,4 +1,6 @@
-"""One phrase → many ways to ask for it: question and statement, both polarities, English and Russian."""
+"""One phrase → many ways to ask for it: question and statement, both polarities, English and
+Russian.
+"""
 
 from __future__ import annotations
 
@@ -78,18 +80,25 @@ class Asked:
     positive: bool
 
 
-def ask(rng: random.Random, phrases: Sequence[str], language: str, subjects: Sequence[str] = ()) -> Asked:
+def ask(
+    rng: random.Random, phrases: Sequence[str], language: str, subjects: Sequence[str] = ()
+) -> Asked:
     """Some wording of one of the phrases."""
     positive = rng.random() < 0.62
     phrase, subject = rng.choice(phrases), rng.choice(subjects or _SUBJECTS[language])
     make = _english if language == "en" else _russian
     text = make(rng, phrase, subject, positive)
     if rng.random() < _TAIL_SHARE:
-        text = f"{text.rstrip('.') + '.' if text[-1] not in '?.' else text} {rng.choice(_TAILS[language])}"
+        text = (
+            f"{text.rstrip('.') + '.' if text[-1] not in '?.' else text} "
+            f"{rng.choice(_TAILS[language])}"
+        )
     return Asked(text, positive)
 
 
-def asked_alike(rng: random.Random, in_english: Sequence[str], in_russian: Sequence[str]) -> tuple[str, str]:
+def asked_alike(
+    rng: random.Random, in_english: Sequence[str], in_russian: Sequence[str]
+) -> tuple[str, str]:
     """The same thing asked for in English and in Russian."""
     english, russian = third(rng.choice(in_english)), rng.choice(in_russian)
     return rng.choice(
@@ -124,7 +133,14 @@ def _english(rng: random.Random, phrase: str, subject: str, positive: bool) -> s
     pattern = _pick(rng, _VERB[positive])
     does, do = ("is", rest) if being and "{does}" in pattern.lower() else ("does", phrase)
     return pattern.format(
-        s=subject, is_=is_, Is_=_capital(is_), isnt=isnt, Isnt=_capital(isnt), does=does, Does=_capital(does), do=do
+        s=subject,
+        is_=is_,
+        Is_=_capital(is_),
+        isnt=isnt,
+        Isnt=_capital(isnt),
+        does=does,
+        Does=_capital(does),
+        do=do,
     )
 
 
@@ -132,7 +148,12 @@ def _russian(rng: random.Random, phrase: str, subject: str, positive: bool) -> s
     verb, gap, rest = phrase.partition(" ")
     comma = "," if verb.endswith(",") else ""
     return _pick(rng, _RUSSIAN[positive]).format(
-        s=subject, S=_capital(subject), p=phrase, P=_capital(phrase), V=_capital(verb.rstrip(",")), rest=comma + gap + rest
+        s=subject,
+        S=_capital(subject),
+        p=phrase,
+        P=_capital(phrase),
+        V=_capital(verb.rstrip(",")),
+        rest=comma + gap + rest,
     )
 
 

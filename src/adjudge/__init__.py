@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from adjudge.domain.message import Request as Request
     from adjudge.domain.multi_criteria import MultiCriteria as MultiCriteria
     from adjudge.domain.multi_criteria import MultiCriteriaItem as MultiCriteriaItem
-    from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult as MultiCriteriaDirectInstanceResult
+    from adjudge.domain.multi_results import (
+        MultiCriteriaDirectInstanceResult as MultiCriteriaDirectInstanceResult,
+    )
     from adjudge.domain.multi_results import MultiCriteriaItemResult as MultiCriteriaItemResult
     from adjudge.domain.results import AspectResult as AspectResult
     from adjudge.domain.results import DirectInstanceResult as DirectInstanceResult

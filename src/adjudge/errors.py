@@ -1,19 +1,22 @@
 """Everything adjudge raises on purpose.
 
 AdjudgeError
-├── SetupError      before any call; a retry cannot help: bad criteria, missing field, unknown model, template, missing extra
+├── SetupError      before any call; a retry cannot help: bad criteria, missing field, unknown
+                    model, template, missing extra
 ├── ModelError      a model could not be asked, or its provider failed
 │   ├── RateLimited     429; ``retry_after`` seconds where the provider said so
 │   ├── Unavailable     time-out, cut connection, 5xx: a retry may help
 │   │   └── Unreachable     no connection could be made at all
 │   ├── Refused         the provider declined this content
-│   ├── ModelUnusable   its first requests show that it cannot work: wrong key, no credit, no such model, no server
+│   ├── ModelUnusable   its first requests show that it cannot work: wrong key, no credit, no such
+│   model, no server
 │   ├── ModelPaused     it failed too often in a row and is not asked for a while
 │   └── BudgetSpent     the caller's own limit is reached
 ├── SandboxError    generated code did not come to its end in the sandbox
 │   ├── Timeout         it used more wall-clock or CPU time than it was given
 │   ├── MemoryLimit     it asked for more memory than it was given
-│   ├── Forbidden       it tried what the sandbox does not allow: a file, the network, a process, too much output
+│   ├── Forbidden       it tried what the sandbox does not allow: a file, the network, a process,
+│   too much output
 │   └── Crashed         it raised, ended early, or left an ``output`` that is not JSON
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
     ├── RunStopped      the caller stopped the run
@@ -45,7 +48,9 @@ class ModelError(AdjudgeError):
     status: int | None = None
     """The HTTP status behind it, where there was one."""
 
-    def __init__(self, message: str, *, provider: str = "", model: str = "", hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, provider: str = "", model: str = "", hint: str = ""
+    ) -> None:
         self.provider = provider
         self.model = model
         self.hint = hint
@@ -106,7 +111,10 @@ class BudgetSpent(ModelError):
 
 
 class SandboxError(AdjudgeError):
-    """Generated code did not come to its end in the sandbox. ``stdout`` and ``stderr`` hold what it printed until then."""
+    """Generated code did not come to its end in the sandbox.
+
+    ``stdout`` and ``stderr`` hold what it printed until then.
+    """
 
     def __init__(self, message: str, *, stdout: str = "", stderr: str = "") -> None:
         super().__init__(message)
@@ -131,11 +139,15 @@ class Crashed(SandboxError):
 
 
 class RunError(AdjudgeError):
-    """A data set or a ledger could not be read or written, or a judgment has no verdict and ``on_failure="raise"``."""
+    """A data set or a ledger could not be read or written, or a judgment has no verdict and
+    ``on_failure="raise"``.
+    """
 
 
 class WrongData(RunError, ValueError):
-    """The data cannot be read as what they should be: a column is missing, a file is in another format, a row is broken."""
+    """The data cannot be read as what they should be: a column is missing, a file is in another
+    format, a row is broken.
+    """
 
 
 class NothingToJudge(WrongData):

@@ -1,4 +1,6 @@
-"""Public names that are loaded when they are first used, so that importing a package stays light."""
+"""Public names that are loaded when they are first used, so that importing a
+package stays light.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ from importlib import import_module
 
 
 def loader(package: str, home_of: Mapping[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of ``package``. ``home_of``: the module below ``adjudge`` in which each name lives."""
+    """The ``__getattr__`` of ``package``.
+
+    ``home_of``: the module below ``adjudge`` in which each name lives.
+    """
 
     def load(name: str) -> object:
         if name not in home_of:

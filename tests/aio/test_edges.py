@@ -45,7 +45,9 @@ def test_overriding_one_of_them_changes_those_that_build_on_it() -> None:
 
 
 def test_a_misspelt_argument_is_named() -> None:
-    with pytest.raises(TypeError, match=r"^Adder\.add\(\) got an unexpected keyword argument 'othr'"):
+    with pytest.raises(
+        TypeError, match=r"^Adder\.add\(\) got an unexpected keyword argument 'othr'"
+    ):
         Adder().add(2, othr=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^Loud\.add\(\) missing 1 required"):
         Loud().add()  # type: ignore[call-arg]

@@ -1,4 +1,6 @@
-"""One model in scripts, threads, event loops and processes, and what is left behind when one of them goes."""
+"""One model in scripts, threads, event loops and processes, and what is left behind when one of
+them goes.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,20 @@ from support import scripts
 from support.asking import ask, critic, marked, open_at, truth, wait_until
 from support.fake_provider import HANGS, FakeProvider, always
 
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="this system has neither fork nor alarms")
+posix_only = pytest.mark.skipif(
+    sys.platform == "win32", reason="this system has neither fork nor alarms"
+)
 
 
 def left_behind() -> set[str]:
     """What still runs on the home loop."""
 
     async def others() -> set[str]:
-        return {str(task.get_coro()) for task in asyncio.all_tasks() if task is not asyncio.current_task()}
+        return {
+            str(task.get_coro())
+            for task in asyncio.all_tasks()
+            if task is not asyncio.current_task()
+        }
 
     return asyncio.run_coroutine_threadsafe(others(), event_loop.home_loop()).result(60)
 
@@ -44,7 +52,10 @@ def test_a_sync_call_works_in_a_script(provider: FakeProvider) -> None:
 
 def test_a_sync_call_works_in_a_thread(provider: FakeProvider) -> None:
     with ThreadPoolExecutor(1) as thread:
-        assert thread.submit(critic(open_at(provider)).evaluate, "REC-00001-N").result(60).verdict == "FAIL"
+        assert (
+            thread.submit(critic(open_at(provider)).evaluate, "REC-00001-N").result(60).verdict
+            == "FAIL"
+        )
 
 
 def test_a_sync_call_works_inside_a_running_event_loop(provider: FakeProvider) -> None:
@@ -73,7 +84,11 @@ def test_an_async_call_works_and_leaves_the_callers_loop_free(provider: FakeProv
 def test_one_model_is_shared_by_many_threads_at_once(provider: FakeProvider) -> None:
     shared = critic(open_at(provider))
     with ThreadPoolExecutor(8) as threads:
-        results = list(threads.map(lambda _: [result.verdict for result in shared.evaluate(marked(10))], range(8)))
+        results = list(
+            threads.map(
+                lambda _: [result.verdict for result in shared.evaluate(marked(10))], range(8)
+            )
+        )
     assert results == [[truth(text) for text in marked(10)]] * 8
 
 
@@ -84,7 +99,10 @@ def test_one_model_is_shared_by_many_event_loops_at_once(provider: FakeProvider)
         return [result.verdict for result in asyncio.run(shared.aevaluate(marked(10)))]
 
     with ThreadPoolExecutor(6) as threads:
-        assert list(threads.map(loop_of_its_own, range(6))) == [[truth(text) for text in marked(10)]] * 6
+        assert (
+            list(threads.map(loop_of_its_own, range(6)))
+            == [[truth(text) for text in marked(10)]] * 6
+        )
 
 
 def test_one_model_serves_one_event_loop_after_the_other(provider: FakeProvider) -> None:
@@ -148,7 +166,9 @@ def test_after_a_cancelled_batch_the_model_is_as_good_as_new(provider: FakeProvi
 
     asyncio.run(main())
     provider.faults = always(None)  # type: ignore[arg-type]
-    assert [result.verdict for result in judge.evaluate(marked(12))] == [truth(text) for text in marked(12)]
+    assert [result.verdict for result in judge.evaluate(marked(12))] == [
+        truth(text) for text in marked(12)
+    ]
     assert judge.panel["openai/gpt-4o-mini"].inner.inner.inner.inner.gate.inside == 0  # type: ignore[attr-defined]
 
 
@@ -211,10 +231,18 @@ def test_an_interrupt_that_the_work_outlives_ends_the_caller_unless_somebody_was
         return 1
 
     stopped = asyncio.Event()
-    with interrupted_after(0.1), event_loop.stoppable(stopped.set), pytest.raises(KeyboardInterrupt):
+    with (
+        interrupted_after(0.1),
+        event_loop.stoppable(stopped.set),
+        pytest.raises(KeyboardInterrupt),
+    ):
         event_loop.run(ends_in_good_order())
     stopped, told = asyncio.Event(), []
-    with interrupted_after(0.1), event_loop.stoppable(stopped.set), event_loop.stopping_told(lambda: told.append(1)):
+    with (
+        interrupted_after(0.1),
+        event_loop.stoppable(stopped.set),
+        event_loop.stopping_told(lambda: told.append(1)),
+    ):
         assert event_loop.run(ends_in_good_order()) == 1
     assert told == [1]
 
@@ -232,7 +260,11 @@ def test_an_interrupt_before_the_work_has_begun_is_as_prompt() -> None:
 
 
 @posix_only
-@pytest.mark.parametrize("call", ["critic(m).evaluate(texts)", "asyncio.run(critic(m).aevaluate(texts))"], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "call",
+    ["critic(m).evaluate(texts)", "asyncio.run(critic(m).aevaluate(texts))"],
+    ids=["sync", "async"],
+)
 def test_ctrl_c_ends_a_batch_promptly_and_leaves_nothing(provider: FakeProvider, call: str) -> None:
     provider.faults = lambda record, attempt: HANGS if record else None
     process = scripts.start(
@@ -285,11 +317,16 @@ def test_ctrl_c_does_not_wait_for_a_sync_function_that_hangs(provider: FakeProvi
     [
         "print(critic(model()).evaluate('REC-00001-N').verdict)",
         "print(asyncio.run(critic(model()).aevaluate('REC-00001-N')).verdict)",
-        "m = model(); threading.Thread(target=lambda: print(critic(m).evaluate('REC-00001-N').verdict)).start()",
+        (
+            "m = model(); threading.Thread(target=lambda: "
+            "print(critic(m).evaluate('REC-00001-N').verdict)).start()"
+        ),
     ],
     ids=["sync", "async", "thread"],
 )
-def test_a_program_ends_without_a_word_about_open_connections(provider: FakeProvider, source: str) -> None:
+def test_a_program_ends_without_a_word_about_open_connections(
+    provider: FakeProvider, source: str
+) -> None:
     assert scripts.run(source, provider) == (0, "FAIL\n", "")
 
 
@@ -341,7 +378,9 @@ def test_a_forked_child_can_call_the_functions_of_its_parent(provider: FakeProvi
 
 
 @posix_only
-def test_a_child_that_is_forked_while_every_place_is_taken_has_places_of_its_own(provider: FakeProvider) -> None:
+def test_a_child_that_is_forked_while_every_place_is_taken_has_places_of_its_own(
+    provider: FakeProvider,
+) -> None:
     provider.faults = lambda record, attempt: HANGS if record == 1 else None
     source = """
         shared = model(max_concurrency=1)

@@ -1,4 +1,6 @@
-"""``adjudge bench``: judges ranked by their agreement with people, by judges whose agreement is known."""
+"""``adjudge bench``: judges ranked by their agreement with people, by judges whose agreement is
+known.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,34 @@ def judges(provider: FakeProvider) -> Judges:
     return made
 
 
-def test_judges_are_ranked_by_agreement_with_their_disagreements(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_judges_are_ranked_by_agreement_with_their_disagreements(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
     pages = ("-o", "out/page.md", "-o", "out/page.html", "-o", "out/page.json")
-    done = asked(provider, tmp_path, *TRY, "-m", "openai/poor", "-m", "openai/good", "--json", *pages)
+    done = asked(
+        provider, tmp_path, *TRY, "-m", "openai/poor", "-m", "openai/good", "--json", *pages
+    )
     assert done.returncode == 0, done.stderr
     found = ranking(done)
     good, poor = found["judges"]
-    assert [one["judge"] for one in (good, poor)] == ["Is it good? [openai/good]", "Is it good? [openai/poor]"]
-    assert (good["agreement"]["value"], good["kappa"]["value"]) == (pytest.approx(0.9), pytest.approx(0.8))
-    assert (poor["agreement"]["value"], poor["kappa"]["value"]) == (pytest.approx(0.75), pytest.approx(0.5))
+    assert [one["judge"] for one in (good, poor)] == [
+        "Is it good? [openai/good]",
+        "Is it good? [openai/poor]",
+    ]
+    assert (good["agreement"]["value"], good["kappa"]["value"]) == (
+        pytest.approx(0.9),
+        pytest.approx(0.8),
+    )
+    assert (poor["agreement"]["value"], poor["kappa"]["value"]) == (
+        pytest.approx(0.75),
+        pytest.approx(0.5),
+    )
     limits = wilson(18, 20)
-    assert (good["agreement"]["lower"], good["agreement"]["upper"]) == (pytest.approx(limits.lower), pytest.approx(limits.upper))
+    assert (good["agreement"]["lower"], good["agreement"]["upper"]) == (
+        pytest.approx(limits.lower),
+        pytest.approx(limits.upper),
+    )
     assert [one["id"] for one in poor["disagreements"]] == ["q0", "q4", "q8", "q12", "q16"]
     assert poor["disagreements"][0]["judge_says"] == "Yes"
     assert poor["disagreements"][0]["people_say"] == "No"
@@ -53,7 +71,9 @@ def test_judges_are_ranked_by_agreement_with_their_disagreements(judges: Judges,
     assert json.loads((tmp_path / "out/page.json").read_text()) == json.loads(done.stdout)
 
 
-def test_a_finished_benchmark_is_shown_again_without_asking(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_finished_benchmark_is_shown_again_without_asking(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
     asked(provider, tmp_path, *TRY, "-m", "openai/good", "-q", "--run", "one")
     before = len(provider.requests)
@@ -65,19 +85,35 @@ def test_a_finished_benchmark_is_shown_again_without_asking(judges: Judges, prov
     assert asked(provider, tmp_path, "calibrate", "one").returncode in (0, 5)
 
 
-def test_people_s_answers_are_never_shown_to_a_judge(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_people_s_answers_are_never_shown_to_a_judge(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     """Not even in a column that is called as a reference usually is."""
     bench.rows_csv(tmp_path, column="expected")
     done = asked(
-        provider, tmp_path, "bench", "rows.csv", "--human", "expected", *GOOD, "--no-cache", "-m", "openai/right", "--json"
+        provider,
+        tmp_path,
+        "bench",
+        "rows.csv",
+        "--human",
+        "expected",
+        *GOOD,
+        "--no-cache",
+        "-m",
+        "openai/right",
+        "--json",
     )
     assert ranking(done)["judges"][0]["agreement"]["value"] == 1.0
     assert not [one for one in provider.bodies if "reference" in bench.prompt_of(one)]
 
 
-def test_repeated_votes_show_consistency_and_confidence(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_repeated_votes_show_consistency_and_confidence(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
-    (moody,) = ranking(asked(provider, tmp_path, *TRY, "-m", "openai/moody", "--strictness", "3", "--json"))["judges"]
+    (moody,) = ranking(
+        asked(provider, tmp_path, *TRY, "-m", "openai/moody", "--strictness", "3", "--json")
+    )["judges"]
     assert moody["agreement"]["value"] == 1.0
     assert moody["consistency"]["value"] == pytest.approx((10 / 3 + 10) / 20)
     assert moody["single_vote"]["value"] == pytest.approx((10 * 2 / 3 + 10) / 20)
@@ -85,9 +121,22 @@ def test_repeated_votes_show_consistency_and_confidence(judges: Judges, provider
     assert moody["calls"] == 60
 
 
-def test_every_setting_is_a_judge_of_its_own(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_every_setting_is_a_judge_of_its_own(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path, 8)
-    words = ("--strictness", "1", "--strictness", "3", "--temperature", "0", "--temperature", "0.5", "-m", "openai/right")
+    words = (
+        "--strictness",
+        "1",
+        "--strictness",
+        "3",
+        "--temperature",
+        "0",
+        "--temperature",
+        "0.5",
+        "-m",
+        "openai/right",
+    )
     found = ranking(asked(provider, tmp_path, *TRY, *words, "--json"))
     assert {one["judge"] for one in found["judges"]} == {
         f"Is it good?, {votes}, temperature {temperature} [openai/right]"
@@ -96,38 +145,91 @@ def test_every_setting_is_a_judge_of_its_own(judges: Judges, provider: FakeProvi
     }
 
 
-def test_comparisons_show_the_order_effect(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_comparisons_show_the_order_effect(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     rows = [
-        f"row {number} of the set,{('WINS a', 'b')[number % 2]},{('a', 'WINS b')[number % 2]},{'AB'[number % 2]}"
+        (
+            f"row {number} of the "
+            f"set,{('WINS a', 'b')[number % 2]},{('a', 'WINS b')[number % 2]},{'AB'[number % 2]}"
+        )
         for number in range(10)
     ]
-    (tmp_path / "pairs.csv").write_text("\n".join(["question,response_a,response_b,human", *rows]) + "\n")
+    (tmp_path / "pairs.csv").write_text(
+        "\n".join(["question,response_a,response_b,human", *rows]) + "\n"
+    )
     judges.more["first"] = lambda body: bench.said("A")
     judges.more["fair"] = lambda body: bench.said(
-        "A" if "Response A" in bench.prompt_of(body).partition("WINS")[0].rpartition("field=")[2] else "B"
+        "A"
+        if "Response A" in bench.prompt_of(body).partition("WINS")[0].rpartition("field=")[2]
+        else "B"
     )
-    words = ("bench", "pairs.csv", "--human", "human", "-c", "pairwise_helpfulness", "--no-cache", "--json", "--draws", "100")
-    fair, first = ranking(asked(provider, tmp_path, *words, "-m", "openai/first", "-m", "openai/fair"))["judges"]
+    words = (
+        "bench",
+        "pairs.csv",
+        "--human",
+        "human",
+        "-c",
+        "pairwise_helpfulness",
+        "--no-cache",
+        "--json",
+        "--draws",
+        "100",
+    )
+    fair, first = ranking(
+        asked(provider, tmp_path, *words, "-m", "openai/first", "-m", "openai/fair")
+    )["judges"]
     assert (fair["agreement"]["value"], fair["order_effect"]["value"]) == (1.0, 0.0)
     assert (first["agreement"]["value"], first["order_effect"]["value"]) == (0.0, 1.0)
     assert first["single_vote"]["value"] == 0.5
     assert first["told_apart_from_best"] is True
 
 
-def test_people_among_themselves_are_the_ceiling(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
-    lines = [f"row {n} of the set,{bench.truth(n)},{bench.other(bench.truth(n)) if n < 4 else bench.truth(n)}" for n in range(20)]
+def test_people_among_themselves_are_the_ceiling(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
+    lines = [
+        (
+            f"row {n} of the "
+            f"set,{bench.truth(n)},{bench.other(bench.truth(n)) if n < 4 else bench.truth(n)}"
+        )
+        for n in range(20)
+    ]
     (tmp_path / "rows.csv").write_text("\n".join(["answer,ann,bob", *lines]) + "\n")
-    words = ("bench", "rows.csv", "--human", "ann", "--human", "bob", *GOOD, "--no-cache", "-m", "openai/right")
+    words = (
+        "bench",
+        "rows.csv",
+        "--human",
+        "ann",
+        "--human",
+        "bob",
+        *GOOD,
+        "--no-cache",
+        "-m",
+        "openai/right",
+    )
     done = asked(provider, tmp_path, *words, "--json")
     found = ranking(done)
-    assert found["ceiling"] == {"people": 2, "pairs": 20, "agreement": pytest.approx(0.8), "kappa": pytest.approx(0.6)}
+    assert found["ceiling"] == {
+        "people": 2,
+        "pairs": 20,
+        "agreement": pytest.approx(0.8),
+        "kappa": pytest.approx(0.6),
+    }
     assert found["judges"][0]["agreement"]["n"] == 16
-    assert "on 4 rows people are evenly split: those rows are in no agreement figure" in json.loads(done.stdout)["notes"]
+    assert (
+        "on 4 rows people are evenly split: those rows are in no agreement figure"
+        in json.loads(done.stdout)["notes"]
+    )
 
 
-def test_a_row_without_a_verdict_is_a_failure_and_no_verdict(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_row_without_a_verdict_is_a_failure_and_no_verdict(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
-    judges.more["shy"] = lambda body: "I cannot say." if bench.row_of(body) == 3 else bench.said(bench.truth(bench.row_of(body)))
+    judges.more["shy"] = lambda body: (
+        "I cannot say." if bench.row_of(body) == 3 else bench.said(bench.truth(bench.row_of(body)))
+    )
     done = asked(provider, tmp_path, *TRY, "-m", "openai/shy", "--json")
     (shy,) = ranking(done)["judges"]
     assert done.returncode == 3
@@ -143,13 +245,21 @@ def test_judges_that_a_public_set_recorded_are_ranked_by_one_command(tmp_path: P
         for n in range(10)
     ]  # fmt: skip
     (tmp_path / "set.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = ranking(commands.adjudge("bench", "set.jsonl", "--draws", "100", "--json", cwd=tmp_path))
+    found = ranking(
+        commands.adjudge("bench", "set.jsonl", "--draws", "100", "--json", cwd=tmp_path)
+    )
     sure, odd = found["judges"]
-    assert (sure["judge"], sure["agreement"]["value"], odd["agreement"]["value"]) == ("sure", 1.0, 0.0)
+    assert (sure["judge"], sure["agreement"]["value"], odd["agreement"]["value"]) == (
+        "sure",
+        1.0,
+        0.0,
+    )
     assert (odd["failed"], odd["agreement"]["n"]) == (2, 8)
     assert found["ceiling"]["people"] == 3
     assert found["ceiling"]["agreement"] == pytest.approx((10 + 5 + 5) / 30)
-    again = commands.adjudge("bench", "set.jsonl", "--draws", "100", "--json", "--missing", "wrong", cwd=tmp_path)
+    again = commands.adjudge(
+        "bench", "set.jsonl", "--draws", "100", "--json", "--missing", "wrong", cwd=tmp_path
+    )
     assert ranking(again)["judges"][1]["agreement"]["n"] == 10
 
 
@@ -161,11 +271,16 @@ def test_rows_without_a_label_are_not_judged_and_the_others_count_as_chosen(
     done = asked(provider, tmp_path, *TRY, "-m", "openai/good", "--json")
     notes = json.loads(done.stdout)["notes"]
     assert "1 row has no label and was not judged" in notes
-    assert "the labelled rows were chosen, not drawn at random: the figures are about these rows alone" in notes
+    assert (
+        "the labelled rows were chosen, not drawn at random: the figures are about these rows alone"
+        in notes
+    )
     assert len(provider.requests) == 20
 
 
-def test_numbers_of_people_are_compared_by_their_order(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_numbers_of_people_are_compared_by_their_order(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     lines = [f"row {n} of the set,{0.25 if bench.truth(n) == 'No' else 0.75}" for n in range(20)]
     (tmp_path / "rows.csv").write_text("\n".join(["answer,human", *lines]) + "\n")
     (right,) = ranking(asked(provider, tmp_path, *TRY, "-m", "openai/right", "--json"))["judges"]
@@ -180,25 +295,51 @@ def test_labels_that_are_no_option_are_refused_before_anything_is_asked(
     done = asked(provider, tmp_path, *TRY, "-m", "openai/right")
     assert done.returncode == 1
     assert (
-        "the labels 'bad', 'fine' are no option of criteria 'Is it good?' (Yes, No): say what is meant with --map" in done.stderr
-    )
+        "the labels 'bad', 'fine' are no option of criteria 'Is it good?' (Yes, No): say "
+        "what is meant with --map"
+    ) in done.stderr
     assert provider.requests == []
-    done = asked(provider, tmp_path, *TRY, "-m", "openai/right", "--map", "fine=Yes", "--map", "bad=No", "--json")
+    done = asked(
+        provider,
+        tmp_path,
+        *TRY,
+        "-m",
+        "openai/right",
+        "--map",
+        "fine=Yes",
+        "--map",
+        "bad=No",
+        "--json",
+    )
     assert ranking(done)["judges"][0]["agreement"]["value"] == 1.0
 
 
-def test_a_dry_run_asks_nothing_and_a_gate_looks_at_the_best(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_dry_run_asks_nothing_and_a_gate_looks_at_the_best(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
     done = asked(provider, tmp_path, *TRY, "-m", "openai/good", "-m", "openai/poor", "--dry-run")
     assert "judgments: 40" in done.stdout
     assert provider.requests == []
-    assert asked(provider, tmp_path, *TRY, "-m", "openai/good", "--fail-under", "0.95", "-q").returncode == 4
-    assert asked(provider, tmp_path, *TRY, "-m", "openai/good", "--fail-under", "0.9", "-q").returncode == 0
+    assert (
+        asked(
+            provider, tmp_path, *TRY, "-m", "openai/good", "--fail-under", "0.95", "-q"
+        ).returncode
+        == 4
+    )
+    assert (
+        asked(provider, tmp_path, *TRY, "-m", "openai/good", "--fail-under", "0.9", "-q").returncode
+        == 0
+    )
 
 
-def test_a_budget_stops_it_and_resume_asks_only_the_rest(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_budget_stops_it_and_resume_asks_only_the_rest(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
-    done = asked(provider, tmp_path, *TRY, "-m", "openai/good", "--run", "one", "--max-calls", "7", "-q")
+    done = asked(
+        provider, tmp_path, *TRY, "-m", "openai/good", "--run", "one", "--max-calls", "7", "-q"
+    )
     assert done.returncode == 1
     assert len(provider.requests) == 7
     done = asked(provider, tmp_path, "resume", "one", "--", "--max-calls", "20", "--json")
@@ -206,11 +347,27 @@ def test_a_budget_stops_it_and_resume_asks_only_the_rest(judges: Judges, provide
     assert len(provider.requests) == 20
 
 
-def test_killed_it_asks_only_what_was_not_answered(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:
+def test_killed_it_asks_only_what_was_not_answered(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
     bench.rows_csv(tmp_path)
     provider.latency = 0.1
-    words = [sys.executable, "-m", "adjudge", *TRY, "-m", "openai/good", "--run", "one", "-q", "-j", "2"]
-    process = subprocess.Popen(words, cwd=tmp_path, env=bench.environment(provider), stdout=subprocess.DEVNULL)
+    words = [
+        sys.executable,
+        "-m",
+        "adjudge",
+        *TRY,
+        "-m",
+        "openai/good",
+        "--run",
+        "one",
+        "-q",
+        "-j",
+        "2",
+    ]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=bench.environment(provider), stdout=subprocess.DEVNULL
+    )
     deadline = time.monotonic() + 120
     while len(provider.requests) < 6 and time.monotonic() < deadline:
         time.sleep(0.01)

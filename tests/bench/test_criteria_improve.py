@@ -15,7 +15,9 @@ from support import bench
 from support.bench import Judges, asked
 from support.fake_provider import FakeProvider
 
-CRITERIA = "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, score: 0}]\n"
+CRITERIA = (
+    "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, score: 0}]\n"
+)
 IMPROVE = (
     "criteria",
     "improve",
@@ -45,7 +47,9 @@ def judges(provider: FakeProvider) -> Judges:
     """The judge is right where it is asked strictly, and else says Yes to everything."""
     made = Judges()
     made.more["judge"] = _judge
-    made.more["writer"] = lambda body: json.dumps({"explanation": "It is too mild.", "description": "Is it strictly good?"})
+    made.more["writer"] = lambda body: json.dumps(
+        {"explanation": "It is too mild.", "description": "Is it strictly good?"}
+    )
     made.more["idle"] = lambda body: json.dumps({"description": "Is it good, then?"})
     provider.answer = made
     return made
@@ -71,16 +75,25 @@ def test_a_better_wording_is_shown_with_its_gain_and_nothing_is_written(
     assert (folder / "good.yaml").read_text() == CRITERIA
 
 
-def test_the_writer_sees_no_held_out_row_and_every_text_fenced(judges: Judges, provider: FakeProvider, folder: Path) -> None:
+def test_the_writer_sees_no_held_out_row_and_every_text_fenced(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
     asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q", "--cases", "5")
     (written,) = [one for one in provider.bodies if one["model"] == "writer"]
-    after = {bench.row_of(one) for one in provider.bodies if one["model"] == "judge" and "strictly" in bench.prompt_of(one)}
+    after = {
+        bench.row_of(one)
+        for one in provider.bodies
+        if one["model"] == "judge" and "strictly" in bench.prompt_of(one)
+    }
     prompt = bench.prompt_of(written)
     shown = {int(one) for one in re.findall(r"row (\d+) of the set", prompt)}
     assert len(after) == 20
     assert len(shown) == 5
     assert not shown & after
-    assert all(re.search(rf'<data-\w+ field="response">\nrow {one} of the set\n</data-', prompt) for one in shown)
+    assert all(
+        re.search(rf'<data-\w+ field="response">\nrow {one} of the set\n</data-', prompt)
+        for one in shown
+    )
 
 
 def test_no_gain_is_said_in_words(judges: Judges, provider: FakeProvider, folder: Path) -> None:
@@ -95,7 +108,16 @@ def test_examples_come_from_rows_that_were_shown_with_what_people_say(
 ) -> None:
     judges.more["writer"] = lambda body: json.dumps({"examples": [2, 99, 2]})
     done = asked(
-        provider, folder, *IMPROVE, "--writer", "openai/writer", "--propose", "examples", "--write", "new.yaml", "--json"
+        provider,
+        folder,
+        *IMPROVE,
+        "--writer",
+        "openai/writer",
+        "--propose",
+        "examples",
+        "--write",
+        "new.yaml",
+        "--json",
     )
     (found,) = json.loads(done.stdout)["results"]
     (example,) = found["proposal"]["examples"]
@@ -105,20 +127,35 @@ def test_examples_come_from_rows_that_were_shown_with_what_people_say(
     assert [one.option for one in written.examples] == ["No"]
 
 
-def test_a_proposal_is_written_to_a_new_file_and_never_over_one(judges: Judges, provider: FakeProvider, folder: Path) -> None:
+def test_a_proposal_is_written_to_a_new_file_and_never_over_one(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
     done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q", "--write")
     assert "Written to good.improved.yaml; the old file is as it was." in done.stdout
     (written,) = read_criteria(folder / "good.improved.yaml")
     assert (written.description, written.option_names) == ("Is it strictly good?", ("Yes", "No"))
     assert (folder / "good.yaml").read_text() == CRITERIA
     sent = len(provider.requests)
-    done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q", "--write", "good.yaml", "--run", "two")
+    done = asked(
+        provider,
+        folder,
+        *IMPROVE,
+        "--writer",
+        "openai/writer",
+        "-q",
+        "--write",
+        "good.yaml",
+        "--run",
+        "two",
+    )
     assert done.returncode == 1
     assert "good.yaml is there already, and is not overwritten" in done.stderr
     assert len(provider.requests) == sent
 
 
-def test_it_is_resumed_within_one_budget_and_nothing_is_asked_twice(judges: Judges, provider: FakeProvider, folder: Path) -> None:
+def test_it_is_resumed_within_one_budget_and_nothing_is_asked_twice(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
     words = (*IMPROVE, "--writer", "openai/writer", "-q", "--run", "one")
     for limit in (10, 40, 45):
         assert asked(provider, folder, *words, "--max-calls", str(limit)).returncode == 1
@@ -133,14 +170,21 @@ def test_it_is_resumed_within_one_budget_and_nothing_is_asked_twice(judges: Judg
 def test_an_option_that_the_criteria_does_not_have_is_asked_for_again(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
-    judges.more["writer"] = lambda body: json.dumps({"description": "Is it?", "options": {"Maybe": "unsure"}})
+    judges.more["writer"] = lambda body: json.dumps(
+        {"description": "Is it?", "options": {"Maybe": "unsure"}}
+    )
     done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q")
     assert done.returncode == 1
-    assert "proposed nothing that can be used in 3 tries: the reply names the option 'Maybe'" in done.stderr
+    assert (
+        "proposed nothing that can be used in 3 tries: the reply names the option 'Maybe'"
+        in done.stderr
+    )
     assert sum(one["model"] == "writer" for one in provider.bodies) == 3
 
 
-def test_a_judge_that_is_always_right_leaves_nothing_to_improve(judges: Judges, provider: FakeProvider, folder: Path) -> None:
+def test_a_judge_that_is_always_right_leaves_nothing_to_improve(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
     judges.more["judge"] = lambda body: bench.said(bench.truth(bench.row_of(body)))
     done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q")
     assert "nothing to improve" in done.stdout

@@ -1,4 +1,6 @@
-"""The playground in a real browser, on the embedded model: typed, judged, saved, opened again, tried on a run."""
+"""The playground in a real browser, on the embedded model: typed, judged, saved, opened again,
+tried on a run.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from support.trust import labelled, labels_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
@@ -41,7 +45,9 @@ START = "/playground?case=begun"
 _SLOW = 90_000
 """Milliseconds for the first verdicts of a model that has to be loaded."""
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +61,16 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    rows = [(text, good, True) for text, good in [*((one, True) for one in YEARS), *((one, False) for one in NONE)]]
-    judged(home / "runs" / "towers", [text for text, *_ in rows], lambda _: "PASS", "The response names a year.")
+    rows = [
+        (text, good, True)
+        for text, good in [*((one, True) for one in YEARS), *((one, False) for one in NONE)]
+    ]
+    judged(
+        home / "runs" / "towers",
+        [text for text, *_ in rows],
+        lambda _: "PASS",
+        "The response names a year.",
+    )
     labelled(home / "runs" / "towers", labels_of(rows))
     (home / "test-cases" / "begun").mkdir(parents=True)
     (home / "test-cases" / "begun" / "v1.yaml").write_text(BEGUN)
@@ -66,7 +80,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model() -> Iterator[FakeProvider]:
     with judging() as running:
-        running.answer = lambda body: "In 1889 it was built." if "You rewrite a piece" in json.dumps(body) else verdict(body)
+        running.answer = lambda body: (
+            "In 1889 it was built." if "You rewrite a piece" in json.dumps(body) else verdict(body)
+        )
         yield running
 
 
@@ -91,7 +107,9 @@ def opened(
     scheme: Scheme = "light",
     language: str = "en",
 ) -> Page:
-    page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    page = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme
+    ).new_page()
     page.set_default_timeout(10_000)
     own = f"http://127.0.0.1:{server.access.port}"
     page.goto(server.access.url)
@@ -99,7 +117,12 @@ def opened(
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on(
-        "request", lambda request: troubles.append(request.url) if not request.url.startswith((own, "data:,", "blob:")) else None
+        "request",
+        lambda request: (
+            troubles.append(request.url)
+            if not request.url.startswith((own, "data:,", "blob:"))
+            else None
+        ),
     )
     page.goto(server.address(path))
     page.wait_for_selector("#findings p")
@@ -113,7 +136,11 @@ def at_its_end(page: Page) -> None:
 def serious_issues(page: Page) -> list[tuple[str, str]]:
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run()")
-    return [(one["id"], one["nodes"][0]["html"]) for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
 
 
 def test_criteria_are_typed_judged_saved_and_opened_again(
@@ -125,7 +152,10 @@ def test_criteria_are_typed_judged_saved_and_opened_again(
     at_its_end(page)
     page.wait_for_selector("#results .result .ballot")
     assert page.locator("#results .figures dd").first.inner_text().startswith("2 / 2")
-    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == ["Yes", "No"]
+    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == [
+        "Yes",
+        "No",
+    ]
     assert page.locator(".confusion td.same").all_inner_texts() == ["1", "1"]
     page.locator("[name=save_as]").fill("years")
     page.locator("#save").click()
@@ -165,7 +195,9 @@ def test_results_are_shown_while_others_are_waited_for_and_the_rest_can_be_stopp
     assert troubles == []
 
 
-def test_the_form_follows_what_is_typed(browser: Browser, server: Server, troubles: list[str]) -> None:
+def test_the_form_follows_what_is_typed(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
     page = opened(browser, server, troubles, START)
     page.locator("[name='option.name']").first.fill("Certainly")
     page.locator("[name='option.name']").nth(1).click()
@@ -188,7 +220,9 @@ def test_the_form_follows_what_is_typed(browser: Browser, server: Server, troubl
     assert troubles == []
 
 
-def test_criteria_are_tried_on_a_run_and_texts_are_rewritten(browser: Browser, server: Server, troubles: list[str]) -> None:
+def test_criteria_are_tried_on_a_run_and_texts_are_rewritten(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
     page = opened(browser, server, troubles, START)
     for place, name in enumerate(("PASS", "FAIL")):
         page.locator("[name='option.name']").nth(place).fill(name)
@@ -206,7 +240,9 @@ def test_criteria_are_tried_on_a_run_and_texts_are_rewritten(browser: Browser, s
     assert troubles == []
 
 
-def test_files_are_taken_away_and_brought_in(browser: Browser, server: Server, troubles: list[str], tmp_path: Path) -> None:
+def test_files_are_taken_away_and_brought_in(
+    browser: Browser, server: Server, troubles: list[str], tmp_path: Path
+) -> None:
     page = opened(browser, server, troubles, START)
     page.get_by_role("button", name="EvalAssist", exact=True).click()
     with page.expect_download() as download:
@@ -223,7 +259,9 @@ def test_files_are_taken_away_and_brought_in(browser: Browser, server: Server, t
     assert troubles == []
 
 
-@pytest.mark.parametrize(("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru")])
+@pytest.mark.parametrize(
+    ("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru")]
+)
 def test_results_fit_and_axe_finds_nothing_serious(
     browser: Browser, server: Server, troubles: list[str], width: int, scheme: Scheme, language: str
 ) -> None:
@@ -234,7 +272,10 @@ def test_results_fit_and_axe_finds_nothing_serious(
     for part in page.locator("#tools details, #results details").all():
         part.evaluate("one => one.open = true")
     if SCREENS:
-        page.screenshot(path=SCREENS / f"view_playground_results_{width}_{scheme}_{language}.png", full_page=True)
+        page.screenshot(
+            path=SCREENS / f"view_playground_results_{width}_{scheme}_{language}.png",
+            full_page=True,
+        )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert serious_issues(page) == []
     assert troubles == []

@@ -1,4 +1,6 @@
-"""The HTML reports in a real browser: nothing is loaded, nothing complains, filters, search and order work."""
+"""The HTML reports in a real browser: nothing is loaded, nothing complains, filters, search and
+order work.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from support.rag import EXAMPLE, ROW, gives, varied
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
 MANY = int(os.environ.get("ADJUDGE_PAGE_ROWS", "1000"))
@@ -34,9 +38,14 @@ MANY = int(os.environ.get("ADJUDGE_PAGE_ROWS", "1000"))
 CUT = """[...document.querySelectorAll('table.lines, table.lines td, .decision, .gate, .badge')]
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))"""
 """What is cut off at the right."""
-HOSTILE = "<script>document.title='taken'</script><img src=http://example.invalid/x onerror=\"document.title='taken'\"> **bold**"
+HOSTILE = (
+    "<script>document.title='taken'</script><img src=http://example.invalid/x "
+    "onerror=\"document.title='taken'\"> **bold**"
+)
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
 
 
 Scheme = Literal["light", "dark"]
@@ -56,27 +65,39 @@ def troubles() -> list[str]:
     return []
 
 
-def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280, scheme: Scheme = "light") -> Page:
+def opened(
+    browser: Browser, troubles: list[str], path: Path, width: int = 1280, scheme: Scheme = "light"
+) -> Page:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith("file:") else None)
+    page.on(
+        "request",
+        lambda request: (
+            troubles.append(request.url) if not request.url.startswith("file:") else None
+        ),
+    )
     page.goto(path.as_uri())
     return page
 
 
-def written(folder: Path, rows: Any = EXAMPLE, model: ModelLike | None = None, language: str = "en") -> Path:
+def written(
+    folder: Path, rows: Any = EXAMPLE, model: ModelLike | None = None, language: str = "en"
+) -> Path:
     evaluator = RagEvaluator(model or varied(), language=language)
     found = evaluator.rows(rows)
     results = evaluator.evaluate(found.instances)
-    return write_reports(report_of(evaluator, results, source="rag.csv"), judgments_of(evaluator, results), folder)[2]
+    return write_reports(
+        report_of(evaluator, results, source="rag.csv"), judgments_of(evaluator, results), folder
+    )[2]
 
 
 def visible(page: Page) -> list[str]:
     """The numbers of the rows that are shown, from the top."""
     found: list[str] = page.evaluate(
-        "[...document.querySelectorAll('.entry')].filter(e => e.checkVisibility()).map(e => e.dataset.number)"
+        "[...document.querySelectorAll('.entry')].filter(e => e.checkVisibility()).map(e => "
+        "e.dataset.number)"
     )
     return found
 
@@ -99,7 +120,9 @@ def test_it_opens_without_a_word_and_fits(
         page.screenshot(path=SCREENS / f"rag_{width}_{scheme}_{language}.png", full_page=True)
 
 
-def test_search_narrows_and_says_how_many(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+def test_search_narrows_and_says_how_many(
+    tmp_path: Path, browser: Browser, troubles: list[str]
+) -> None:
     page = opened(browser, troubles, written(tmp_path))
     assert len(visible(page)) == 8
     page.get_by_label("search").fill("INDOOR pool")
@@ -132,7 +155,9 @@ def test_filters_and_order(tmp_path: Path, browser: Browser, troubles: list[str]
     assert troubles == []
 
 
-def test_text_from_rows_and_models_stays_text(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+def test_text_from_rows_and_models_stays_text(
+    tmp_path: Path, browser: Browser, troubles: list[str]
+) -> None:
     path = written(tmp_path, [dict.fromkeys(ROW, HOSTILE)], gives(name=HOSTILE))
     page = opened(browser, troubles, path)
     assert page.title().startswith("RAG evaluation")
@@ -150,7 +175,9 @@ def test_an_entry_opens_by_keyboard(tmp_path: Path, browser: Browser, troubles: 
     assert last.get_attribute("open") is not None
 
 
-def test_printing_opens_every_entry_and_hides_the_tools(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+def test_printing_opens_every_entry_and_hides_the_tools(
+    tmp_path: Path, browser: Browser, troubles: list[str]
+) -> None:
     page = opened(browser, troubles, written(tmp_path))
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -168,11 +195,17 @@ def test_it_is_readable_without_script(tmp_path: Path, browser: Browser) -> None
     assert not page.locator("#tools").is_visible()
 
 
-def test_every_control_has_a_name_and_headings_are_in_order(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+def test_every_control_has_a_name_and_headings_are_in_order(
+    tmp_path: Path, browser: Browser, troubles: list[str]
+) -> None:
     page = opened(browser, troubles, written(tmp_path))
-    unnamed = page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length")
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
+    )
     assert unnamed == 0
-    assert page.evaluate("[...document.querySelectorAll('svg')].every(e => e.getAttribute('aria-label'))")
+    assert page.evaluate(
+        "[...document.querySelectorAll('svg')].every(e => e.getAttribute('aria-label'))"
+    )
     assert page.locator("h1").count() == 1
     assert page.get_attribute("html", "lang") == "en"
 
@@ -181,7 +214,9 @@ def many(folder: Path, count: int) -> tuple[Path, list[JudgmentRecord]]:
     """A page of many answers, made of the results of a few."""
     evaluator = RagEvaluator(varied())
     few = judgments_of(evaluator, evaluator.evaluate(EXAMPLE))
-    every = [replace(few[place % len(few)], index=place, id=f"row {place + 1}") for place in range(count)]
+    every = [
+        replace(few[place % len(few)], index=place, id=f"row {place + 1}") for place in range(count)
+    ]
     tally = ReportTally(Setup.of_judge(evaluator, "rows.csv"))
     for one in every:
         tally.add(one)
@@ -189,7 +224,9 @@ def many(folder: Path, count: int) -> tuple[Path, list[JudgmentRecord]]:
     return folder / "page.html", every
 
 
-def test_a_click_on_a_count_shows_exactly_those_answers_of_many(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+def test_a_click_on_a_count_shows_exactly_those_answers_of_many(
+    tmp_path: Path, browser: Browser, troubles: list[str]
+) -> None:
     begun = time.monotonic()
     path, every = many(tmp_path, MANY)
     made = time.monotonic()
@@ -213,7 +250,9 @@ def test_a_click_on_a_count_shows_exactly_those_answers_of_many(tmp_path: Path, 
     assert page.locator("#shown").inner_text() == "1"
     assert troubles == []
     size = path.stat().st_size / 1e6
-    times = f"made in {made - begun:.1f} s, opened in {opened_at - made:.1f} s, a click in {took:.1f} s"
+    times = (
+        f"made in {made - begun:.1f} s, opened in {opened_at - made:.1f} s, a click in {took:.1f} s"
+    )
     print(f"\n{MANY} rows: {size:.1f} MB, {times}")
 
 
@@ -224,7 +263,9 @@ def test_pages_of_other_runs_fit_and_their_filters_work(
 ) -> None:
     asked = ["Is it kind?", "Is it very long, with a name that is long as well?", "Is it true?"]
     model = ScriptedModel(["Yes", "No", "No", "Yes"])
-    DirectJudge(model).evaluate([f"answer {row}" for row in range(8) for _ in asked], asked * 8, run=tmp_path / "direct")
+    DirectJudge(model).evaluate(
+        [f"answer {row}" for row in range(8) for _ in asked], asked * 8, run=tmp_path / "direct"
+    )
     rows = [Instance({"response_a": "x", "response_b": str(row)}) for row in range(9)]
     PairwiseJudge(ScriptedModel(["A", "B", "B"])).evaluate(rows, "Which?", run=tmp_path / "pairs")
     for name in ("direct", "pairs"):

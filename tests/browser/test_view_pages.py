@@ -1,4 +1,6 @@
-"""``adjudge view`` in a real browser: no complaints, nothing loaded from elsewhere, working keys, nothing serious by axe."""
+"""``adjudge view`` in a real browser: no complaints, nothing loaded from elsewhere, working keys,
+nothing serious by axe.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,17 @@ from support.trust import labelled, labels_of, population, run_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
 VENDOR = Path(__file__).parent / "vendor"
 ROWS = population(120)
-HOSTILE = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"><a hx-get=/x hx-trigger=load>"
+HOSTILE = (
+    "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"><a "
+    "hx-get=/x hx-trigger=load>"
+)
 PAGES = {
     "runs": "/",
     "run": "{dates}",
@@ -58,7 +65,9 @@ PAGES = {
 }
 Scheme = Literal["light", "dark"]
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +86,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     run_of(root / "again", ROWS[:100], failed=lambda text: text.startswith(("row 7 ", "row 9 ")))
     compared(root / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
     rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
-    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
+        rows, run=root / "hostile"
+    )
     with connect(root / "dates" / FILE) as ledger:
         write_meta(ledger, {FACT: {"data": "dates.csv", "rows": 60, "notes": []}})
     golden = [{"fields": {"response": "On 3 May."}, "option": "Yes", "explanation": "It is one."}]
-    own = {"name": "date", "description": "Is there a date?", "options": ["Yes", "yes!"], "golden": golden}
+    own = {
+        "name": "date",
+        "description": "Is there a date?",
+        "options": ["Yes", "yes!"],
+        "golden": golden,
+    }
     (root / "own.yaml").write_text(json.dumps(own, indent=1))
-    (root / "rows.csv").write_text("id,answer\n1,a text\n2,<script>document.title='taken'</script>\n")
+    (root / "rows.csv").write_text(
+        "id,answer\n1,a text\n2,<script>document.title='taken'</script>\n"
+    )
     with served(root, home=root) as found:
         yield found
 
@@ -109,27 +127,48 @@ def opened(
     if language != "en":
         page.goto(server.address(f"/language?set={language}"))
     own = f"http://127.0.0.1:{server.access.port}/"
-    page.on("console", lambda message: troubles.append(message.text) if "404" not in message.text else None)
+    page.on(
+        "console",
+        lambda message: troubles.append(message.text) if "404" not in message.text else None,
+    )
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith((own, "data:,")) else None)
+    page.on(
+        "request",
+        lambda request: (
+            troubles.append(request.url) if not request.url.startswith((own, "data:,")) else None
+        ),
+    )
     page.goto(server.address(address(server, path)))
     return page
 
 
 def address(server: Server, path: str) -> str:
     runs = {name: server.run(name) for name in ("dates", "again", "pairs", "hostile")}
-    return path.format(**runs, **{f"{name}_id": run.removeprefix("/run/") for name, run in runs.items()})
+    return path.format(
+        **runs, **{f"{name}_id": run.removeprefix("/run/") for name, run in runs.items()}
+    )
 
 
 def test_axe_is_what_was_published() -> None:
     lines = (line.split() for line in (VENDOR / "SHA256SUMS").read_text().splitlines())
-    assert all(hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == value for value, name in lines)
+    assert all(
+        hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == value for value, name in lines
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru"), (2560, "light", "ru")])
+@pytest.mark.parametrize(
+    ("width", "scheme", "language"),
+    [(1280, "light", "en"), (390, "dark", "ru"), (2560, "light", "ru")],
+)
 def test_every_page_opens_without_a_word_and_fits(
-    browser: Browser, server: Server, troubles: list[str], name: str, width: int, scheme: Scheme, language: str
+    browser: Browser,
+    server: Server,
+    troubles: list[str],
+    name: str,
+    width: int,
+    scheme: Scheme,
+    language: str,
 ) -> None:
     page = opened(browser, server, troubles, PAGES[name], width, scheme, language)
     if SCREENS:
@@ -142,7 +181,9 @@ def test_every_page_opens_without_a_word_and_fits(
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Browser, server: Server, troubles: list[str], name: str, scheme: Scheme) -> None:
+def test_axe_finds_nothing_serious(
+    browser: Browser, server: Server, troubles: list[str], name: str, scheme: Scheme
+) -> None:
     page = opened(browser, server, troubles, PAGES[name], scheme=scheme)
     assert serious_by_axe(page) == []
     page.context.close()
@@ -151,10 +192,16 @@ def test_axe_finds_nothing_serious(browser: Browser, server: Server, troubles: l
 def serious_by_axe(page: Page) -> list[tuple[str, str]]:
     page.evaluate((VENDOR / "axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("axe.run()")["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    return [
+        (one["id"], one["nodes"][0]["html"])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
 
 
-def test_j_and_k_move_and_the_page_never_reloads(browser: Browser, server: Server, troubles: list[str]) -> None:
+def test_j_and_k_move_and_the_page_never_reloads(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
     page = opened(browser, server, troubles, "{dates}?sort=row")
     page.evaluate("window.stayed = true")
     for key, row in (("j", 1), ("j", 2), ("j", 3), ("k", 2)):
@@ -170,7 +217,9 @@ def test_j_and_k_move_and_the_page_never_reloads(browser: Browser, server: Serve
     assert troubles == []
 
 
-def test_rows_are_labelled_by_keys_alone(browser: Browser, server: Server, troubles: list[str], tmp_path: Path) -> None:
+def test_rows_are_labelled_by_keys_alone(
+    browser: Browser, server: Server, troubles: list[str], tmp_path: Path
+) -> None:
     judged(tmp_path / "keys", [f"text {number}" for number in range(5)], lambda _: "PASS")
     with served(tmp_path) as own:
         page = opened_at(browser, own, troubles, f"{own.run('keys')}/label?annotator=ann")
@@ -209,7 +258,10 @@ def test_keys_work_on_a_russian_layout_and_press_what_has_the_focus(
         page.keyboard.press("t")
         page.wait_for_selector("#work :text('1 of 5 labelled')")
         assert [label.winner for label in store.current()] == ["tie"]
-        page.evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'г', code: 'KeyU', bubbles: true}))")
+        page.evaluate(
+            "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'г', code: "
+            "'KeyU', bubbles: true}))"
+        )
         page.wait_for_selector("#work :text('0 of 5 labelled')")
         page.locator("button[data-key='2']").focus()
         page.keyboard.press("Space")
@@ -225,9 +277,14 @@ def test_keys_work_on_a_russian_layout_and_press_what_has_the_focus(
 def test_a_run_is_started_watched_stopped_and_resumed(
     browser: Browser, troubles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(20)))
+    (tmp_path / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(20))
+    )
     (tmp_path / "adjudge.toml").write_text("max_concurrency = 2\n")
-    with FakeProvider() as provider, served(tmp_path, home=tmp_path, models=["openai/gpt-4o-mini"]) as own:
+    with (
+        FakeProvider() as provider,
+        served(tmp_path, home=tmp_path, models=["openai/gpt-4o-mini"]) as own,
+    ):
         provider.latency = 1.0  # long enough to be stopped on a busy machine
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
@@ -260,7 +317,9 @@ def test_a_run_is_started_watched_stopped_and_resumed(
     assert troubles == []
 
 
-def test_what_is_being_written_moves_by_itself(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+def test_what_is_being_written_moves_by_itself(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
     judged(tmp_path / "runs" / "growing", ["one", "two"], lambda _: "PASS")
     with connect(tmp_path / "runs" / "growing" / FILE) as ledger:
         write_meta(ledger, {"ended": None})
@@ -277,7 +336,9 @@ def test_what_is_being_written_moves_by_itself(browser: Browser, troubles: list[
     assert troubles == []
 
 
-def test_an_own_file_of_criteria_is_linted_while_it_is_edited(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+def test_an_own_file_of_criteria_is_linted_while_it_is_edited(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
     file = tmp_path / "tone.yaml"
     file.write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n")
     with served(tmp_path, home=tmp_path) as own:
@@ -289,7 +350,9 @@ def test_an_own_file_of_criteria_is_linted_while_it_is_edited(browser: Browser, 
     assert troubles == []
 
 
-def test_a_server_that_does_not_answer_is_told(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer_is_told(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
     judged(tmp_path / "one", ["text", "other"], lambda _: "FAIL")
     with served(tmp_path) as own:
         page = opened_at(browser, own, troubles, f"{own.run('one')}/label?annotator=ann")
@@ -302,7 +365,9 @@ def test_a_server_that_does_not_answer_is_told(browser: Browser, troubles: list[
         assert not page.locator("#unheard").is_visible()
 
 
-def test_the_verdict_is_revealed_by_a_key_after_the_label(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+def test_the_verdict_is_revealed_by_a_key_after_the_label(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
     judged(tmp_path / "one", ["text"], lambda _: "FAIL")
     with served(tmp_path) as own:
         page = opened_at(browser, own, troubles, f"{own.run('one')}/label?annotator=ann")
@@ -325,7 +390,9 @@ def opened_at(browser: Browser, server: Server, troubles: list[str], path: str) 
     page.goto(server.access.url)
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(server.address(path), wait_until="networkidle")  # a key is lost before buttons are ready
+    page.goto(
+        server.address(path), wait_until="networkidle"
+    )  # a key is lost before buttons are ready
     return page
 
 
@@ -340,15 +407,28 @@ def test_reading_works_without_scripts(browser: Browser, server: Server) -> None
     assert page.locator("[data-line]").count() == 50
 
 
-def test_a_page_of_somebody_else_can_neither_read_nor_change_anything(browser: Browser, server: Server, tmp_path: Path) -> None:
+def test_a_page_of_somebody_else_can_neither_read_nor_change_anything(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
     stranger = tmp_path / "stranger.html"
     run = f"http://127.0.0.1:{server.access.port}{server.run('dates')}"
-    stranger.write_text(f"<iframe src='{run}'></iframe><form id=f method=post action='{run}/label?annotator=x'></form>", "utf-8")
+    stranger.write_text(
+        (
+            f"<iframe src='{run}'></iframe><form id=f method=post "
+            f"action='{run}/label?annotator=x'></form>"
+        ),
+        "utf-8",
+    )
     context = browser.new_context()
     page = context.new_page()
     page.goto(server.access.url)
     page.goto(stranger.as_uri())
-    assert page.evaluate(f"fetch('{run}', {{credentials: 'include'}}).then(() => 'read', () => 'refused')") == "refused"
+    assert (
+        page.evaluate(
+            f"fetch('{run}', {{credentials: 'include'}}).then(() => 'read', () => 'refused')"
+        )
+        == "refused"
+    )
     page.evaluate("document.querySelector('#f').submit()")
     page.wait_for_url("**/label*")
     assert "only the page itself" in page.content()
@@ -360,7 +440,9 @@ class _Listener(http.server.BaseHTTPRequestHandler):
     heard: list[str]
 
     def do_GET(self) -> None:
-        self.heard.append(f"{self.path} {self.headers.get('cookie', '')} {self.headers.get('referer', '')}")
+        self.heard.append(
+            f"{self.path} {self.headers.get('cookie', '')} {self.headers.get('referer', '')}"
+        )
         self.send_response(200)
         self.send_header("Set-Cookie", "odd[name]=x; Path=/")
         self.end_headers()
@@ -370,7 +452,9 @@ class _Listener(http.server.BaseHTTPRequestHandler):
         """Nothing."""
 
 
-def test_a_server_on_another_port_is_sent_nothing_that_opens_the_page(browser: Browser, server: Server) -> None:
+def test_a_server_on_another_port_is_sent_nothing_that_opens_the_page(
+    browser: Browser, server: Server
+) -> None:
     heard: list[str] = []
     listener = type("_Here", (_Listener,), {"heard": heard})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), listener) as other:
@@ -385,11 +469,18 @@ def test_a_server_on_another_port_is_sent_nothing_that_opens_the_page(browser: B
         other.shutdown()
     sent = " ".join(heard)
     assert "/anything" in sent and "/linked" in sent
-    secrets = (server.access.token, server.access.session, server.access.form_token, server.access.place)
+    secrets = (
+        server.access.token,
+        server.access.session,
+        server.access.form_token,
+        server.access.place,
+    )
     assert not [one for one in secrets if one in sent]
 
 
-def test_an_address_without_the_place_finds_its_way_in_a_browser_that_was_let_in(browser: Browser, server: Server) -> None:
+def test_an_address_without_the_place_finds_its_way_in_a_browser_that_was_let_in(
+    browser: Browser, server: Server
+) -> None:
     run, page = server.run("dates"), browser.new_context().new_page()
     own = f"http://127.0.0.1:{server.access.port}"
     page.goto(f"{own}{run}?row=3")
@@ -401,7 +492,9 @@ def test_an_address_without_the_place_finds_its_way_in_a_browser_that_was_let_in
         assert page.locator("#row .vote").count() == 1
 
 
-def test_the_file_that_opens_the_browser_leads_to_the_page(browser: Browser, server: Server) -> None:
+def test_the_file_that_opens_the_browser_leads_to_the_page(
+    browser: Browser, server: Server
+) -> None:
     with opener(server.access.url) as file:
         assert file.stat().st_mode & 0o077 == 0
         page = browser.new_context().new_page()

@@ -1,4 +1,6 @@
-"""Golden cases that are accepted as judged: everything else of their file stays as it was written."""
+"""Golden cases that are accepted as judged: everything else of their file stays
+as it was written.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,40 @@ from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.golden_update import update_golden
 from adjudge.errors import SetupError
 
-HEAD = "name: tone\ndescription: Is it polite?\noptions: [{name: Polite, score: 1}, {name: Rude, score: 0}]\ngolden:\n"
+HEAD = (
+    "name: tone\ndescription: Is it polite?\noptions: [{name: Polite, score: 1}, {name: Rude, "
+    "score: 0}]\ngolden:\n"
+)
 
 
 @pytest.mark.parametrize(
     ("cases", "after"),
     [
         (
-            "- fields: {response: a}\n  option: >-\n    Polite\n- {fields: {response: b}, option: Polite}\n",
-            '- fields: {response: a}\n  option: "Rude"\n- {fields: {response: b}, option: Polite}\n',
+            (
+                "- fields: {response: a}\n  option: >-\n    Polite\n- {fields: {response: b}, "
+                "option: Polite}\n"
+            ),
+            (
+                '- fields: {response: a}\n  option: "Rude"\n- {fields: {response: b}, option: '
+                "Polite}\n"
+            ),
         ),
-        ("- option: |-\n    Polite\n  fields: {response: a}\n", '- option: "Rude"\n  fields: {response: a}\n'),
-        ("- &a {fields: {response: a}, option: Polite}\n- *a\n", '- &a {fields: {response: a}, option: "Rude"}\n- *a\n'),
+        (
+            "- option: |-\n    Polite\n  fields: {response: a}\n",
+            '- option: "Rude"\n  fields: {response: a}\n',
+        ),
+        (
+            "- &a {fields: {response: a}, option: Polite}\n- *a\n",
+            '- &a {fields: {response: a}, option: "Rude"}\n- *a\n',
+        ),
     ],
     ids=["folded", "literal", "the same case again"],
 )
 @pytest.mark.parametrize("written", [("", "\n"), ("\ufeff", "\r\n")], ids=["unix", "windows"])
-def test_only_the_option_is_written_anew(tmp_path: Path, cases: str, after: str, written: tuple[str, str]) -> None:
+def test_only_the_option_is_written_anew(
+    tmp_path: Path, cases: str, after: str, written: tuple[str, str]
+) -> None:
     file, (mark, end) = tmp_path / "tone.yaml", written
     file.write_bytes((mark + (HEAD + cases).replace("\n", end)).encode())
     update_golden(file, {"tone": {0: "Rude", 1: "Rude"} if "*a" in cases else {0: "Rude"}})
@@ -43,7 +62,9 @@ def test_only_the_option_is_written_anew(tmp_path: Path, cases: str, after: str,
     ids=["a shared option", "a shared case"],
 )
 @pytest.mark.parametrize("number", [0, 1])
-def test_what_is_shared_with_another_case_is_refused_and_the_file_left_alone(tmp_path: Path, cases: str, number: int) -> None:
+def test_what_is_shared_with_another_case_is_refused_and_the_file_left_alone(
+    tmp_path: Path, cases: str, number: int
+) -> None:
     file = tmp_path / "tone.yaml"
     file.write_text(HEAD + cases, encoding="utf-8")
     with pytest.raises(SetupError, match=r"tone\.yaml: .*shared by & and \*"):

@@ -16,7 +16,11 @@ from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 GOOD = Criteria(
     "tone",
     "Is the response friendly?",
-    [CriteriaOption("Warm", "It is.", 1.0), CriteriaOption("Plain", "Neither.", 0.5), CriteriaOption("Cold", "It is not.", 0.0)],
+    [
+        CriteriaOption("Warm", "It is.", 1.0),
+        CriteriaOption("Plain", "Neither.", 0.5),
+        CriteriaOption("Cold", "It is not.", 0.0),
+    ],
     context_fields=["user_input"],
     examples=[
         CriteriaExample({"user_input": "Hi", "response": "Hello!"}, "Warm"),
@@ -36,7 +40,10 @@ def bare(*names: str) -> list[CriteriaOption]:
 
 def scored(*scores: float | None) -> list[CriteriaOption]:
     """Described options with scores."""
-    return [CriteriaOption(f"Option-{chr(97 + number)}", f"Case {number}.", score) for number, score in enumerate(scores)]
+    return [
+        CriteriaOption(f"Option-{chr(97 + number)}", f"Case {number}.", score)
+        for number, score in enumerate(scores)
+    ]
 
 
 def silent(*scores: float | None) -> list[CriteriaOption]:
@@ -48,12 +55,42 @@ def example(option: str, **fields: str) -> CriteriaExample:
 
 
 FOUND: list[tuple[dict[str, Any], str, str, str]] = [
-    ({"description": "Is it clear and concise?"}, "warning", "description", "two things at once ('clear and concise')"),
-    ({"options": named("Good", "good")}, "error", "options", "'Good' and 'good' differ only in case or punctuation"),
-    ({"options": named("Good", "«Good!»")}, "error", "options", "differ only in case or punctuation"),
-    ({"options": named("Off-topic", "off topic")}, "error", "options", "differ only in case or punctuation"),
-    ({"options": named("Correct", "Partly correct")}, "warning", "options", "one name contains the other"),
-    ({"options": named("Not harmful", "Harmful")}, "warning", "options", "one name contains the other"),
+    (
+        {"description": "Is it clear and concise?"},
+        "warning",
+        "description",
+        "two things at once ('clear and concise')",
+    ),
+    (
+        {"options": named("Good", "good")},
+        "error",
+        "options",
+        "'Good' and 'good' differ only in case or punctuation",
+    ),
+    (
+        {"options": named("Good", "«Good!»")},
+        "error",
+        "options",
+        "differ only in case or punctuation",
+    ),
+    (
+        {"options": named("Off-topic", "off topic")},
+        "error",
+        "options",
+        "differ only in case or punctuation",
+    ),
+    (
+        {"options": named("Correct", "Partly correct")},
+        "warning",
+        "options",
+        "one name contains the other",
+    ),
+    (
+        {"options": named("Not harmful", "Harmful")},
+        "warning",
+        "options",
+        "one name contains the other",
+    ),
     ({"options": named("Верно", "Не верно")}, "warning", "options", "one name contains the other"),
     (
         {"options": [CriteriaOption("A", "It is fine."), CriteriaOption("B", "it is fine")]},
@@ -62,20 +99,55 @@ FOUND: list[tuple[dict[str, Any], str, str, str]] = [
         "'A' and 'B' have the same description",
     ),
     ({"options": named("Only")}, "error", "options", "'Only' is the only option"),
-    ({"options": [*named("X", "Y"), CriteriaOption("Z")]}, "warning", "options", "'Z' has no description"),
-    ({"options": silent(1.0, 0.0, 0.0)}, "warning", "options", "have one score and no description to tell them apart"),
+    (
+        {"options": [*named("X", "Y"), CriteriaOption("Z")]},
+        "warning",
+        "options",
+        "'Z' has no description",
+    ),
+    (
+        {"options": silent(1.0, 0.0, 0.0)},
+        "warning",
+        "options",
+        "have one score and no description to tell them apart",
+    ),
     ({"options": bare("1", "2", "5")}, "warning", "options", "nothing lies between '2' and '5'"),
-    ({"options": silent(1.0, 0.3, 0.2, 0.1, 0.0)}, "warning", "options", "nothing lies between 'Option-b' and 'Option-a'"),
+    (
+        {"options": silent(1.0, 0.3, 0.2, 0.1, 0.0)},
+        "warning",
+        "options",
+        "nothing lies between 'Option-b' and 'Option-a'",
+    ),
     ({"options": scored(5, 3, 1)}, "warning", "options", "reach from 1 to 5"),
     ({"options": scored(1.0, -0.5)}, "warning", "options", "reach from -0.5 to 1"),
     ({"options": scored(1.0, 0.0, 0.5)}, "warning", "options", "go up and down"),
     ({"options": bare("1", "3", "2")}, "warning", "options", "go up and down"),
-    ({"options": scored(1.0, 0.75, 0.5)}, "warning", "options", "all scores lie above the middle (0.5 to 1)"),
-    ({"options": scored(0.5, 0.25, 0.0)}, "warning", "options", "all scores lie below the middle (0 to 0.5)"),
+    (
+        {"options": scored(1.0, 0.75, 0.5)},
+        "warning",
+        "options",
+        "all scores lie above the middle (0.5 to 1)",
+    ),
+    (
+        {"options": scored(0.5, 0.25, 0.0)},
+        "warning",
+        "options",
+        "all scores lie below the middle (0 to 0.5)",
+    ),
     ({"options": scored(0.9, 0.0)}, "warning", "options", "the best score is 0.9, not 1"),
     ({"options": scored(1.0, 0.1)}, "warning", "options", "the worst score is 0.1, not 0"),
-    ({"options": scored(1.0, None, 0.0)}, "warning", "options", "some have a score and some have none"),
-    ({"examples": [example("tie", user_input="x", response="y")]}, "error", "examples[1].option", "'tie' is not an option"),
+    (
+        {"options": scored(1.0, None, 0.0)},
+        "warning",
+        "options",
+        "some have a score and some have none",
+    ),
+    (
+        {"examples": [example("tie", user_input="x", response="y")]},
+        "error",
+        "examples[1].option",
+        "'tie' is not an option",
+    ),
     (
         {"examples": [example("Warm", response="y", reference="z")]},
         "error",
@@ -83,7 +155,12 @@ FOUND: list[tuple[dict[str, Any], str, str, str]] = [
         "reads 'user_input', the example has only reference, response",
     ),
     (
-        {"examples": [example("Warm", user_input="a", response="b"), example("Warm", user_input="c", response="d")]},
+        {
+            "examples": [
+                example("Warm", user_input="a", response="b"),
+                example("Warm", user_input="c", response="d"),
+            ]
+        },
         "warning",
         "examples",
         "all of them are 'Warm'",
@@ -116,8 +193,12 @@ def changed(change: dict[str, Any]) -> Criteria:
     return replace(GOOD, **({"examples": []} if "options" in change else {}) | change)
 
 
-@pytest.mark.parametrize(("change", "severity", "field", "said"), FOUND, ids=[said for *_, said in FOUND])
-def test_what_is_wrong_is_found_and_nothing_else(change: dict[str, Any], severity: str, field: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "severity", "field", "said"), FOUND, ids=[said for *_, said in FOUND]
+)
+def test_what_is_wrong_is_found_and_nothing_else(
+    change: dict[str, Any], severity: str, field: str, said: str
+) -> None:
     (found,) = lint(changed(change))
     assert (found.severity, found.criteria, found.field) == (severity, "tone", field)
     assert said in found.message
@@ -139,13 +220,21 @@ def test_errors_come_first() -> None:
     [
         ({"response", "user_input"}, []),
         ({"response", "user_input", "more"}, []),
-        ({"response", "userinput"}, [("context_fields", "no row has 'user_input'; did you mean 'userinput'?")]),
-        ({"user_input", "zzz"}, [("to_evaluate_field", "no row has 'response'; there are user_input, zzz")]),
+        (
+            {"response", "userinput"},
+            [("context_fields", "no row has 'user_input'; did you mean 'userinput'?")],
+        ),
+        (
+            {"user_input", "zzz"},
+            [("to_evaluate_field", "no row has 'response'; there are user_input, zzz")],
+        ),
         ({"response"}, [("context_fields", "no row has 'user_input'; there are response")]),
     ],
 )
 def test_fields_that_no_row_has_are_errors(fields: set[str], found: list[tuple[str, str]]) -> None:
-    assert lint(GOOD, fields) == [Finding("error", "tone", field, message) for field, message in found]
+    assert lint(GOOD, fields) == [
+        Finding("error", "tone", field, message) for field, message in found
+    ]
 
 
 def test_criteria_that_read_everything_need_only_the_judged_field() -> None:
@@ -155,7 +244,11 @@ def test_criteria_that_read_everything_need_only_the_judged_field() -> None:
 def test_one_bad_entry_does_not_hide_the_others(tmp_path: Path) -> None:
     good = {"name": "a", "description": "Is it?", "options": ["Yes", "No"]}
     path = tmp_path / "own.json"
-    path.write_text(json.dumps([{"name": "b", "opions": []}, good, {**good, "name": "c", "description": ""}, good]))
+    path.write_text(
+        json.dumps(
+            [{"name": "b", "opions": []}, good, {**good, "name": "c", "description": ""}, good]
+        )
+    )
     assert [(found.severity, found.criteria, found.field) for found in lint_file(path)] == [
         ("error", "entry 1 ('b')", "opions"),
         ("error", "entry 3 ('c')", "description"),

@@ -29,7 +29,9 @@ def test_each_is_a_sentence_in_its_language(name: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_definition_breaks_its_line(language: str) -> None:
-    assert all(definition == " ".join(definition.split()) for definition in aspects(language).values())
+    assert all(
+        definition == " ".join(definition.split()) for definition in aspects(language).values()
+    )
 
 
 def test_an_unknown_aspect_is_refused_with_those_there_are() -> None:

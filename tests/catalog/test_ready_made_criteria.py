@@ -8,7 +8,15 @@ from itertools import combinations, pairwise
 import pytest
 import yaml
 
-from adjudge.catalog.criteria import all_names, criteria, criteria_names, entry, languages, languages_of, source
+from adjudge.catalog.criteria import (
+    all_names,
+    criteria,
+    criteria_names,
+    entry,
+    languages,
+    languages_of,
+    source,
+)
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import lint
 from adjudge.domain.criteria import Criteria
@@ -68,13 +76,16 @@ def test_a_file_is_named_after_its_criteria(found: CatalogEntry) -> None:
 
 @each
 def test_other_yaml_readers_read_the_same(found: CatalogEntry) -> None:
-    """What our reader keeps as text, a plain one must not take for a truth value, a number or a date."""
+    """What our reader keeps as text, a plain one must not take for a truth value, a number or a
+    date.
+    """
     raw = yaml.safe_load(source(found.criteria.name, found.language))
     assert raw["description"] == found.criteria.description
     for read, example in zip(raw["examples"], found.criteria.examples, strict=True):
         assert read["option"] == example.option
         assert {
-            name: tuple(value) if isinstance(value, list) else value for name, value in read["fields"].items()
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in read["fields"].items()
         } == example.fields
     if found.kind == "direct":
         assert [option["name"] for option in raw["options"]] == list(found.criteria.option_names)
@@ -112,7 +123,10 @@ def test_no_option_hides_in_another(found: CatalogEntry) -> None:
 @each_direct
 def test_the_golden_examples_are_one_of_each_end(found: CatalogEntry) -> None:
     good, bad = found.criteria.examples
-    assert (good.option, bad.option) == (found.criteria.option_names[0], found.criteria.option_names[-1])
+    assert (good.option, bad.option) == (
+        found.criteria.option_names[0],
+        found.criteria.option_names[-1],
+    )
     assert good.explanation and bad.explanation
 
 

@@ -1,4 +1,6 @@
-"""Criteria of a public repository, from a real server: fetched once, locked, and never again while judging."""
+"""Criteria of a public repository, from a real server: fetched once, locked, and never again while
+judging.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ import pytest
 
 from support.commands import adjudge
 
-TONE = "name: tone\nversion: 1.2.0\ndescription: Is it polite?\noptions: [{name: Polite, score: 1}, {name: Rude, score: 0}]\n"
+TONE = (
+    "name: tone\nversion: 1.2.0\ndescription: Is it polite?\noptions: [{name: Polite, score: "
+    "1}, {name: Rude, score: 0}]\n"
+)
 FILES = {
     "/org/rubrics/v1/tone.yaml": TONE,
     "/org/rubrics/v1/LICENSE": "\nApache License\nVersion 2.0\n",
@@ -56,27 +61,55 @@ def repository() -> Iterator[Repository]:
 
 
 def test_criteria_are_fetched_once_and_locked(tmp_path: Path, repository: Repository) -> None:
-    done = adjudge("criteria", "add", "github:org/rubrics@v1/tone.yaml", cwd=tmp_path, environment=repository.environment)
+    done = adjudge(
+        "criteria",
+        "add",
+        "github:org/rubrics@v1/tone.yaml",
+        cwd=tmp_path,
+        environment=repository.environment,
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "criteria" / "tone.yaml").read_text(encoding="utf-8") == TONE
-    locked = json.loads((tmp_path / "criteria.lock").read_text(encoding="utf-8"))["criteria"]["tone"]
+    locked = json.loads((tmp_path / "criteria.lock").read_text(encoding="utf-8"))["criteria"][
+        "tone"
+    ]
     assert (locked["from"], locked["licence"], locked["version"]) == (
         "github:org/rubrics@v1/tone.yaml",
         "Apache License",
         "1.2.0",
     )
     asked = len(repository.asked)
-    judged = adjudge("judge", "x", "-c", "criteria/tone.yaml", "-m", "scripted", cwd=tmp_path, environment=repository.environment)
+    judged = adjudge(
+        "judge",
+        "x",
+        "-c",
+        "criteria/tone.yaml",
+        "-m",
+        "scripted",
+        cwd=tmp_path,
+        environment=repository.environment,
+    )
     assert (judged.returncode, len(repository.asked)) == (0, asked)
     adjudge("criteria", "lock", "criteria/tone.yaml", cwd=tmp_path)
-    assert json.loads((tmp_path / "criteria.lock").read_text(encoding="utf-8"))["criteria"]["tone"] == locked
-    assert adjudge("criteria", "lock", "criteria/tone.yaml", "--check", cwd=tmp_path).returncode == 0
+    assert (
+        json.loads((tmp_path / "criteria.lock").read_text(encoding="utf-8"))["criteria"]["tone"]
+        == locked
+    )
+    assert (
+        adjudge("criteria", "lock", "criteria/tone.yaml", "--check", cwd=tmp_path).returncode == 0
+    )
 
 
 def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path, repository: Repository) -> None:
     (tmp_path / "criteria").mkdir()
     (tmp_path / "criteria" / "tone.yaml").write_text("mine", encoding="utf-8")
-    done = adjudge("criteria", "add", "github:org/rubrics@v1/tone.yaml", cwd=tmp_path, environment=repository.environment)
+    done = adjudge(
+        "criteria",
+        "add",
+        "github:org/rubrics@v1/tone.yaml",
+        cwd=tmp_path,
+        environment=repository.environment,
+    )
     assert done.returncode == 1
     assert (tmp_path / "criteria" / "tone.yaml").read_text(encoding="utf-8") == "mine"
 
@@ -92,7 +125,9 @@ def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path, repository: Repos
         ("https://example.com/tone.yaml", "names no criteria file"),
     ],
 )
-def test_what_is_no_criteria_file_is_not_kept(tmp_path: Path, repository: Repository, source: str, told: str) -> None:
+def test_what_is_no_criteria_file_is_not_kept(
+    tmp_path: Path, repository: Repository, source: str, told: str
+) -> None:
     done = adjudge("criteria", "add", source, cwd=tmp_path, environment=repository.environment)
     assert done.returncode == 1
     assert told in done.stderr

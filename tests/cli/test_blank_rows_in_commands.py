@@ -23,12 +23,31 @@ def adjudge(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("rows", "args"),
     [
-        (ROWS, ("check", "--criterion", "Is it short?", "--file", "rows.csv", "-m", "scripted/PASS")),
-        (ROWS, ("judge", "--criterion", "Is it short?", "--file", "rows.csv", "-m", "scripted/Yes")),
-        (PAIRS, ("compare", "--criterion", "Which is shorter?", "--file", "rows.csv", "-m", "scripted/A")),
+        (
+            ROWS,
+            ("check", "--criterion", "Is it short?", "--file", "rows.csv", "-m", "scripted/PASS"),
+        ),
+        (
+            ROWS,
+            ("judge", "--criterion", "Is it short?", "--file", "rows.csv", "-m", "scripted/Yes"),
+        ),
+        (
+            PAIRS,
+            (
+                "compare",
+                "--criterion",
+                "Which is shorter?",
+                "--file",
+                "rows.csv",
+                "-m",
+                "scripted/A",
+            ),
+        ),
     ],
 )
-def test_a_command_skips_blank_rows_and_says_so(tmp_path: Path, rows: str, args: tuple[str, ...]) -> None:
+def test_a_command_skips_blank_rows_and_says_so(
+    tmp_path: Path, rows: str, args: tuple[str, ...]
+) -> None:
     (tmp_path / "rows.csv").write_text(rows, encoding="utf-8")
     done = adjudge(tmp_path, *args, "-o", "out.csv")
     assert done.returncode == 0, done.stderr
@@ -38,7 +57,9 @@ def test_a_command_skips_blank_rows_and_says_so(tmp_path: Path, rows: str, args:
 
 def test_a_run_skips_blank_rows_and_says_so_once(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
-    judges = [{"kind": "aspect", "name": name, "criteria": f"Is it {name}?"} for name in ("short", "true")]
+    judges = [
+        {"kind": "aspect", "name": name, "criteria": f"Is it {name}?"} for name in ("short", "true")
+    ]
     wanted = {"data": "rows.csv", "models": ["scripted/PASS"], "judges": judges}
     (tmp_path / "eval.yaml").write_text(json.dumps(wanted), encoding="utf-8")
     done = adjudge(tmp_path, "run", "eval.yaml", "--run", "run")
@@ -47,9 +68,12 @@ def test_a_run_skips_blank_rows_and_says_so_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "3 blank rows were skipped: 3, 4, 6."), ("ru", "Пропущены 3 пустые строки: 3, 4, 6.")]
+    ("language", "said"),
+    [("en", "3 blank rows were skipped: 3, 4, 6."), ("ru", "Пропущены 3 пустые строки: 3, 4, 6.")],
 )
-def test_blank_rows_do_not_lower_the_composite_and_every_report_says_so(tmp_path: Path, language: str, said: str) -> None:
+def test_blank_rows_do_not_lower_the_composite_and_every_report_says_so(
+    tmp_path: Path, language: str, said: str
+) -> None:
     """0.92 became 0.62: five blank rows out of Excel were judged as answers."""
     (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
     done = adjudge(tmp_path, "rag", "--csv", "rows.csv", "-m", "scripted/2", "--language", language)
@@ -57,4 +81,6 @@ def test_blank_rows_do_not_lower_the_composite_and_every_report_says_so(tmp_path
     assert said in done.stdout
     paths = [tmp_path / line for line in done.stdout.splitlines()[-3:]]
     assert len(list(read_rows(paths[1]))) == 2
-    assert all(said.removesuffix(".") in path.read_text(encoding="utf-8") for path in (paths[0], paths[2]))
+    assert all(
+        said.removesuffix(".") in path.read_text(encoding="utf-8") for path in (paths[0], paths[2])
+    )

@@ -57,19 +57,30 @@ def test_json_has_the_documented_keys(trusted: Path) -> None:
 def test_people_are_told_the_number_first_and_may_the_judge_replace_them(trusted: Path) -> None:
     done = adjudge("calibrate", trusted)
     first = done.stdout.splitlines()[0]
-    assert first.startswith("dates: share of PASS 0.") and "corrected by 80 labels" in first and "uncorrected" in first
+    assert (
+        first.startswith("dates: share of PASS 0.")
+        and "corrected by 80 labels" in first
+        and "uncorrected" in first
+    )
     assert "ann and bob: 100.0% alike, kappa 1.000 (80 rows)" in done.stdout
     assert "baseline majority" in done.stdout
     assert "alternative annotator test: the judge may" in done.stdout
 
 
-def test_a_refusal_stands_in_the_place_of_the_number_and_exits_with_5(run: Path, rows: list[Row], tmp_path: Path) -> None:
+def test_a_refusal_stands_in_the_place_of_the_number_and_exits_with_5(
+    run: Path, rows: list[Row], tmp_path: Path
+) -> None:
     file = tmp_path / "labels.csv"
-    lines = [f"r{place},{'PASS' if good else 'FAIL'},ann" for place, (_, good, _) in enumerate(rows[:12])]
+    lines = [
+        f"r{place},{'PASS' if good else 'FAIL'},ann" for place, (_, good, _) in enumerate(rows[:12])
+    ]
     file.write_text("\n".join(["id,label,annotator", *lines]))
     done = adjudge("calibrate", run, "--labels", file, "--design", "random")
     assert done.returncode == 5
-    assert "no corrected number by 12 labels; uncorrected share of PASS 0." in done.stdout.splitlines()[0]
+    assert (
+        "no corrected number by 12 labels; uncorrected share of PASS 0."
+        in done.stdout.splitlines()[0]
+    )
     assert "Too few labels: 12; 38 more" in done.stdout
     chosen = adjudge("calibrate", run, "--labels", file, "--json")
     assert chosen.returncode == 5
@@ -83,11 +94,15 @@ def test_a_run_without_labels_says_how_to_make_some(run: Path) -> None:
 
 
 @pytest.mark.parametrize("to", ["md", "html"])
-def test_reports_show_the_corrected_number_with_the_uncorrected_one_struck(trusted: Path, tmp_path: Path, to: str) -> None:
+def test_reports_show_the_corrected_number_with_the_uncorrected_one_struck(
+    trusted: Path, tmp_path: Path, to: str
+) -> None:
     page = tmp_path / f"report.{to}"
     assert adjudge("export", trusted, "-o", page).returncode == 0
     text = page.read_text(encoding="utf-8")
-    naive = json.loads(adjudge("calibrate", trusted, "--json").stdout)["results"][0]["naive"]["rate"]
+    naive = json.loads(adjudge("calibrate", trusted, "--json").stdout)["results"][0]["naive"][
+        "rate"
+    ]
     assert "corrected by 80 labels" in text
     assert (f"~~{naive:.3f}~~" if to == "md" else f"<s>{naive:.3f}</s>") in text
 
@@ -104,28 +119,46 @@ def test_a_file_without_labels_is_named(run: Path, tmp_path: Path) -> None:
 
 
 def test_two_judges_of_one_criteria_are_told_apart(tmp_path: Path) -> None:
-    asked = "{name: dates, description: It gives a date., options: [{name: 'Yes', score: 1}, {name: 'No', score: 0}]}"
+    asked = (
+        "{name: dates, description: It gives a date., options: [{name: 'Yes', score: 1}, {name: "
+        "'No', score: 0}]}"
+    )
     judges = "".join(
-        f"  - {{kind: direct, name: {name}, models: [scripted], strictness: {votes}, criteria: {asked}}}\n"
+        (
+            f"  - {{kind: direct, name: {name}, models: [scripted], strictness: {votes}, "
+            f"criteria: {asked}}}\n"
+        )
         for name, votes in (("one", 1), ("three", 3))
     )
-    (tmp_path / "rows.csv").write_text("id,response\n" + "".join(f"r{n},text {n}\n" for n in range(24)))
+    (tmp_path / "rows.csv").write_text(
+        "id,response\n" + "".join(f"r{n},text {n}\n" for n in range(24))
+    )
     (tmp_path / "eval.yaml").write_text(f"data: {{path: rows.csv, id: id}}\njudges:\n{judges}")
     (tmp_path / "labels.csv").write_text(
-        "id,label,annotator\n" + "".join(f"r{n},{'No' if n % 2 else 'Yes'},ann\n" for n in range(24))
+        "id,label,annotator\n"
+        + "".join(f"r{n},{'No' if n % 2 else 'Yes'},ann\n" for n in range(24))
     )
     assert adjudge("run", tmp_path / "eval.yaml", "--run", tmp_path / "run").returncode == 0
-    assert adjudge("label", tmp_path / "run", "--import", tmp_path / "labels.csv", "--design", "random").returncode == 0
+    assert (
+        adjudge(
+            "label", tmp_path / "run", "--import", tmp_path / "labels.csv", "--design", "random"
+        ).returncode
+        == 0
+    )
     both = adjudge("calibrate", tmp_path / "run")
     assert "dates (judge one): " in both.stdout and "dates (judge three): " in both.stdout
     assert "dates (judge one): " in adjudge("runs", "show", tmp_path / "run").stdout
-    only = json.loads(adjudge("calibrate", tmp_path / "run", "--judge", "three", "--json").stdout)["results"]
+    only = json.loads(adjudge("calibrate", tmp_path / "run", "--judge", "three", "--json").stdout)[
+        "results"
+    ]
     assert [one["judge"] for one in only] == ["three"]
     missing = adjudge("calibrate", tmp_path / "run", "--judge", "two")
     assert missing.returncode == 1 and "no judge 'two'; it has 'one', 'three'" in missing.stderr
 
 
-def test_a_crowd_of_annotators_is_not_compared_two_by_two(run: Path, rows: list[Row], tmp_path: Path) -> None:
+def test_a_crowd_of_annotators_is_not_compared_two_by_two(
+    run: Path, rows: list[Row], tmp_path: Path
+) -> None:
     who = [f"p{number:02}" for number in range(14)]
     lines = [f"r{n},{name},{'PASS' if rows[n][1] else 'FAIL'}" for n in range(40) for name in who]
     (tmp_path / "crowd.csv").write_text("\n".join(["id,annotator,label", *lines]))

@@ -19,12 +19,21 @@ from adjudge.errors import RunError
 from adjudge.runs.execute import Judged
 from support import commands
 
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "WATSONX_API_KEY")
+KEYS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "MISTRAL_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "WATSONX_API_KEY",
+)
 
 
 def adjudge(*args: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
-    return commands.adjudge(*args, stdin=stdin, environment=clean | {"COLUMNS": "120"} | environment)
+    return commands.adjudge(
+        *args, stdin=stdin, environment=clean | {"COLUMNS": "120"} | environment
+    )
 
 
 CHECK = ("check", "--criterion", "has a date", "-m", "scripted")
@@ -44,7 +53,9 @@ def in_a_terminal(*words: str) -> str:
     environment = plain | {"TERM": "xterm-256color", "COLUMNS": "120"}
     command = [sys.executable, "-m", "adjudge", *words]
     shown = b""
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
         os.close(theirs)
         with suppress(OSError):  # the other end is closed
             while data := os.read(ours, 65536):
@@ -56,7 +67,9 @@ def in_a_terminal(*words: str) -> str:
 
 @pytest.mark.parametrize(("verdict", "colour"), [("PASS", "\x1b[1;32m"), ("FAIL", "\x1b[1;31m")])
 def test_pass_is_green_and_fail_is_red_in_a_terminal(verdict: str, colour: str) -> None:
-    shown = in_a_terminal("check", "Built in 1889.", "--criterion", "has a date", "-m", f"scripted/{verdict}")
+    shown = in_a_terminal(
+        "check", "Built in 1889.", "--criterion", "has a date", "-m", f"scripted/{verdict}"
+    )
     assert shown.count(f"{colour}{verdict}") == 2, "once above the table, once for the model"
 
 
@@ -68,7 +81,17 @@ def test_text_comes_from_a_file_or_standard_input(tmp_path: Path) -> None:
 
 def test_json_is_one_document_with_votes_models_and_reasons() -> None:
     done = adjudge(
-        "check", "x", "--criterion", "c", "-m", "scripted/PASS,FAIL,PASS", "-m", "scripted/huh", "--strictness", "3", "--json"
+        "check",
+        "x",
+        "--criterion",
+        "c",
+        "-m",
+        "scripted/PASS,FAIL,PASS",
+        "-m",
+        "scripted/huh",
+        "--strictness",
+        "3",
+        "--json",
     )
     (found,) = json.loads(done.stdout)["results"]
     assert found["verdict"] == "PASS"
@@ -83,10 +106,24 @@ def test_rows_of_a_csv_are_judged_one_by_one(tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("id,answer\na,one\nb,two\nc,three\n")
     done = adjudge(
-        "check", "--file", str(rows), "--criterion", "c", "-m", "scripted/PASS,FAIL", "--json", "-j", "1", "--limit", "2"
+        "check",
+        "--file",
+        str(rows),
+        "--criterion",
+        "c",
+        "-m",
+        "scripted/PASS,FAIL",
+        "--json",
+        "-j",
+        "1",
+        "--limit",
+        "2",
     )
     found = json.loads(done.stdout)
-    assert [(row["id"], row["verdict"]) for row in found["results"]] == [("a", "PASS"), ("b", "FAIL")]
+    assert [(row["id"], row["verdict"]) for row in found["results"]] == [
+        ("a", "PASS"),
+        ("b", "FAIL"),
+    ]
     assert found["summary"]["attempted"] == found["summary"]["scored"] == 2
 
 
@@ -123,14 +160,42 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
         (("check", "x", "--criterion", " ", "-m", "scripted"), 1, "criterion is empty"),
         (("check", "x", "--aspect", "beauty", "-m", "scripted"), 2, "there are harmlessness"),
         (("check", "x", "-m", "scripted"), 2, "--criterion"),
-        (("check", "x", "--criterion", "c", "--aspect", "coherence", "-m", "scripted"), 2, "one of the two"),
+        (
+            ("check", "x", "--criterion", "c", "--aspect", "coherence", "-m", "scripted"),
+            2,
+            "one of the two",
+        ),
         (("check", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
-        (("check", "x", "--criterion", "c", "-m", "scripted", "--language", "xx"), 2, "not one of 'en', 'ru'"),
-        (("check", "--file", "none.csv", "--criterion", "c", "-m", "scripted"), 1, "none.csv cannot be read"),
-        (("check", "--file", "none.txt", "--criterion", "c", "-m", "scripted"), 1, "none.txt cannot be read"),
-        (("check", "x", "--criterion", "c", "-m", "scripted", "-o", "no/such/folder.jsonl"), 1, "cannot be written"),
-        (("check", "x", "--criterion", "c", "-m", "scripted", "--strictness", "0"), 2, "--strictness"),
-        (("check", "x", "--criterion", "c", "-m", "scripted", "--no-such-flag"), 2, "--no-such-flag"),
+        (
+            ("check", "x", "--criterion", "c", "-m", "scripted", "--language", "xx"),
+            2,
+            "not one of 'en', 'ru'",
+        ),
+        (
+            ("check", "--file", "none.csv", "--criterion", "c", "-m", "scripted"),
+            1,
+            "none.csv cannot be read",
+        ),
+        (
+            ("check", "--file", "none.txt", "--criterion", "c", "-m", "scripted"),
+            1,
+            "none.txt cannot be read",
+        ),
+        (
+            ("check", "x", "--criterion", "c", "-m", "scripted", "-o", "no/such/folder.jsonl"),
+            1,
+            "cannot be written",
+        ),
+        (
+            ("check", "x", "--criterion", "c", "-m", "scripted", "--strictness", "0"),
+            2,
+            "--strictness",
+        ),
+        (
+            ("check", "x", "--criterion", "c", "-m", "scripted", "--no-such-flag"),
+            2,
+            "--no-such-flag",
+        ),
         (("chek",), 2, "chek"),
     ],
 )
@@ -147,14 +212,34 @@ def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str
 def test_the_gate_is_the_exit_code(tmp_path: Path, script: str, code: int) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("answer\none\ntwo\n")
-    done = adjudge("check", "--file", str(rows), "--criterion", "c", "-m", f"scripted/{script}", "--fail-under", "0.9")
+    done = adjudge(
+        "check",
+        "--file",
+        str(rows),
+        "--criterion",
+        "c",
+        "-m",
+        f"scripted/{script}",
+        "--fail-under",
+        "0.9",
+    )
     assert done.returncode == code
 
 
 def test_models_lists_every_provider_and_whether_its_key_is_set_but_never_the_key() -> None:
     done = adjudge("models", OPENAI_API_KEY="sk-MARKED-0123456789", COLUMNS="200")
     assert done.returncode == 0
-    for provider in ("openai", "anthropic", "mistral", "google", "ollama", "watsonx", "openrouter", "together", "groq"):
+    for provider in (
+        "openai",
+        "anthropic",
+        "mistral",
+        "google",
+        "ollama",
+        "watsonx",
+        "openrouter",
+        "together",
+        "groq",
+    ):
         assert provider in done.stdout
     assert "OPENAI_API_KEY (set)" in done.stdout
     assert "MARKED" not in done.stdout + done.stderr
@@ -162,7 +247,11 @@ def test_models_lists_every_provider_and_whether_its_key_is_set_but_never_the_ke
 
 def test_the_doctor_reaches_for_a_model_and_says_what_is_wrong_without_the_key() -> None:
     done = adjudge(
-        "doctor", "-m", "openai/gpt-4o-mini", OPENAI_API_KEY="sk-MARKED-0123456789", OPENAI_BASE_URL="http://127.0.0.1:9/v1"
+        "doctor",
+        "-m",
+        "openai/gpt-4o-mini",
+        OPENAI_API_KEY="sk-MARKED-0123456789",
+        OPENAI_BASE_URL="http://127.0.0.1:9/v1",
     )
     assert done.returncode == 1
     assert "the connection failed" in done.stdout
@@ -190,30 +279,56 @@ def test_half_a_character_in_a_row_costs_no_report(tmp_path: Path) -> None:
     rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows.write_text(2 * (r"""{"id": "row \ud83d", "response": "so \ud83d"}""" + "\n"))
     for shown in ((), ("--json",)):
-        done = adjudge("check", "--file", str(rows), "--criterion", "c", "-m", "scripted", "-o", str(out), *shown)
+        done = adjudge(
+            "check",
+            "--file",
+            str(rows),
+            "--criterion",
+            "c",
+            "-m",
+            "scripted",
+            "-o",
+            str(out),
+            *shown,
+        )
         assert done.returncode == 0, done.stderr
         assert "row" in done.stdout
-    assert [json.loads(line)["verdict"] for line in out.read_text().splitlines()] == ["PASS", "PASS"]
+    assert [json.loads(line)["verdict"] for line in out.read_text().splitlines()] == [
+        "PASS",
+        "PASS",
+    ]
 
 
 def test_what_was_paid_for_is_shown_where_the_disk_is_full(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("response\n1889\n1890\n")
     done = adjudge(*CHECK, "-f", str(tmp_path / "rows.csv"), "-o", "/dev/full", "--json")
-    assert (done.returncode, done.stderr) == (1, "adjudge: /dev/full cannot be written: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "adjudge: /dev/full cannot be written: No space left on device\n",
+    )
     assert json.loads(done.stdout)["summary"]["scored"] == 2
 
 
 def test_a_full_disk_behind_standard_output_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "adjudge", *CHECK, "x", "--json"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "adjudge", *CHECK, "x", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert (done.returncode, done.stderr) == (1, "adjudge: No space left on device\n")
 
 
-def test_judgments_that_find_no_room_to_wait_in_are_an_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judgments_that_find_no_room_to_wait_in_are_an_error_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     judgments = Judgments()
     (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(["x"], "Is it?")
-    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(RunError, match="No space left on device; TMPDIR"):
+    with (
+        Path("/dev/full").open("wb", buffering=0) as full,
+        pytest.raises(RunError, match="No space left on device; TMPDIR"),
+    ):
         monkeypatch.setattr(judgments, "_file", full)
         judgments.add(Judged("judge", 0, result, 0))

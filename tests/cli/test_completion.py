@@ -1,4 +1,6 @@
-"""Completion in the shells themselves: each loads the printed script and is asked what it would offer."""
+"""Completion in the shells themselves: each loads the printed script and is asked what it would
+offer.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ complete -C 'adjudge judge -c conci' | string split -f1 \\t; echo NEXT
 complete -C 'adjudge run --wat' | string split -f1 \\t
 """,
 }
-WITHOUT_FILES = {"bash": ["bash", "--norc", "--noprofile"], "zsh": ["zsh", "-f"], "fish": ["fish", "--no-config"]}
+WITHOUT_FILES = {
+    "bash": ["bash", "--norc", "--noprofile"],
+    "zsh": ["zsh", "-f"],
+    "fish": ["fish", "--no-config"],
+}
 
 
 @pytest.mark.parametrize("shell", ASKED)
@@ -43,12 +49,21 @@ def test_a_shell_completes_commands_criteria_and_options(shell: str, tmp_path: P
     done = adjudge("completion", shell)
     assert done.returncode == 0, done.stderr
     (tmp_path / "script").write_text(done.stdout, encoding="utf-8")
-    (tmp_path / "adjudge").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m adjudge "$@"\n', encoding="utf-8")
+    (tmp_path / "adjudge").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -m adjudge "$@"\n', encoding="utf-8"
+    )
     (tmp_path / "adjudge").chmod(0o755)
-    (tmp_path / "ask").write_text(ASKED[shell].replace("SCRIPT", str(tmp_path / "script")), encoding="utf-8")
+    (tmp_path / "ask").write_text(
+        ASKED[shell].replace("SCRIPT", str(tmp_path / "script")), encoding="utf-8"
+    )
     own = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     told = subprocess.run(
-        [*WITHOUT_FILES[shell], str(tmp_path / "ask")], env=own, capture_output=True, text=True, check=False, cwd=tmp_path
+        [*WITHOUT_FILES[shell], str(tmp_path / "ask")],
+        env=own,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
     offered = [part.split() for part in told.stdout.split("NEXT\n")]
     assert offered == [["calibrate"], ["conciseness"], ["--watch"]], told
@@ -59,11 +74,21 @@ def test_fish_cuts_nothing_at_a_comma(tmp_path: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
     (tmp_path / "script").write_text(adjudge("completion", "fish").stdout, encoding="utf-8")
-    (tmp_path / "adjudge").write_text("#!/bin/sh\nprintf 'plain,one, two\\tWhat it is, and why\\n'\n", encoding="utf-8")
+    (tmp_path / "adjudge").write_text(
+        "#!/bin/sh\nprintf 'plain,one, two\\tWhat it is, and why\\n'\n", encoding="utf-8"
+    )
     (tmp_path / "adjudge").chmod(0o755)
-    (tmp_path / "ask").write_text(f"source {tmp_path / 'script'}\ncomplete -C 'adjudge judge on'\n", encoding="utf-8")
+    (tmp_path / "ask").write_text(
+        f"source {tmp_path / 'script'}\ncomplete -C 'adjudge judge on'\n", encoding="utf-8"
+    )
     own = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    told = subprocess.run([*WITHOUT_FILES["fish"], str(tmp_path / "ask")], env=own, capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        [*WITHOUT_FILES["fish"], str(tmp_path / "ask")],
+        env=own,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert told.stdout == "one, two\tWhat it is, and why\n", told
 
 

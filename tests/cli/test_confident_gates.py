@@ -27,7 +27,15 @@ class Project:
     def __init__(self, folder: Path, provider: FakeProvider) -> None:
         self.folder, self.provider = folder, provider
 
-    def run(self, passed: int, count: int, gates: str, *words: str, run: str = "run", says: str = "answer") -> Done:
+    def run(
+        self,
+        passed: int,
+        count: int,
+        gates: str,
+        *words: str,
+        run: str = "run",
+        says: str = "answer",
+    ) -> Done:
         rows = [f"q{n},{says} REC-{n:05}-{'Y' if n < passed else 'N'}" for n in range(count)]
         self.folder.joinpath("rows.csv").write_text("\n".join(["id,answer", *rows]))
         url = self.provider.base_url("openai")
@@ -55,7 +63,9 @@ def project(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPa
         (20, 4, "Gate failed: mean score of dates is 0.333, at most 0."),
     ],
 )
-def test_a_sure_gate_holds_fails_or_is_undecided(project: Project, passed: int, code: int, text: str) -> None:
+def test_a_sure_gate_holds_fails_or_is_undecided(
+    project: Project, passed: int, code: int, text: str
+) -> None:
     done = project.run(passed, 60, "{fail_under: 0.8, confidence: 0.95}")
     assert done.returncode == code, done.stderr
     assert text in done.stderr
@@ -80,7 +90,9 @@ def test_few_rows_have_no_interval_and_decide_nothing(project: Project) -> None:
 
 
 def test_rows_without_a_score_widen_the_limits(project: Project) -> None:
-    project.provider.faults = lambda record, _: Says(lambda _: "I cannot say.") if record and record < 20 else None
+    project.provider.faults = lambda record, _: (
+        Says(lambda _: "I cannot say.") if record and record < 20 else None
+    )
     done = project.run(60, 60, "{fail_under: 0.8, confidence: 0.95}")
     assert done.returncode == 5
     assert "between 0.6" in done.stderr
@@ -101,9 +113,13 @@ def test_confidence_without_a_gate_is_refused_before_anything_is_asked(project: 
         (52, 0.05, 5, "cannot be told"),
     ],
 )
-def test_a_run_is_held_to_an_earlier_one_row_by_row(project: Project, passed: int, margin: float, code: int, text: str) -> None:
+def test_a_run_is_held_to_an_earlier_one_row_by_row(
+    project: Project, passed: int, margin: float, code: int, text: str
+) -> None:
     assert project.run(55, 60, "{}", run="old").returncode == 0
-    done = project.run(passed, 60, f"{{not_worse_than: old, margin: {margin}}}", run="new", says="other")
+    done = project.run(
+        passed, 60, f"{{not_worse_than: old, margin: {margin}}}", run="new", says="other"
+    )
     assert done.returncode == code, done.stderr
     assert text in done.stderr
     assert text in project.page("new.md")
@@ -111,14 +127,25 @@ def test_a_run_is_held_to_an_earlier_one_row_by_row(project: Project, passed: in
 
 def test_the_command_line_names_the_other_run_from_here(project: Project, tmp_path: Path) -> None:
     assert project.run(55, 60, "{}", run="old").returncode == 0
-    done = project.run(20, 60, "{}", "--not-worse-than", "old", "--margin", "0.02", run="new", says="other")
+    done = project.run(
+        20, 60, "{}", "--not-worse-than", "old", "--margin", "0.02", run="new", says="other"
+    )
     assert done.returncode == 4
     assert "0.020 may be lost" in done.stderr
 
 
 def test_what_is_not_kept_cannot_be_compared(project: Project) -> None:
     model = ("-m", "openai/gpt-4o-mini", "--base-url", project.provider.base_url("openai"))
-    done = commands.adjudge("check", "REC-00001-Y", "--criterion", "c", *model, "--not-worse-than", "old", cwd=project.folder)
+    done = commands.adjudge(
+        "check",
+        "REC-00001-Y",
+        "--criterion",
+        "c",
+        *model,
+        "--not-worse-than",
+        "old",
+        cwd=project.folder,
+    )
     assert done.returncode == 2
     assert "add --run FOLDER" in done.stderr
 
@@ -128,16 +155,30 @@ def test_json_says_how_sure_the_gate_is(project: Project) -> None:
     project.folder.joinpath("rows.jsonl").write_text(rows)
     model = ("-m", "openai/gpt-4o-mini", "--base-url", project.provider.base_url("openai"))
     words = ("--fail-under", "0.8", "--confidence", "0.95", "--json")
-    done = commands.adjudge("check", "-f", "rows.jsonl", "--criterion", "Names a date.", *model, *words, cwd=project.folder)
+    done = commands.adjudge(
+        "check",
+        "-f",
+        "rows.jsonl",
+        "--criterion",
+        "Names a date.",
+        *model,
+        *words,
+        cwd=project.folder,
+    )
     (gate,) = json.loads(done.stdout)["gates"]
     assert (done.returncode, gate["verdict"], gate["confidence"]) == (0, "holds", 0.95)
     assert 0.8 < gate["lower"] < gate["value"] == 1.0
 
 
-def talks(project: Project, passed: int, count: int, turns: int, gates: str, *words: str, run: str = "run") -> Done:
+def talks(
+    project: Project, passed: int, count: int, turns: int, gates: str, *words: str, run: str = "run"
+) -> Done:
     """So many conversations, of which so many are good in every one of their turns."""
     rows = [(talk, turn) for talk in range(count) for turn in range(turns)]
-    lines = [f"q{talk}-{turn},t{talk},answer REC-{talk * 100 + turn:05}-{'Y' if talk < passed else 'N'}" for talk, turn in rows]
+    lines = [
+        f"q{talk}-{turn},t{talk},answer REC-{talk * 100 + turn:05}-{'Y' if talk < passed else 'N'}"
+        for talk, turn in rows
+    ]
     project.folder.joinpath("rows.csv").write_text("\n".join(["id,talk,answer", *lines]))
     url = project.provider.base_url("openai")
     project.folder.joinpath("eval.yaml").write_text(EVAL.format(run=run, gates=gates, url=url))
@@ -145,14 +186,30 @@ def talks(project: Project, passed: int, count: int, turns: int, gates: str, *wo
 
 
 def test_turns_of_one_conversation_do_not_pass_for_independent_rows(project: Project) -> None:
-    """18 of 20 conversations are good: their 100 turns reach 0.8 for sure, if each were a row of its own."""
+    """18 of 20 conversations are good: their 100 turns reach 0.8 for sure, if each were a row of
+    its own.
+    """
     assert talks(project, 18, 20, 5, "{fail_under: 0.8, confidence: 0.95}").returncode == 0
-    done = talks(project, 18, 20, 5, "{fail_under: 0.8, confidence: 0.95, cluster: Talk}", run="grouped")
+    done = talks(
+        project, 18, 20, 5, "{fail_under: 0.8, confidence: 0.95, cluster: Talk}", run="grouped"
+    )
     assert done.returncode == 5, done.stderr
     assert "at 95% with rows of one Talk taken together" in done.stderr
     shown = commands.adjudge("export", "grouped", "-o", "again.md", cwd=project.folder)
-    assert shown.returncode in (0, 5) and "with rows of one Talk taken together" in project.page("again.md")
-    worse = talks(project, 14, 20, 5, "{not_worse_than: run, margin: 0.02}", "--cluster", "talk", "--json", run="worse")
+    assert shown.returncode in (0, 5) and "with rows of one Talk taken together" in project.page(
+        "again.md"
+    )
+    worse = talks(
+        project,
+        14,
+        20,
+        5,
+        "{not_worse_than: run, margin: 0.02}",
+        "--cluster",
+        "talk",
+        "--json",
+        run="worse",
+    )
     (gate,) = json.loads(worse.stdout)["gates"]
     assert (worse.returncode, gate["verdict"], gate["cluster"]) == (5, "inconclusive", "talk")
 

@@ -12,7 +12,9 @@ import pytest
 from adjudge.catalog.criteria import all_names, criteria, criteria_names, source
 from support import commands
 
-GOOD = "name: tone\ndescription: Is it friendly?\ncontext_fields: [user_input]\noptions: [Yes, No]\n"
+GOOD = (
+    "name: tone\ndescription: Is it friendly?\ncontext_fields: [user_input]\noptions: [Yes, No]\n"
+)
 WARNED = GOOD.replace("friendly", "friendly and short")
 WRONG = GOOD.replace("[Yes, No]", "[Yes, yes]")
 
@@ -28,7 +30,9 @@ def test_the_list_shows_every_name_whole(columns: int) -> None:
     assert done.returncode == 0
     assert [line.split()[0] for line in lines] == ["name", *all_names()]
     grounded = next(line for line in lines if line.startswith("groundedness"))
-    assert " ".join(grounded.split()).startswith("groundedness direct en ru Supported / Mixed / Baseless Is everything")
+    assert " ".join(grounded.split()).startswith(
+        "groundedness direct en ru Supported / Mixed / Baseless Is everything"
+    )
 
 
 def test_the_list_can_be_of_one_kind_and_another_language() -> None:
@@ -81,8 +85,14 @@ def test_the_file_can_be_had_as_a_start_and_is_accepted_back(tmp_path: Path) -> 
 
 
 def test_one_as_json() -> None:
-    (found,) = json.loads(adjudge("show", "refusal", "--json", "--language", "ru").stdout)["results"]
-    assert (found["name"], found["language"], found["options"][0]["name"]) == ("refusal", "ru", "Отказ")
+    (found,) = json.loads(adjudge("show", "refusal", "--json", "--language", "ru").stdout)[
+        "results"
+    ]
+    assert (found["name"], found["language"], found["options"][0]["name"]) == (
+        "refusal",
+        "ru",
+        "Отказ",
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +104,9 @@ def test_one_as_json() -> None:
         ("- name: x\n- name: y\n", 1, "2 criteria: 2 errors"),
     ],
 )
-def test_errors_are_an_exit_code_warnings_are_not(tmp_path: Path, content: str, code: int, last: str) -> None:
+def test_errors_are_an_exit_code_warnings_are_not(
+    tmp_path: Path, content: str, code: int, last: str
+) -> None:
     (tmp_path / "own.yaml").write_text(content)
     done = adjudge("check", str(tmp_path / "own.yaml"))
     assert done.returncode == code
@@ -108,7 +120,11 @@ def test_findings_as_json(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert (done.returncode, found["summary"]) == (0, {"criteria": 1, "errors": 0, "warnings": 1})
     (finding,) = found["results"]
-    assert (finding["severity"], finding["criteria"], finding["field"]) == ("warning", "tone", "description")
+    assert (finding["severity"], finding["criteria"], finding["field"]) == (
+        "warning",
+        "tone",
+        "description",
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +145,9 @@ def test_the_rows_must_have_the_fields(tmp_path: Path, rows: str, code: int) -> 
 
 
 def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
-    (tmp_path / "own.json").write_text(json.dumps({"name": "a\x1b[2J", "description": "d", "options": ["[bold]x", "[Bold]X"]}))
+    (tmp_path / "own.json").write_text(
+        json.dumps({"name": "a\x1b[2J", "description": "d", "options": ["[bold]x", "[Bold]X"]})
+    )
     done = adjudge("check", str(tmp_path / "own.json"))
     assert "\x1b" not in done.stdout
     assert "[bold]x" in done.stdout

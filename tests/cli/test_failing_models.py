@@ -1,4 +1,6 @@
-"""What a user sees of models that cannot work: one line and exit code 1, not a line for each row; a lost member of a panel."""
+"""What a user sees of models that cannot work: one line and exit code 1, not a line for each row; a
+lost member of a panel.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def rows(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _at_the_fake_provider(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _at_the_fake_provider(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI", "MISTRAL"):
         monkeypatch.setenv(f"{name}_API_KEY", KEY)
@@ -38,27 +42,45 @@ def adjudge(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 def commands(rows: Path) -> dict[str, list[str]]:
     eval_file = rows.with_name("eval.yaml")
-    eval_file.write_text("data: rows.csv\nmodels: [openai/gpt-4o-mini]\njudges: [{kind: aspect, criteria: conciseness}]\n")
+    eval_file.write_text(
+        "data: rows.csv\nmodels: [openai/gpt-4o-mini]\njudges: [{kind: aspect, criteria: "
+        "conciseness}]\n"
+    )
     model = ["-m", "openai/gpt-4o-mini", "--no-cache"]
     return {
         "check": ["check", "-f", str(rows), "--criterion", "It ends in Y.", *model],
         "one text": ["check", "REC-00001-Y", "--criterion", "It ends in Y.", *model],
         "judge": ["judge", "-f", str(rows), "--criterion", "Does it end in Y?", *model],
-        "kept": ["judge", "-f", str(rows), "--criterion", "Does it end in Y?", "--run", "kept", *model],
+        "kept": [
+            "judge",
+            "-f",
+            str(rows),
+            "--criterion",
+            "Does it end in Y?",
+            "--run",
+            "kept",
+            *model,
+        ],
         "run": ["run", str(eval_file), "--no-cache"],
     }
 
 
 @pytest.mark.parametrize("name", ["check", "one text", "judge", "kept", "run"])
 def test_a_wrong_key_ends_a_command_with_one_line(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path, name: str
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
+    name: str,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key")
     for _ in range(2):
         provider.requests.clear()
         assert adjudge(monkeypatch, *commands(rows)[name]) == 1
         shown = capsys.readouterr()
-        assert shown.err.splitlines() == ["adjudge: openai/gpt-4o-mini: 401: Incorrect API key provided (check the API key)"]
+        assert shown.err.splitlines() == [
+            "adjudge: openai/gpt-4o-mini: 401: Incorrect API key provided (check the API key)"
+        ]
         assert 1 <= len(provider.requests) <= 3
 
 
@@ -79,26 +101,48 @@ def test_a_panel_that_lost_a_model_on_every_row_does_not_end_well_in_silence(
     with FakeProvider() as other:
         other.faults = always(Code(400))
         monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
-        words = [command, "-f", str(rows), "--criterion", "It ends in Y.", *PANEL, *(["--json"] if how == "json" else [])]
+        words = [
+            command,
+            "-f",
+            str(rows),
+            "--criterion",
+            "It ends in Y.",
+            *PANEL,
+            *(["--json"] if how == "json" else []),
+        ]
         assert adjudge(monkeypatch, *words) == 3
     shown = capsys.readouterr()
     assert "excluded mistral/mistral-small-latest: 40 of 40 rows" in shown.err.splitlines()
     if how == "json" and command == "check":
-        assert json.loads(shown.out)["summary"]["excluded_models"] == {"mistral/mistral-small-latest": 40}
+        assert json.loads(shown.out)["summary"]["excluded_models"] == {
+            "mistral/mistral-small-latest": 40
+        }
 
 
 def test_a_model_that_is_missing_here_and_there_is_said_and_no_more(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
 ) -> None:
     with FakeProvider() as other:
         other.faults = lambda record, attempt: NULL if record in (3, 4) else None
         monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
-        assert adjudge(monkeypatch, "check", "-f", str(rows), "--criterion", "It ends in Y.", *PANEL) == 0
-    assert "excluded mistral/mistral-small-latest: 2 of 40 rows" in capsys.readouterr().err.splitlines()
+        assert (
+            adjudge(monkeypatch, "check", "-f", str(rows), "--criterion", "It ends in Y.", *PANEL)
+            == 0
+        )
+    assert (
+        "excluded mistral/mistral-small-latest: 2 of 40 rows"
+        in capsys.readouterr().err.splitlines()
+    )
 
 
 def test_tokens_that_were_estimated_are_said_to_be(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
 ) -> None:
     provider.faults = always(Bills(None))
     assert adjudge(monkeypatch, *commands(rows)["check"]) == 0
@@ -107,13 +151,29 @@ def test_tokens_that_were_estimated_are_said_to_be(
 
 @pytest.mark.parametrize("command", ["check", "judge"])
 def test_every_output_states_which_model_a_panel_lost_and_counts_the_same_calls(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path, command: str
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
+    command: str,
 ) -> None:
-    """Seen: lost on 20 of 30 rows, which Markdown, HTML and 'runs show' did not say; 53 calls here, 40 there, 127 sent."""
+    """Seen: lost on 20 of 30 rows, which Markdown, HTML and 'runs show' did not say; 53 calls here,
+    40 there, 127 sent.
+    """
     with FakeProvider() as other:
         other.faults = lambda record, attempt: Code(400, "no") if record >= 30 else None
         monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
-        asked = [command, "-f", str(rows), "--criterion", "Does it end in Y?", *PANEL, "--run", "kept", "--json"]
+        asked = [
+            command,
+            "-f",
+            str(rows),
+            "--criterion",
+            "Does it end in Y?",
+            *PANEL,
+            "--run",
+            "kept",
+            "--json",
+        ]
         assert adjudge(monkeypatch, *asked) == 0
         sent = len(other.requests) + len(provider.requests)
     printed = json.loads(capsys.readouterr().out)
@@ -139,9 +199,15 @@ def test_every_output_states_which_model_a_panel_lost_and_counts_the_same_calls(
 
 @pytest.mark.parametrize("name", ["judge", "kept"])
 def test_failed_calls_are_counted_beside_those_that_were_answered(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path, name: str
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
+    name: str,
 ) -> None:
-    provider.faults = lambda record, attempt: Code(400, "no such thing") if record in (3, 7) else None
+    provider.faults = lambda record, attempt: (
+        Code(400, "no such thing") if record in (3, 7) else None
+    )
     assert adjudge(monkeypatch, *commands(rows)[name]) == 3
     assert "; 38 calls, 2 failed calls, " in capsys.readouterr().out
     assert adjudge(monkeypatch, *commands(rows)[name], "--json") == 3
@@ -150,9 +216,14 @@ def test_failed_calls_are_counted_beside_those_that_were_answered(
 
 
 def test_a_kept_run_says_why_rows_have_no_score_when_it_is_shown(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
 ) -> None:
-    provider.faults = lambda record, attempt: Code(400, "no such thing") if record in (3, 7) else None
+    provider.faults = lambda record, attempt: (
+        Code(400, "no such thing") if record in (3, 7) else None
+    )
     adjudge(monkeypatch, *commands(rows)["kept"])
     capsys.readouterr()
     assert adjudge(monkeypatch, "runs", "show", "kept") == 0
@@ -165,8 +236,12 @@ def test_judges_stand_in_the_order_of_the_file_in_the_terminal_and_on_pages(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     names = ["zebra", "apple", "mango"]
-    judges = "".join(f"  - {{kind: direct, name: {name}, criteria: ['Is it {name}?']}}\n" for name in names)
-    Path("eval.yaml").write_text(f"data: rows.csv\nmodels: scripted\njudges:\n{judges}outputs: [out.md, out.html]\n")
+    judges = "".join(
+        f"  - {{kind: direct, name: {name}, criteria: ['Is it {name}?']}}\n" for name in names
+    )
+    Path("eval.yaml").write_text(
+        f"data: rows.csv\nmodels: scripted\njudges:\n{judges}outputs: [out.md, out.html]\n"
+    )
     assert adjudge(monkeypatch, "run", "eval.yaml", "--limit", "2") == 0
     terminal = capsys.readouterr().out
     assert adjudge(monkeypatch, "runs", "show", "runs/eval") == 0

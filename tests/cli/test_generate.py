@@ -1,4 +1,6 @@
-"""``adjudge generate`` as a person and a script see it: a real process, and the code in one of its own."""
+"""``adjudge generate`` as a person and a script see it: a real process, and the code in one of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def program(code: str) -> str:
 
 
 def adjudge(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return commands.adjudge("generate", *args, environment={**os.environ, "COLUMNS": "200", **environment})
+    return commands.adjudge(
+        "generate", *args, environment={**os.environ, "COLUMNS": "200", **environment}
+    )
 
 
 def scripted(body: Any) -> str:
@@ -33,7 +37,12 @@ def scripted(body: Any) -> str:
         return json.dumps({"explanation": "Counted.", "score": 2 if "output = 4\n" in text else 6})
     if '"selected_option"' in shape:
         bad = "#" in text
-        return json.dumps({"explanation": "A comment." if bad else "Clean.", "selected_option": "FAIL" if bad else "PASS"})
+        return json.dumps(
+            {
+                "explanation": "A comment." if bad else "Clean.",
+                "selected_option": "FAIL" if bad else "PASS",
+            }
+        )
     return program({5: "output = 2 + 2", 6: "output = 4", 7: "output = 4  # four"}[body["seed"]])
 
 
@@ -43,11 +52,25 @@ def server(provider: FakeProvider) -> Iterator[dict[str, str]]:
     yield {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": provider.base_url("openai")}
 
 
-FOUR = ("Give four.", "-m", "gpt-4o-mini", "--sandbox", "none", "--output-schema", "int", "--seed", "5", "-n", "3")
+FOUR = (
+    "Give four.",
+    "-m",
+    "gpt-4o-mini",
+    "--sandbox",
+    "none",
+    "--output-schema",
+    "int",
+    "--seed",
+    "5",
+    "-n",
+    "3",
+)
 JUDGED = ("--verify", "It has no comments.", "--cost", "How long is it?", "--max-iterations", "1")
 
 
-def test_candidates_are_shown_with_code_votes_cost_and_why_then_the_result(server: dict[str, str]) -> None:
+def test_candidates_are_shown_with_code_votes_cost_and_why_then_the_result(
+    server: dict[str, str],
+) -> None:
     done = adjudge(*FOUR, *JUDGED, "--samples", "3", **server)
     assert done.returncode == 0, done.stderr
     for part in (
@@ -66,7 +89,10 @@ def test_candidates_are_shown_with_code_votes_cost_and_why_then_the_result(serve
 
 def test_the_result_is_shown_where_it_cannot_be_written(server: dict[str, str]) -> None:
     done = adjudge(*FOUR, "-o", "/dev/full", **server)
-    assert (done.returncode, done.stderr) == (1, "adjudge: /dev/full cannot be written: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "adjudge: /dev/full cannot be written: No space left on device\n",
+    )
     assert "result: 4" in done.stdout
 
 
@@ -87,10 +113,19 @@ def test_half_a_character_in_a_reply_does_not_break_the_output(
 ) -> None:
     provider.answer = lambda body: program("output = 4  # \ud83d")
     out = tmp_path / "out.json"
-    done = adjudge(*FOUR, *{"--json": ("--json",), "-o": ("-o", str(out)), "terminal": ()}[way], **server)
-    assert (done.returncode, done.stderr) == (3, "")  # it is no Python, and that is all that is wrong
+    done = adjudge(
+        *FOUR, *{"--json": ("--json",), "-o": ("-o", str(out)), "terminal": ()}[way], **server
+    )
+    assert (done.returncode, done.stderr) == (
+        3,
+        "",
+    )  # it is no Python, and that is all that is wrong
     if way != "terminal":
-        found = json.loads(done.stdout)["results"][0] if way == "--json" else json.loads(out.read_text(encoding="utf-8"))
+        found = (
+            json.loads(done.stdout)["results"][0]
+            if way == "--json"
+            else json.loads(out.read_text(encoding="utf-8"))
+        )
         assert found["candidates"][0]["code"] == "output = 4  # \ud83d"
 
 
@@ -102,14 +137,26 @@ def test_no_candidate_is_exit_code_3_with_the_reasons(server: dict[str, str]) ->
 
 
 def test_retries_are_shown() -> None:
-    done = adjudge("Give one.", "-m", "scripted/output = (", "--sandbox", "none", "-n", "1", "--max-iterations", "2")
+    done = adjudge(
+        "Give one.",
+        "-m",
+        "scripted/output = (",
+        "--sandbox",
+        "none",
+        "-n",
+        "1",
+        "--max-iterations",
+        "2",
+    )
     assert done.returncode == 3
     assert "try 1 failed: line 1: not valid Python" in done.stdout
 
 
 def test_inputs_are_given_as_json() -> None:
     model = f"scripted/{program('output = sum(numbers)')}"
-    done = adjudge("Add.", "-m", model, "--sandbox", "none", "-n", "1", "--input", "numbers=[1, 2]", "--json")
+    done = adjudge(
+        "Add.", "-m", model, "--sandbox", "none", "-n", "1", "--input", "numbers=[1, 2]", "--json"
+    )
     assert json.loads(done.stdout)["results"][0]["output"] == 3, done.stderr
 
 
@@ -117,8 +164,16 @@ def test_inputs_are_given_as_json() -> None:
     ("args", "code", "said"),
     [
         (("x", "-m", "scripted", "--sandbox", "jail"), 1, "unknown sandbox 'jail'"),
-        (("x", "-m", "scripted", "--sandbox", "none", "--output-schema", "number"), 2, "--output-schema 'number'"),
-        (("x", "-m", "scripted", "--sandbox", "none", "--verify", "v", "--min-pass", "2"), 1, "min_pass=2 can never"),
+        (
+            ("x", "-m", "scripted", "--sandbox", "none", "--output-schema", "number"),
+            2,
+            "--output-schema 'number'",
+        ),
+        (
+            ("x", "-m", "scripted", "--sandbox", "none", "--verify", "v", "--min-pass", "2"),
+            1,
+            "min_pass=2 can never",
+        ),
         (("x", "-m", "scripted", "--sandbox", "none", "--input", "numbers"), 2, "is not NAME=JSON"),
     ],
 )
@@ -146,7 +201,17 @@ def test_types_are_read_as_python_writes_them(text: str, schema: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "list[", "__import__('os')", "list[int, int]", "dict[int, int]", "int and str", '{"type": ', "[1]"]
+    "text",
+    [
+        "",
+        "list[",
+        "__import__('os')",
+        "list[int, int]",
+        "dict[int, int]",
+        "int and str",
+        '{"type": ',
+        "[1]",
+    ],
 )
 def test_other_texts_are_no_types(text: str) -> None:
     with pytest.raises(UsageError, match="--output-schema"):

@@ -1,4 +1,6 @@
-"""``adjudge generate`` in a run folder: what was paid for is kept, a budget holds, and a kill costs nothing that was answered."""
+"""``adjudge generate`` in a run folder: what was paid for is kept, a budget holds, and a kill costs
+nothing that was answered.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,31 @@ from adjudge.runs.folder import judgments, run_info
 from support import commands
 from support.fake_provider import KEY, FakeProvider, Status, always
 
-TASK = ("generate", "Give four.", "-m", "gpt-4o-mini", "--sandbox", "none", "--output-schema", "int", "--seed", "5", "-n", "3")
-JUDGED = ("--verify", "It has no comments.", "--cost", "How long is it?", "--max-iterations", "1", "-j", "1", "--no-cache")
+TASK = (
+    "generate",
+    "Give four.",
+    "-m",
+    "gpt-4o-mini",
+    "--sandbox",
+    "none",
+    "--output-schema",
+    "int",
+    "--seed",
+    "5",
+    "-n",
+    "3",
+)
+JUDGED = (
+    "--verify",
+    "It has no comments.",
+    "--cost",
+    "How long is it?",
+    "--max-iterations",
+    "1",
+    "-j",
+    "1",
+    "--no-cache",
+)
 CALLS = 3 + 3 + 2
 """Three texts, three verdicts on them, and two costs: the third does not pass."""
 Adjudge = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,7 +55,9 @@ def scripted(body: Any) -> str:
     if '"score"' in shape:
         return json.dumps({"explanation": "Counted.", "score": 2 if "output = 4\n" in text else 6})
     if '"selected_option"' in shape:
-        return json.dumps({"explanation": "Seen.", "selected_option": "FAIL" if "#" in text else "PASS"})
+        return json.dumps(
+            {"explanation": "Seen.", "selected_option": "FAIL" if "#" in text else "PASS"}
+        )
     code = {5: "output = 2 + 2", 6: "output = 4", 7: "output = 4  # four"}[body["seed"]]
     return f"```python\n{code}\n```"
 
@@ -38,7 +65,12 @@ def scripted(body: Any) -> str:
 @pytest.fixture
 def environment(provider: FakeProvider) -> dict[str, str]:
     provider.answer = scripted
-    return {**os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": provider.base_url("openai"), "COLUMNS": "200"}
+    return {
+        **os.environ,
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": provider.base_url("openai"),
+        "COLUMNS": "200",
+    }
 
 
 @pytest.fixture
@@ -46,7 +78,9 @@ def adjudge(environment: dict[str, str], tmp_path: Path) -> Adjudge:
     return lambda *words: commands.adjudge(*words, cwd=tmp_path, environment=environment)
 
 
-def test_the_same_command_asks_nothing_twice(adjudge: Adjudge, provider: FakeProvider, tmp_path: Path) -> None:
+def test_the_same_command_asks_nothing_twice(
+    adjudge: Adjudge, provider: FakeProvider, tmp_path: Path
+) -> None:
     first = adjudge(*TASK, *JUDGED, "--run", "kept", "--json")
     assert first.returncode == 0, first.stderr
     assert len(provider.requests) == CALLS
@@ -57,7 +91,9 @@ def test_the_same_command_asks_nothing_twice(adjudge: Adjudge, provider: FakePro
     assert (info.state, info.votes, info.rows) == ("complete", CALLS, 3)
 
 
-def test_every_candidate_is_a_row_that_is_shown_and_exported(adjudge: Adjudge, tmp_path: Path) -> None:
+def test_every_candidate_is_a_row_that_is_shown_and_exported(
+    adjudge: Adjudge, tmp_path: Path
+) -> None:
     adjudge(*TASK, *JUDGED, "--run", "kept")
     rows = list(judgments(tmp_path / "kept", votes=True))
     assert [(row["id"], row["verdict"], row["cost"]) for row in rows] == [
@@ -78,7 +114,10 @@ def test_a_spent_budget_says_how_to_resume_and_the_rest_is_asked_then(
 ) -> None:
     stopped = adjudge(*TASK, *JUDGED, "--run", "kept", "--max-calls", str(most))
     assert stopped.returncode == 1
-    advice = "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or --max-calls, --max-tokens)"
+    advice = (
+        "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or --max-calls, "
+        "--max-tokens)"
+    )
     assert stopped.stderr == f"adjudge: the budget is spent: max_calls={most}. {advice}\n"
     assert len(provider.requests) == most
     assert run_info(tmp_path / "kept").votes == most, "all that was answered is kept"
@@ -90,13 +129,20 @@ def test_a_spent_budget_says_how_to_resume_and_the_rest_is_asked_then(
 
 def test_a_budget_holds_without_a_run_folder(adjudge: Adjudge, provider: FakeProvider) -> None:
     stopped = adjudge(*TASK, *JUDGED, "--max-calls", "2")
-    assert (stopped.returncode, stopped.stderr) == (1, "adjudge: the budget is spent: max_calls=2\n")
+    assert (stopped.returncode, stopped.stderr) == (
+        1,
+        "adjudge: the budget is spent: max_calls=2\n",
+    )
     assert len(provider.requests) == 2
 
 
-def test_a_limit_in_dollars_needs_prices(adjudge: Adjudge, provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_limit_in_dollars_needs_prices(
+    adjudge: Adjudge, provider: FakeProvider, tmp_path: Path
+) -> None:
     model = f"{provider.base_url('openai')}#m"
-    done = adjudge("generate", "x", "-m", model, "--sandbox", "none", "--run", "kept", "--max-usd", "1")
+    done = adjudge(
+        "generate", "x", "-m", model, "--sandbox", "none", "--run", "kept", "--max-usd", "1"
+    )
     assert done.returncode == 1
     assert "the price of" in done.stderr
     assert provider.requests == []
@@ -119,14 +165,18 @@ def test_killed_while_a_judge_is_asked_it_resumes_without_writing_anew(
     assert started[0].wait(120) == -signal.SIGKILL
     written = run_info(tmp_path / "kept").votes
     asked = sum("response_format" not in body for body in provider.bodies)
-    assert 1 <= written <= asked  # a candidate may have been on its way when the first judge was asked
+    assert (
+        1 <= written <= asked
+    )  # a candidate may have been on its way when the first judge was asked
     provider.answer = scripted
     provider.requests.clear()
     assert adjudge("resume", "kept").returncode == 0
     assert len(provider.requests) == CALLS - written
 
 
-def test_a_dry_run_asks_nothing_and_counts_what_is_left(adjudge: Adjudge, provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_dry_run_asks_nothing_and_counts_what_is_left(
+    adjudge: Adjudge, provider: FakeProvider, tmp_path: Path
+) -> None:
     new = adjudge(*TASK, *JUDGED, "--run", "kept", "--dry-run")
     assert new.returncode == 0, new.stderr
     assert "candidates: 3\ncalls: 3 to " in new.stdout
@@ -137,7 +187,9 @@ def test_a_dry_run_asks_nothing_and_counts_what_is_left(adjudge: Adjudge, provid
     assert len(provider.requests) == 2
 
 
-def test_the_users_cache_answers_the_same_task_again(adjudge: Adjudge, provider: FakeProvider) -> None:
+def test_the_users_cache_answers_the_same_task_again(
+    adjudge: Adjudge, provider: FakeProvider
+) -> None:
     cached = (*TASK, *JUDGED[:-1])
     adjudge(*cached)
     asked = len(provider.requests)
@@ -147,7 +199,9 @@ def test_the_users_cache_answers_the_same_task_again(adjudge: Adjudge, provider:
     assert len(provider.requests) == 2 * asked
 
 
-def test_another_task_does_not_go_into_the_same_folder(adjudge: Adjudge, provider: FakeProvider) -> None:
+def test_another_task_does_not_go_into_the_same_folder(
+    adjudge: Adjudge, provider: FakeProvider
+) -> None:
     adjudge(*TASK, *JUDGED, "--run", "kept")
     other = adjudge("generate", "Give five.", *TASK[2:], *JUDGED, "--run", "kept")
     assert other.returncode == 1

@@ -18,22 +18,34 @@ def test_the_report_says_what_was_read_as_what_and_what_was_left(tmp_path: Path)
     assert "4 judgments: failed 1, scored 3" in done.stdout
     assert "4 votes: ok 3, unreadable 1" in done.stdout
     assert "read: input → input, target → target, output → response, scores → votes" in done.stdout
-    assert "note: unreadable replies: drop (replies without a readable verdict are left out)" in done.stdout
+    assert (
+        "note: unreadable replies: drop (replies without a readable verdict are left out)"
+        in done.stdout
+    )
 
 
 def test_scripts_get_the_report_as_json(tmp_path: Path) -> None:
     done = adjudge("import", INSPECT, "--run", "one", "--json", cwd=tmp_path)
     (report,) = json.loads(done.stdout)["results"]
-    assert (report["format"], report["judgments"], report["votes"]) == ("inspect", 4, {"ok": 3, "unreadable": 1})
+    assert (report["format"], report["judgments"], report["votes"]) == (
+        "inspect",
+        4,
+        {"ok": 3, "unreadable": 1},
+    )
 
 
-def test_an_imported_run_is_shown_exported_compared_and_labelled_like_any_other(tmp_path: Path) -> None:
+def test_an_imported_run_is_shown_exported_compared_and_labelled_like_any_other(
+    tmp_path: Path,
+) -> None:
     for name in ("one", "two"):
         adjudge("import", INSPECT, "--run", name, cwd=tmp_path)
     shown = adjudge("runs", "show", "one", cwd=tmp_path)
     assert shown.stdout.startswith("one: imported\nmodel_graded_qa: failed 1, scored 3")
     assert "imported" in adjudge("runs", "list", ".", cwd=tmp_path).stdout
-    assert "0 judgments differ, of 4 in both runs" in adjudge("runs", "diff", "one", "two", cwd=tmp_path).stdout
+    assert (
+        "0 judgments differ, of 4 in both runs"
+        in adjudge("runs", "diff", "one", "two", cwd=tmp_path).stdout
+    )
     for kind in ("csv", "jsonl", "md", "html"):
         assert adjudge("export", "one", "--to", kind, cwd=tmp_path).returncode == 0
     (tmp_path / "labels.csv").write_text("id,label\na,C\n")
@@ -55,8 +67,12 @@ def test_what_cannot_be_imported_is_one_line_and_no_folder(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["cut.json"]
 
 
-def test_rows_that_cannot_be_read_are_left_out_on_request_and_the_exit_code_says_so(tmp_path: Path) -> None:
-    good = json.dumps({"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"})
+def test_rows_that_cannot_be_read_are_left_out_on_request_and_the_exit_code_says_so(
+    tmp_path: Path,
+) -> None:
+    good = json.dumps(
+        {"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"}
+    )
     (tmp_path / "x.jsonl").write_text(f"{good}\nnonsense\n")
     assert adjudge("import", "x.jsonl", "--run", "one", cwd=tmp_path).returncode == 1
     done = adjudge("import", "x.jsonl", "--run", "one", "--skip-bad-rows", cwd=tmp_path)

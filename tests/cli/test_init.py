@@ -42,7 +42,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
-    first, again = (adjudge("init", "rag", "--language", "ru", cwd=tmp_path).stdout for _ in range(2))
+    first, again = (
+        adjudge("init", "rag", "--language", "ru", cwd=tmp_path).stdout for _ in range(2)
+    )
     assert "записан eval.yaml\n\nТеперь:\n" in first
     assert "language: ru" in (tmp_path / "eval.yaml").read_text(encoding="utf-8")
     ran = adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
@@ -53,12 +55,19 @@ def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
 
 def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:
     for kind in (*KINDS, "pytest", "github"):
-        english, russian = ({str(path): content for path, content in starters(kind, one)} for one in ("en", "ru"))
+        english, russian = (
+            {str(path): content for path, content in starters(kind, one)} for one in ("en", "ru")
+        )
         assert russian.keys() - {"adjudge.toml"} == english.keys()  # pytest's says the language
         assert all(any("а" <= sign <= "я" for sign in russian[path].decode()) for path in english)
     for kind in ("chat", "pairwise"):
         adjudge("init", kind, "--language", "ru", "--folder", tmp_path / kind)
-        assert adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path / kind).returncode == 0
+        assert (
+            adjudge(
+                "run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path / kind
+            ).returncode
+            == 0
+        )
         for file in (tmp_path / kind / "criteria").iterdir():
             assert adjudge("criteria", "check", file).returncode == 0
 
@@ -66,7 +75,10 @@ def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("mine", encoding="utf-8")
     done = adjudge("init", "rag", cwd=tmp_path)
-    assert (done.returncode, "data is a file, and a folder is needed there" in done.stderr) == (1, True)
+    assert (done.returncode, "data is a file, and a folder is needed there" in done.stderr) == (
+        1,
+        True,
+    )
 
 
 def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> None:
@@ -77,7 +89,9 @@ def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> N
 
 def test_the_workflow_gives_the_action_inputs_that_it_has(tmp_path: Path) -> None:
     adjudge("init", "github", cwd=tmp_path)
-    workflow = yaml.safe_load((tmp_path / ".github" / "workflows" / "adjudge.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (tmp_path / ".github" / "workflows" / "adjudge.yml").read_text(encoding="utf-8")
+    )
     declared = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
     (step,) = (step for step in workflow["jobs"]["judge"]["steps"] if "with" in step)
     assert step["with"].keys() <= declared.keys()

@@ -22,7 +22,17 @@ from support.asking import wait_until
 from support.fake_provider import HANGS, KEY, FakeProvider, Hangs, always
 
 ROWS = 30
-ASKED = ("-f", "rows.csv", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini", "-j", "2", "--no-cache")
+ASKED = (
+    "-f",
+    "rows.csv",
+    "--criterion",
+    "It is short.",
+    "-m",
+    "openai/gpt-4o-mini",
+    "-j",
+    "2",
+    "--no-cache",
+)
 
 
 @pytest.fixture
@@ -34,8 +44,14 @@ def slow() -> Iterator[FakeProvider]:
 
 
 def start(folder: Path, provider: FakeProvider, *words: str) -> subprocess.Popen[str]:
-    (folder / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(ROWS)))
-    environment = {**os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": provider.base_url("openai")}
+    (folder / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(ROWS))
+    )
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": provider.base_url("openai"),
+    }
     return subprocess.Popen(
         [sys.executable, "-m", "adjudge", *words],
         cwd=folder,
@@ -46,7 +62,9 @@ def start(folder: Path, provider: FakeProvider, *words: str) -> subprocess.Popen
     )
 
 
-def test_what_was_judged_is_written_also_where_no_run_is_kept(tmp_path: Path, slow: FakeProvider) -> None:
+def test_what_was_judged_is_written_also_where_no_run_is_kept(
+    tmp_path: Path, slow: FakeProvider
+) -> None:
     child = start(tmp_path, slow, "check", *ASKED, "-o", "out.csv", "--json")
     assert wait_until(lambda: len(slow.requests) >= 5, 20)
     child.send_signal(signal.SIGINT)
@@ -61,7 +79,9 @@ def test_what_was_judged_is_written_also_where_no_run_is_kept(tmp_path: Path, sl
     assert len(rows) == len(found["results"]) == len(slow.requests)
 
 
-def test_a_second_interrupt_does_not_wait_and_still_writes(tmp_path: Path, slow: FakeProvider) -> None:
+def test_a_second_interrupt_does_not_wait_and_still_writes(
+    tmp_path: Path, slow: FakeProvider
+) -> None:
     slow.faults = lambda record, attempt: Hangs() if record >= 6 else None
     child = start(tmp_path, slow, "check", *ASKED, "-o", "out.csv")
     assert wait_until(lambda: len(slow.requests) >= 8, 20)
@@ -73,7 +93,9 @@ def test_a_second_interrupt_does_not_wait_and_still_writes(tmp_path: Path, slow:
     assert len((tmp_path / "out.csv").read_text(encoding="utf-8-sig").splitlines()) == 1 + 6
 
 
-def test_both_interrupts_of_a_kept_run_say_how_to_resume(tmp_path: Path, slow: FakeProvider) -> None:
+def test_both_interrupts_of_a_kept_run_say_how_to_resume(
+    tmp_path: Path, slow: FakeProvider
+) -> None:
     slow.faults = lambda record, attempt: Hangs() if record >= 6 else None
     child = start(tmp_path, slow, "check", *ASKED, "--run", "kept", "--language", "ru")
     assert wait_until(lambda: len(slow.requests) >= 8, 20)
@@ -85,16 +107,31 @@ def test_both_interrupts_of_a_kept_run_say_how_to_resume(tmp_path: Path, slow: F
     assert re.search("остановлено сразу.*Продолжить: adjudge resume kept", said)
 
 
-def test_generate_says_what_it_does_and_how_to_resume_when_it_is_told_to_end(tmp_path: Path, slow: FakeProvider) -> None:
+def test_generate_says_what_it_does_and_how_to_resume_when_it_is_told_to_end(
+    tmp_path: Path, slow: FakeProvider
+) -> None:
     slow.faults = always(HANGS)
-    child = start(tmp_path, slow, "generate", "Add 1 and 1.", "-m", "openai/gpt-4o-mini", "--no-cache", "--run", "kept")
+    child = start(
+        tmp_path,
+        slow,
+        "generate",
+        "Add 1 and 1.",
+        "-m",
+        "openai/gpt-4o-mini",
+        "--no-cache",
+        "--run",
+        "kept",
+    )
     assert wait_until(lambda: len(slow.requests) >= 1, 20)
     first = _interrupt_until_it_says(child, "Stopping: nothing more is sent", signal.SIGTERM)
     assert "Resume it with: adjudge resume kept" in first
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130, said
-    assert "stopped at once: what was under way is asked again. Resume it with: adjudge resume kept" in said
+    assert (
+        "stopped at once: what was under way is asked again. Resume it with: adjudge resume kept"
+        in said
+    )
 
 
 def test_what_timeout_sends_twice_is_one_signal() -> None:
@@ -113,7 +150,9 @@ def test_what_is_stopped_at_once_and_not_kept_says_so() -> None:
         raise KeyboardInterrupt
 
 
-def test_a_spent_budget_without_a_run_loses_nothing_that_was_paid_for(tmp_path: Path, slow: FakeProvider) -> None:
+def test_a_spent_budget_without_a_run_loses_nothing_that_was_paid_for(
+    tmp_path: Path, slow: FakeProvider
+) -> None:
     slow.latency = 0.0
     child = start(tmp_path, slow, "check", *ASKED, "--max-calls", "7", "-o", "out.jsonl")
     _, said = child.communicate(timeout=30)
@@ -129,7 +168,9 @@ def test_progress_counts_votes_as_well_as_rows() -> None:
     assert watch.note().startswith("3 votes, ")
 
 
-def _interrupt_until_it_says(child: subprocess.Popen[str], words: str, by: signal.Signals = signal.SIGINT) -> str:
+def _interrupt_until_it_says(
+    child: subprocess.Popen[str], words: str, by: signal.Signals = signal.SIGINT
+) -> str:
     child.send_signal(by)
     assert child.stderr is not None
     for line in child.stderr:

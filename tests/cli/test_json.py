@@ -21,9 +21,26 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check of rows": ("check", "-f", "rows.csv", *TEXT[1:], "--fail-under", "0.9"),
     "judge": ("judge", *TEXT),
     "a dry run": ("judge", *TEXT, "--dry-run"),
-    "judge by several": ("judge", "-f", "rows.csv", *TEXT[1:], "--criterion", "Is it long?", "--check-positional-bias"),
+    "judge by several": (
+        "judge",
+        "-f",
+        "rows.csv",
+        *TEXT[1:],
+        "--criterion",
+        "Is it long?",
+        "--check-positional-bias",
+    ),
     "judge without a verdict": ("judge", "x", "--criterion", "Is it good?", "-m", "scripted/huh"),
-    "compare": ("compare", "-f", "pairs.csv", "--criterion", "Which?", "-m", "scripted/A", "--check-positional-bias"),
+    "compare": (
+        "compare",
+        "-f",
+        "pairs.csv",
+        "--criterion",
+        "Which?",
+        "-m",
+        "scripted/A",
+        "--check-positional-bias",
+    ),
     "rag": ("rag", "-f", "rag.csv", "-m", "scripted/2"),
     "rag without a verdict": ("rag", "-f", "rag.csv", "-m", "scripted/huh"),
     "run": ("run", "eval.yaml", "-o", "out.html", "-o", "out.csv"),
@@ -36,8 +53,26 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "criteria": ("criteria",),
     "criteria show": ("criteria", "show", "toxicity"),
     "criteria check": ("criteria", "check", "mine.yaml"),
-    "generate": ("generate", "Give 4.", "-m", "scripted/output = 4", "--sandbox", "none", "-n", "1"),
-    "calibrate": ("calibrate", "runs/one", "--labels", "labels.csv", "--design", "random", "--criteria", "Is it good?"),
+    "generate": (
+        "generate",
+        "Give 4.",
+        "-m",
+        "scripted/output = 4",
+        "--sandbox",
+        "none",
+        "-n",
+        "1",
+    ),
+    "calibrate": (
+        "calibrate",
+        "runs/one",
+        "--labels",
+        "labels.csv",
+        "--design",
+        "random",
+        "--criteria",
+        "Is it good?",
+    ),
     "rank": ("rank", "runs/pairs", "--draws", "100"),
     "import": ("import", "grades.json", "--run", "runs/imported"),
     "label": ("label", "runs/one", "--conflicts"),
@@ -54,11 +89,24 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "scripted/huh",
     ),
     "criteria improve": (
-        *("criteria", "improve", "good.yaml", "--labels", "labelled.csv", "--human", "human", "-m", "scripted/Yes"),
+        *(
+            "criteria",
+            "improve",
+            "good.yaml",
+            "--labels",
+            "labelled.csv",
+            "--human",
+            "human",
+            "-m",
+            "scripted/Yes",
+        ),
         *("--writer", 'scripted/{"description": "Is it very good?"}'),
     ),
 }
-EVAL = "data: rows.csv\nmodels: scripted\njudges: [{kind: direct, criteria: ['Is it good?', 'Is it long?']}]\nrun: runs/own\n"
+EVAL = (
+    "data: rows.csv\nmodels: scripted\njudges: [{kind: direct, criteria: ['Is it good?', 'Is it "
+    "long?']}]\nrun: runs/own\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +114,37 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files and runs, made once."""
     tmp_path = tmp_path_factory.mktemp("made")
     (tmp_path / "rows.csv").write_text("id,answer\na,one\nb,two\nc,\n")
-    (tmp_path / "pairs.csv").write_text("question,response_a,response_b\nCapital?,Paris,London\n2+2?,5,4\n")
+    (tmp_path / "pairs.csv").write_text(
+        "question,response_a,response_b\nCapital?,Paris,London\n2+2?,5,4\n"
+    )
     (tmp_path / "rag.csv").write_text("question,answer,contexts\nWhy?,So.,Because.\n")
-    (tmp_path / "mine.yaml").write_text("name: tone\ndescription: Is it kind and short?\noptions: [{name: Yes, score: 1}]\n")
+    (tmp_path / "mine.yaml").write_text(
+        "name: tone\ndescription: Is it kind and short?\noptions: [{name: Yes, score: 1}]\n"
+    )
     (tmp_path / "eval.yaml").write_text(EVAL)
-    (tmp_path / "grades.json").write_bytes((ROOT / "tests/samples/imports/inspect_0.3.285.json").read_bytes())
+    (tmp_path / "grades.json").write_bytes(
+        (ROOT / "tests/samples/imports/inspect_0.3.285.json").read_bytes()
+    )
     (tmp_path / "good.yaml").write_text(
-        "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, score: 0}]\n"
+        "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, "
+        "score: 0}]\n"
     )
     labelled = "".join(f"text {number},{'Yes' if number % 2 else 'No'}\n" for number in range(20))
     (tmp_path / "labelled.csv").write_text(f"answer,human\n{labelled}")
     for name, model in (("one", "scripted/Yes"), ("two", "scripted/No")):
         adjudge("run", "eval.yaml", "--run", f"runs/{name}", "-m", model, "-q", cwd=tmp_path)
     (tmp_path / "labels.csv").write_text("id,label,annotator\na,Yes,ann\nb,No,ann\n")
-    compared = ("compare", "-f", "pairs.csv", "--criterion", "Which?", "-m", "scripted/A", "--run", "runs/pairs")
+    compared = (
+        "compare",
+        "-f",
+        "pairs.csv",
+        "--criterion",
+        "Which?",
+        "-m",
+        "scripted/A",
+        "--run",
+        "runs/pairs",
+    )
     adjudge(*compared, cwd=tmp_path)
     return tmp_path
 
@@ -104,7 +169,11 @@ def document(*words: str, cwd: Path) -> dict[str, object]:
     found: dict[str, object] = json.loads(done.stdout)
     kinds = schema()["$defs"]
     assert isinstance(kinds, dict)
-    kind = next(name for name, one in kinds.items() if one["properties"].get("kind") == {"enum": [found["kind"]]})
+    kind = next(
+        name
+        for name, one in kinds.items()
+        if one["properties"].get("kind") == {"enum": [found["kind"]]}
+    )
     jsonschema.validate(found, {"$ref": f"#/$defs/{kind}", "$defs": kinds})
     return found
 
@@ -118,20 +187,31 @@ def test_what_is_printed_fits_the_published_schema(folder: Path, name: str) -> N
 
 def test_a_document_with_something_missing_does_not_fit() -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"schema": "adjudge.results/1", "kind": "models", "summary": {}, "results": []}, schema())
+        jsonschema.validate(
+            {"schema": "adjudge.results/1", "kind": "models", "summary": {}, "results": []},
+            schema(),
+        )
 
 
 def test_the_file_in_the_docs_is_what_the_command_prints() -> None:
-    assert (ROOT / "docs/results.schema.json").read_text(encoding="utf-8") == adjudge("schema", "results").stdout
+    assert (ROOT / "docs/results.schema.json").read_text(encoding="utf-8") == adjudge(
+        "schema", "results"
+    ).stdout
 
 
 def test_no_json_of_a_command_is_forgotten() -> None:
     context = app.make_context("adjudge", [], resilient_parsing=True)
-    known = {words[0] if words[0] not in ("runs", "criteria") else " ".join(words[:2]) for words in COMMANDS.values()}
+    known = {
+        words[0] if words[0] not in ("runs", "criteria") else " ".join(words[:2])
+        for words in COMMANDS.values()
+    }
     for name in app.list_commands(context):
         command = app.get_command(context, name)
         inner = getattr(command, "commands", {})
-        for path, one in {name: command, **{f"{name} {each}": sub for each, sub in inner.items()}}.items():
+        for path, one in {
+            name: command,
+            **{f"{name} {each}": sub for each, sub in inner.items()},
+        }.items():
             if any("--json" in option.opts for option in one.params):
                 assert path in known or path.split()[0] in known, path
 

@@ -1,4 +1,6 @@
-"""``adjudge judge`` and ``adjudge compare`` as a person and a script see them: a real process each time."""
+"""``adjudge judge`` and ``adjudge compare`` as a person and a script see them: a real process each
+time.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def adjudge(*args: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.csv"
-    path.write_text("id,question,response_a,response_b\nfrance,Capital?,Paris,London\nsum,2+2?,5,4\n")
+    path.write_text(
+        "id,question,response_a,response_b\nfrance,Capital?,Paris,London\nsum,2+2?,5,4\n"
+    )
     return path
 
 
@@ -48,11 +52,16 @@ def test_a_criteria_that_judges_another_field_needs_no_response(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("command", [("check",), ("judge",), ("compare", "pairs.csv")])
-def test_the_name_of_a_data_file_is_not_judged(command: tuple[str, ...], pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_data_file_is_not_judged(
+    command: tuple[str, ...], pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(pairs.parent)
     done = adjudge(*command, "pairs.csv", "--criterion", "Is it polite?", "-m", "scripted")
     assert done.returncode == 2, done.stdout
-    assert "'pairs.csv' is a file, and its name would be judged: give its rows with --file pairs.csv" in done.stderr
+    assert (
+        "'pairs.csv' is a file, and its name would be judged: give its rows with --file pairs.csv"
+        in done.stderr
+    )
 
 
 def test_a_text_is_not_judged_as_grounded_without_a_source() -> None:
@@ -60,12 +69,23 @@ def test_a_text_is_not_judged_as_grounded_without_a_source() -> None:
     assert alone.returncode == 2
     assert "reads 'contexts'" in alone.stderr
     assert "--context" in alone.stderr
-    done = adjudge("judge", "The moon is rock.", "-c", "groundedness", "--context", "It is rock.", "-m", "scripted")
+    done = adjudge(
+        "judge",
+        "The moon is rock.",
+        "-c",
+        "groundedness",
+        "--context",
+        "It is rock.",
+        "-m",
+        "scripted",
+    )
     assert done.returncode == 0, done.stderr
     assert "Supported" in done.stdout
 
 
-def test_a_question_and_a_reference_come_with_the_text_and_with_rows_that_lack_them(tmp_path: Path) -> None:
+def test_a_question_and_a_reference_come_with_the_text_and_with_rows_that_lack_them(
+    tmp_path: Path,
+) -> None:
     beside = ("--user-input", "Capital of France?", "--reference", "Paris", "-m", "scripted")
     done = adjudge("judge", "Paris.", "-c", "factual_correctness", *beside)
     assert done.returncode == 0, done.stderr
@@ -81,7 +101,9 @@ def test_responses_are_not_compared_without_what_the_criteria_read() -> None:
     assert alone.returncode == 2
     assert "--user-input" in alone.stderr
     beside = ("--user-input", "q", "--reference", "r", "--context", "c")
-    done = adjudge("compare", "a", "b", "-c", "pairwise_factual_accuracy", *beside, "-m", "scripted")
+    done = adjudge(
+        "compare", "a", "b", "-c", "pairwise_factual_accuracy", *beside, "-m", "scripted"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -93,14 +115,24 @@ def test_a_criterion_that_is_a_name_of_the_catalogue_is_no_question() -> None:
 def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(
-        "name: tone\ndescription: How friendly is it?\noptions:\n- {name: Warm, score: 1}\n- {name: Cold, score: 0}\n"
+        "name: tone\ndescription: How friendly is it?\noptions:\n- {name: Warm, score: "
+        "1}\n- {name: Cold, score: 0}\n"
     )
     done = adjudge("judge", "Hello.", "-c", str(mine), "-m", "scripted", "--json")
     assert json.loads(done.stdout)["results"][0]["option"] == "Warm"
 
 
 def test_a_table_of_several_criteria_has_no_nameless_mean_of_them() -> None:
-    done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "--criterion", "Is it long?", "-m", "scripted/Yes,No")
+    done = adjudge(
+        "judge",
+        "Hello.",
+        "--criterion",
+        "Is it polite?",
+        "--criterion",
+        "Is it long?",
+        "-m",
+        "scripted/Yes,No",
+    )
     cells = [line.split() for line in done.stdout.splitlines()]
     assert [row for row in cells if row[:1] == ["1"]] == [
         ["1", "Is", "it", "polite?", "Yes", "1.00", "1/1"],
@@ -117,19 +149,39 @@ def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path:
         rows = list(csv.DictReader(file))
     assert [row["criteria"] for row in rows] == ["Is it polite?", "'=Is it long?"]
     assert {row["option"] for row in rows} == {"Yes"}
-    (row,) = json.loads(adjudge("judge", "Hello.", *questions, "-m", "scripted", "--json").stdout)["aggregates"]
+    (row,) = json.loads(adjudge("judge", "Hello.", *questions, "-m", "scripted", "--json").stdout)[
+        "aggregates"
+    ]
     assert (row["row"], row["aggregated_score"], len(row["per_criterion_score"])) == (1, 1.0, 2)
 
 
 @pytest.mark.parametrize(("script", "code"), [("Yes", 0), ("No", 4), ("huh", 5)])
 def test_the_gate_is_the_exit_code(script: str, code: int) -> None:
-    done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "-m", f"scripted/{script}", "--fail-under", "0.5")
+    done = adjudge(
+        "judge",
+        "Hello.",
+        "--criterion",
+        "Is it polite?",
+        "-m",
+        f"scripted/{script}",
+        "--fail-under",
+        "0.5",
+    )
     assert done.returncode == code
 
 
 def test_rows_are_compared(pairs: Path) -> None:
     done = adjudge(
-        "compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A", "--order", "one", "--json"
+        "compare",
+        "--file",
+        str(pairs),
+        "--criterion",
+        "Which is right?",
+        "-m",
+        "scripted/A",
+        "--order",
+        "one",
+        "--json",
     )
     results = json.loads(done.stdout)["results"]
     assert [(row["id"], row["selected_option"]) for row in results] == [("france", 0), ("sum", 0)]
@@ -148,13 +200,26 @@ def test_columns_are_named_where_they_cannot_be_guessed(tmp_path: Path) -> None:
 
 def test_responses_are_compared_by_a_criteria_file_without_options(tmp_path: Path) -> None:
     (tmp_path / "kinder.yaml").write_text("name: kinder\ndescription: Which is kinder?\n")
-    done = adjudge("compare", "one", "two", "-c", str(tmp_path / "kinder.yaml"), "-m", "scripted/B", "--order", "one", "--json")
+    done = adjudge(
+        "compare",
+        "one",
+        "two",
+        "-c",
+        str(tmp_path / "kinder.yaml"),
+        "-m",
+        "scripted/B",
+        "--order",
+        "one",
+        "--json",
+    )
     assert (done.returncode, json.loads(done.stdout)["results"][0]["selected_option"]) == (0, 1)
 
 
 @pytest.mark.parametrize("more", [(), ("--check-positional-bias",), ("--order", "both")])
 def test_texts_given_as_arguments_are_compared_in_both_orders(more: tuple[str, ...]) -> None:
-    done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", *more, "--json")
+    done = adjudge(
+        "compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", *more, "--json"
+    )
     (result,) = json.loads(done.stdout)["results"]
     assert result["positional_bias"]["detected"] is True
     assert result["selected_option"] == "tie"
@@ -168,15 +233,41 @@ def test_swapping_the_columns_does_not_swap_the_winner(tmp_path: Path) -> None:
     rates = []
     for columns in (("old", "new"), ("new", "old")):
         named = [word for column in columns for word in ("--column", column)]
-        done = adjudge("compare", "-f", str(rows), *named, "--criterion", "Which?", "-m", "scripted/A", "--json")
+        done = adjudge(
+            "compare",
+            "-f",
+            str(rows),
+            *named,
+            "--criterion",
+            "Which?",
+            "-m",
+            "scripted/A",
+            "--json",
+        )
         (criteria,) = json.loads(done.stdout)["criteria"]
         rates.append({one["system"]: one["win_rate"] for one in criteria["systems"]})
     assert rates == [{"old": 0.5, "new": 0.5}] * 2
 
 
-@pytest.mark.parametrize(("language", "note"), [("en", "asked in one order"), ("ru", "спрошено в одном порядке")])
-def test_one_order_is_asked_for_and_said_everywhere(tmp_path: Path, language: str, note: str) -> None:
-    one = ("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--order", "one", "--language", language)
+@pytest.mark.parametrize(
+    ("language", "note"), [("en", "asked in one order"), ("ru", "спрошено в одном порядке")]
+)
+def test_one_order_is_asked_for_and_said_everywhere(
+    tmp_path: Path, language: str, note: str
+) -> None:
+    one = (
+        "compare",
+        "one",
+        "two",
+        "--criterion",
+        "Which?",
+        "-m",
+        "scripted/A",
+        "--order",
+        "one",
+        "--language",
+        language,
+    )
     kept = ("--run", str(tmp_path / "kept"))
     shown = adjudge(*one, *kept)
     assert note in shown.stdout
@@ -203,7 +294,17 @@ def test_both_orders_and_one_are_not_asked_at_once() -> None:
 
 
 def test_a_run_in_one_order_is_not_resumed_in_both(tmp_path: Path) -> None:
-    asked = ("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--run", str(tmp_path / "kept"))
+    asked = (
+        "compare",
+        "one",
+        "two",
+        "--criterion",
+        "Which?",
+        "-m",
+        "scripted/A",
+        "--run",
+        str(tmp_path / "kept"),
+    )
     assert adjudge(*asked, "--order", "one").returncode == 0
     done = adjudge(*asked)
     assert done.returncode == 1
@@ -225,8 +326,16 @@ def test_a_comparison_without_an_outcome_is_no_success() -> None:
         (("judge", "x", "-c", "none.yaml", "-m", "scripted"), 1, "none.yaml"),
         (("compare", "one", "--criterion", "c", "-m", "scripted"), 2, "two or more responses"),
         (("compare", "--criterion", "c", "-m", "scripted"), 2, "say what to compare"),
-        (("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"), 2, "joint or pairs"),
-        (("compare", "--file", "x.txt", "--criterion", "c", "-m", "scripted"), 2, "neither CSV nor JSONL"),
+        (
+            ("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"),
+            2,
+            "joint or pairs",
+        ),
+        (
+            ("compare", "--file", "x.txt", "--criterion", "c", "-m", "scripted"),
+            2,
+            "neither CSV nor JSONL",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str) -> None:
@@ -237,6 +346,8 @@ def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str
 
 
 def test_comparisons_say_how_many_there_were_and_what_they_took(pairs: Path) -> None:
-    done = adjudge("compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A")
+    done = adjudge(
+        "compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A"
+    )
     assert "attempted 2, scored 2, failed 0; 4 calls, " in done.stdout
     assert "mean" not in done.stdout

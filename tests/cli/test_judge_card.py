@@ -56,32 +56,52 @@ HOSTILE = "Is it <img src=x onerror=alert(1) > fine?"
     ids=" ".join,
 )
 @pytest.mark.parametrize("name", ["x.html", "x.HTM", "x.svg"])
-def test_what_is_no_page_is_not_written_as_one(tmp_path: Path, words: tuple[str, ...], name: str) -> None:
+def test_what_is_no_page_is_not_written_as_one(
+    tmp_path: Path, words: tuple[str, ...], name: str
+) -> None:
     """Markdown in an HTML file: a browser ran what stood in the question of somebody's run."""
-    AspectCritic(HOSTILE, model(lambda _: "PASS"), name="x").evaluate([HOSTILE], run=tmp_path / "run")
-    done = commands.adjudge(*(one.format(run=tmp_path / "run") for one in words), "-o", tmp_path / name)
+    AspectCritic(HOSTILE, model(lambda _: "PASS"), name="x").evaluate(
+        [HOSTILE], run=tmp_path / "run"
+    )
+    done = commands.adjudge(
+        *(one.format(run=tmp_path / "run") for one in words), "-o", tmp_path / name
+    )
     assert done.returncode in (1, 2)
     assert "let its name end otherwise" in done.stderr
     assert not (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize("words", [("report", "{run}", "--to", "html"), ("export", "{run}")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("report", "{run}", "--to", "html"), ("export", "{run}")], ids=" ".join
+)
 def test_a_page_shows_what_somebody_wrote_as_text(tmp_path: Path, words: tuple[str, ...]) -> None:
     AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
         [Instance({"response": HOSTILE}, HOSTILE)], run=tmp_path / "run"
     )
     page = tmp_path / "x.html"
-    assert commands.adjudge(*(one.format(run=tmp_path / "run") for one in words), "-o", page).returncode == 0
+    assert (
+        commands.adjudge(
+            *(one.format(run=tmp_path / "run") for one in words), "-o", page
+        ).returncode
+        == 0
+    )
     assert "<img" not in page.read_text("utf-8") and "&lt;img" in page.read_text("utf-8")
 
 
 def leanings(folder: Path) -> dict[str, str]:
-    return {one.name: one.text for one in leanings_of(folder, next(iter(run_info(folder).identities)))}
+    return {
+        one.name: one.text for one in leanings_of(folder, next(iter(run_info(folder).identities)))
+    }
 
 
 def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -> None:
-    """It takes whatever it is shown first in all but each fifth row, where it is right; people find every second one better."""
-    rows = [Instance({"response": [f"one {n}", f"the other {n}"], "user_input": f"q {n} q"}) for n in range(40)]
+    """It takes whatever it is shown first in all but each fifth row, where it is right; people find
+    every second one better.
+    """
+    rows = [
+        Instance({"response": [f"one {n}", f"the other {n}"], "user_input": f"q {n} q"})
+        for n in range(40)
+    ]
 
     def verdict(prompt: str) -> str:
         number = int(prompt.split("q ")[1].split(" q", maxsplit=1)[0])
@@ -91,29 +111,55 @@ def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -
     judge = PairwiseJudge(model(verdict), check_positional_bias=True)
     judge.evaluate(rows, Criteria("better", "Which is better?"), run=tmp_path / "run")
     found = leanings(tmp_path / "run")
-    assert found["first place"].startswith("the response shown first is picked in 0.900 of verdicts, where half is fair (0.8")
-    assert found["length"] == found["better shown first"] == "not measured: it takes people's labels"
+    assert found["first place"].startswith(
+        "the response shown first is picked in 0.900 of verdicts, where half is fair (0.8"
+    )
+    assert (
+        found["length"] == found["better shown first"] == "not measured: it takes people's labels"
+    )
     LabelStore(tmp_path / "run").add(
-        *(Label(row=row.identity, criteria="better", annotator="ann", winner=n % 2) for n, row in enumerate(rows))
+        *(
+            Label(row=row.identity, criteria="better", annotator="ann", winner=n % 2)
+            for n, row in enumerate(rows)
+        )
     )
     found = leanings(tmp_path / "run")
-    assert found["better shown first"].startswith("the better one is found +0.800 more often where it is shown first (+0.6")
-    assert found["length"].startswith("of two responses the longer is picked ") and "; 40 pairs)" in found["length"]
+    assert found["better shown first"].startswith(
+        "the better one is found +0.800 more often where it is shown first (+0.6"
+    )
+    assert (
+        found["length"].startswith("of two responses the longer is picked ")
+        and "; 40 pairs)" in found["length"]
+    )
 
 
 def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_path: Path) -> None:
     """The judge passes what is long, by both criteria; people go by the number, and by its half."""
     criteria = [
-        Criteria(name, f"How {name}?", [CriteriaOption("good", score=1), CriteriaOption("bad", score=0)]) for name in ("a", "b")
+        Criteria(
+            name, f"How {name}?", [CriteriaOption("good", score=1), CriteriaOption("bad", score=0)]
+        )
+        for name in ("a", "b")
     ]
     plain = [Instance({"response": f"row {n}."}, f"r{n}") for n in range(16)]
-    padded = [Instance({"response": f"row {n}. {'well ' * 20}", "padding_of": f"r{n}"}) for n in range(16)]
+    padded = [
+        Instance({"response": f"row {n}. {'well ' * 20}", "padding_of": f"r{n}"}) for n in range(16)
+    ]
     rows = [*plain, *padded]
     judge = DirectJudge(model(lambda prompt: "good" if "well" in prompt else "bad"))
-    judge.evaluate([row for row in rows for _ in criteria], [one for _ in rows for one in criteria], run=tmp_path / "run")
+    judge.evaluate(
+        [row for row in rows for _ in criteria],
+        [one for _ in rows for one in criteria],
+        run=tmp_path / "run",
+    )
     LabelStore(tmp_path / "run").add(
         *(
-            Label(row=row.identity, criteria=name, annotator="ann", option=("good", "bad")[n // every % 2])
+            Label(
+                row=row.identity,
+                criteria=name,
+                annotator="ann",
+                option=("good", "bad")[n // every % 2],
+            )
             for name, every in (("a", 1), ("b", 2))
             for n, row in enumerate(rows)
         )
@@ -121,4 +167,7 @@ def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_pat
     found = leanings(tmp_path / "run")
     assert found["padding"].startswith("answers pass +1.000 more often once they are padded (+0.8")
     assert found["length"].startswith("an answer twice as long gains +0.")
-    assert found["halo"] == "a and b go together by +1.00 more than in people's labels (correlation; 32 rows)"
+    assert (
+        found["halo"]
+        == "a and b go together by +1.00 more than in people's labels (correlation; 32 rows)"
+    )

@@ -29,7 +29,9 @@ _LONGEST = 60
 
 
 def adjudge(*words: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return commands.adjudge("label", *words, stdin=stdin, environment={**os.environ, "COLUMNS": "80"})
+    return commands.adjudge(
+        "label", *words, stdin=stdin, environment={**os.environ, "COLUMNS": "80"}
+    )
 
 
 @pytest.fixture
@@ -74,7 +76,14 @@ def test_undo_skip_unsure_and_notes(run: Path) -> None:
     done = adjudge(run, "--annotator", "ann", stdin="1\nu\n2\nn hard to say\n?\ns\n1\n")
     assert done.returncode == 0, done.stderr
     labels = list(LabelStore(run).history())
-    assert [one.state for one in labels] == ["given", "withdrawn", "given", "unsure", "skipped", "given"]
+    assert [one.state for one in labels] == [
+        "given",
+        "withdrawn",
+        "given",
+        "unsure",
+        "skipped",
+        "given",
+    ]
     assert labels[0].row == labels[1].row == labels[2].row
     assert labels[3].note == "hard to say"
     assert labels[5].note == ""
@@ -96,8 +105,12 @@ def flipped(prompt: str) -> str:
     return "FAIL" if "1889" in prompt else "PASS"
 
 
-@pytest.mark.parametrize("verdict", [flipped, lambda _: "PASS", lambda _: ""], ids=["flipped", "all pass", "all failed"])
-@pytest.mark.parametrize("keys", ["1\n2\n1\n2\n", "n a note\n?\ns\nu\n1\nq\n"], ids=["answers", "the rest"])
+@pytest.mark.parametrize(
+    "verdict", [flipped, lambda _: "PASS", lambda _: ""], ids=["flipped", "all pass", "all failed"]
+)
+@pytest.mark.parametrize(
+    "keys", ["1\n2\n1\n2\n", "n a note\n?\ns\nu\n1\nq\n"], ids=["answers", "the rest"]
+)
 def test_the_screen_is_the_same_whatever_the_judge_said(
     run: Path, tmp_path: Path, verdict: Callable[[str], str], keys: str
 ) -> None:
@@ -108,7 +121,11 @@ def test_the_screen_is_the_same_whatever_the_judge_said(
 
 
 def test_a_pass_row_and_a_fail_row_differ_in_their_own_text_alone(tmp_path: Path) -> None:
-    run = judged(tmp_path / "run", ["It was in 1889.", "It was in Paris"], lambda prompt: "PASS" if "1889" in prompt else "FAIL")
+    run = judged(
+        tmp_path / "run",
+        ["It was in 1889.", "It was in Paris"],
+        lambda prompt: "PASS" if "1889" in prompt else "FAIL",
+    )
     first = adjudge(run, "--annotator", "ann", stdin="q\n").stdout
     adjudge(run, "--annotator", "ann", stdin="s\n")
     second = adjudge(run, "--annotator", "ann", stdin="q\n").stdout
@@ -119,17 +136,26 @@ def test_a_pass_row_and_a_fail_row_differ_in_their_own_text_alone(tmp_path: Path
 
 
 def test_the_screen_does_not_tell_how_a_row_was_drawn(run: Path) -> None:
-    """Rows that were drawn within a verdict would tell it; so would the name and the place of a row."""
+    """Rows that were drawn within a verdict would tell it; so would the name and the place of a
+    row.
+    """
     work = labelling(run, Annotator("ann"))
     shown = work.next()
     assert shown is not None
-    told = shown.queued._replace(design="random_within_verdict", id="FAIL-7", judge="another", number=99)
-    screens = [screen(one, work.judged.scale, work.progress(), "en") for one in (shown, shown._replace(queued=told))]
+    told = shown.queued._replace(
+        design="random_within_verdict", id="FAIL-7", judge="another", number=99
+    )
+    screens = [
+        screen(one, work.judged.scale, work.progress(), "en")
+        for one in (shown, shown._replace(queued=told))
+    ]
     assert screens[0] == screens[1]
 
 
 def test_what_a_terminal_would_obey_does_not_reach_it(tmp_path: Path) -> None:
-    """Evaluated text is data: colours, cursor movement, titles, bells, C1 codes, text that runs backwards."""
+    """Evaluated text is data: colours, cursor movement, titles, bells, C1 codes, text that runs
+    backwards.
+    """
     hostile = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202eevil\x00 \r\n  1  PASS\x1b[1A"
     run = judged(tmp_path / "run", [hostile], lambda _: "PASS", "Is \x1b[31mit\x1b[0m a date?")
     done = adjudge(run, "--annotator", "a\x1b[1mnn", stdin="\x1b[A\n1\n")
@@ -140,8 +166,15 @@ def test_what_a_terminal_would_obey_does_not_reach_it(tmp_path: Path) -> None:
 
 
 def test_every_line_fits_in_80_columns_and_none_has_colour(tmp_path: Path) -> None:
-    options = [CriteriaOption("Good", "It says what it means and means what it says. " * 4), CriteriaOption("Bad")]
-    criteria = Criteria("clarity", "Is every sentence of it clear to somebody who reads it for the first time? " * 3, options)
+    options = [
+        CriteriaOption("Good", "It says what it means and means what it says. " * 4),
+        CriteriaOption("Bad"),
+    ]
+    criteria = Criteria(
+        "clarity",
+        "Is every sentence of it clear to somebody who reads it for the first time? " * 3,
+        options,
+    )
     long = "word " * 200 + "x" * 300
     instance = Instance({"user_input": long, "contexts": [long, "short"], "response": long})
     DirectJudge(ScriptedModel()).evaluate([instance], criteria, run=tmp_path)
@@ -152,9 +185,16 @@ def test_every_line_fits_in_80_columns_and_none_has_colour(tmp_path: Path) -> No
 
 
 def test_only_what_the_criteria_reads_is_shown(tmp_path: Path) -> None:
-    criteria = Criteria("kind", "Is it kind?", [CriteriaOption("Yes"), CriteriaOption("No")], context_fields=["question"])
+    criteria = Criteria(
+        "kind",
+        "Is it kind?",
+        [CriteriaOption("Yes"), CriteriaOption("No")],
+        context_fields=["question"],
+    )
     DirectJudge(ScriptedModel()).evaluate(
-        [Instance({"question": "Q?", "gold": "the secret", "response": "R."})], criteria, run=tmp_path
+        [Instance({"question": "Q?", "gold": "the secret", "response": "R."})],
+        criteria,
+        run=tmp_path,
     )
     shown = adjudge(tmp_path, stdin="q\n").stdout
     assert "the secret" not in shown
@@ -162,7 +202,9 @@ def test_only_what_the_criteria_reads_is_shown(tmp_path: Path) -> None:
 
 
 def test_digits_are_their_own_keys(tmp_path: Path) -> None:
-    criteria = Criteria("stars", "How good is it?", [CriteriaOption(str(number)) for number in range(4)])
+    criteria = Criteria(
+        "stars", "How good is it?", [CriteriaOption(str(number)) for number in range(4)]
+    )
     DirectJudge(ScriptedModel()).evaluate(["a"], criteria, run=tmp_path)
     adjudge(tmp_path, stdin="0\n")
     assert [one.option for one in LabelStore(tmp_path).current()] == ["0"]
@@ -183,7 +225,9 @@ def test_chosen_rows_say_that_they_do_not_move_the_number(tmp_path: Path) -> Non
     assert "they do not move the corrected rate" in done.stdout
     (one,) = LabelStore(run).current()
     assert (one.row, one.design, one.seed) == (identity("It is in Paris."), "chosen", None)
-    assert "There is nothing to label in this queue." in adjudge(run, "--queue", "disagreement").stdout
+    assert (
+        "There is nothing to label in this queue." in adjudge(run, "--queue", "disagreement").stdout
+    )
 
 
 def test_sides_are_put_back(tmp_path: Path) -> None:
@@ -218,7 +262,9 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
         (("--conflicts", "--export", "x.csv"), 2, "give one of them"),
     ],
 )
-def test_what_cannot_be_done_is_said(run: Path, words: tuple[str, ...], code: int, says: str) -> None:
+def test_what_cannot_be_done_is_said(
+    run: Path, words: tuple[str, ...], code: int, says: str
+) -> None:
     done = adjudge(run, *words)
     assert (done.returncode, says in done.stderr) == (code, True), done.stderr
 
@@ -254,7 +300,10 @@ def test_a_spreadsheet_with_a_column_per_annotator_comes_in(run: Path, tmp_path:
     assert "4 labels imported" in done.stdout
     assert "4 of them of chosen rows: they do not move the corrected rate" in done.stdout
     listed = adjudge(run, "--conflicts")
-    assert listed.stdout.splitlines() == ["dates, row r0: ann PASS, bob FAIL", "annotators differ on 1 row"]
+    assert listed.stdout.splitlines() == [
+        "dates, row r0: ann PASS, bob FAIL",
+        "annotators differ on 1 row",
+    ]
     (conflict,) = json.loads(adjudge(run, "--conflicts", "--json").stdout)["results"]
     assert [one["annotator"] for one in conflict["labels"]] == ["ann", "bob"]
     adjudge(run, "--export", tmp_path / "wide.csv", "--wide")
@@ -265,9 +314,21 @@ def test_nothing_is_imported_from_a_file_with_a_wrong_row(run: Path, tmp_path: P
     (tmp_path / "sheet.csv").write_text("id,label\nr0,PASS\nr1,Maybe\n")
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--annotator", "ann")
     assert done.returncode == 1
-    assert "sheet.csv, line 3, column 'label': 'Maybe' is no option of criteria 'dates': PASS, FAIL" in done.stderr
+    assert (
+        "sheet.csv, line 3, column 'label': 'Maybe' is no option of criteria 'dates': PASS, FAIL"
+        in done.stderr
+    )
     assert answers(run) == {}
-    skipped = adjudge(run, "--import", tmp_path / "sheet.csv", "--annotator", "ann", "--skip-bad-rows", "--design", "random")
+    skipped = adjudge(
+        run,
+        "--import",
+        tmp_path / "sheet.csv",
+        "--annotator",
+        "ann",
+        "--skip-bad-rows",
+        "--design",
+        "random",
+    )
     assert (skipped.returncode, "1 label imported" in skipped.stdout) == (3, True)
     assert "skipped" in skipped.stderr
     assert [one.design for one in LabelStore(run).current()] == ["random"]
@@ -277,14 +338,20 @@ def test_the_history_can_be_written_out(run: Path, tmp_path: Path) -> None:
     adjudge(run, "--annotator", "ann", stdin="1\nu\n2\n")
     adjudge(run, "--export", tmp_path / "all.jsonl", "--history")
     rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
-    assert [(row["state"], row["option"]) for row in rows] == [("given", "PASS"), ("withdrawn", None), ("given", "FAIL")]
+    assert [(row["state"], row["option"]) for row in rows] == [
+        ("given", "PASS"),
+        ("withdrawn", None),
+        ("given", "FAIL"),
+    ]
 
 
 def test_old_runs_with_labels_are_not_thrown_away(run: Path) -> None:
     LabelStore(run).add(label(TEXTS[0]))
     done = commands.adjudge("runs", "gc", run.parent, "--older-than", "0", "--yes")
     assert "kept" in done.stdout
-    assert "labels that people made: export them with 'adjudge label RUN --export FILE'" in done.stdout
+    assert (
+        "labels that people made: export them with 'adjudge label RUN --export FILE'" in done.stdout
+    )
     assert (run / "ledger.sqlite").exists()
     (run / "labels.sqlite").unlink()
     commands.adjudge("runs", "gc", run.parent, "--older-than", "0", "--yes")
@@ -309,7 +376,9 @@ class Tty:
         """Read until ``text`` was shown since the last time; gives what was read."""
         place = self.seen.find(text)
         while place < 0:
-            assert select.select([self._master], [], [], _LONGEST)[0], f"{text!r} did not come: {self.seen!r}"
+            assert select.select([self._master], [], [], _LONGEST)[0], (
+                f"{text!r} did not come: {self.seen!r}"
+            )
             self.seen += self._read()
             place = self.seen.find(text)
         shown, self.seen = self.seen[: place + len(text)], self.seen[place + len(text) :]
@@ -331,7 +400,12 @@ def terminal(*words: str | Path) -> Iterator[Tty]:
     command = [sys.executable, "-m", "adjudge", "label", *map(str, words)]
     try:
         with subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
+            command,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment,
+            start_new_session=True,
         ) as process:
             os.close(slave)
             try:

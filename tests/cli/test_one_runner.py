@@ -1,4 +1,6 @@
-"""What every command that judges does alike, since one runner does it for all of them: a real process each time."""
+"""What every command that judges does alike, since one runner does it for all of them: a real
+process each time.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,29 @@ from adjudge.runs.folder import run_info
 from support import commands
 
 ROWS = "id,question,answer,contexts\na,Q1,one,C1\nb,Q2,two,C2,too,many\nc,Q3,three,C3\n"
-PAIRS = "id,question,response_a,response_b\na,Q1,one,eins\nb,Q2,two,zwei,too,many\nc,Q3,three,drei\n"
+PAIRS = (
+    "id,question,response_a,response_b\na,Q1,one,eins\nb,Q2,two,zwei,too,many\nc,Q3,three,drei\n"
+)
 COMMANDS = {
     "check": (ROWS, ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted")),
-    "judge": (ROWS, ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "--criterion", "Is it true?", "-m", "scripted")),
-    "compare": (PAIRS, ("compare", "-f", "rows.csv", "--criterion", "Which is shorter?", "-m", "scripted")),
+    "judge": (
+        ROWS,
+        (
+            "judge",
+            "-f",
+            "rows.csv",
+            "--criterion",
+            "Is it short?",
+            "--criterion",
+            "Is it true?",
+            "-m",
+            "scripted",
+        ),
+    ),
+    "compare": (
+        PAIRS,
+        ("compare", "-f", "rows.csv", "--criterion", "Which is shorter?", "-m", "scripted"),
+    ),
     "rag": (ROWS, ("rag", "-f", "rows.csv", "-m", "scripted/2", "-o", "reports")),
 }
 JUDGMENTS = {"check": 2, "judge": 4, "compare": 2, "rag": 2}
@@ -56,7 +76,9 @@ def test_a_bad_row_stops_a_run_that_is_to_be_strict(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_wrong_with_the_whole_file_leaves_no_run_folder_behind(tmp_path: Path, name: str) -> None:
+def test_what_is_wrong_with_the_whole_file_leaves_no_run_folder_behind(
+    tmp_path: Path, name: str
+) -> None:
     _, args = COMMANDS[name]
     (tmp_path / "rows.csv").write_text("id,question\na,Q1\n")
     done = adjudge(tmp_path, *args, "--run", "kept")
@@ -65,7 +87,9 @@ def test_what_is_wrong_with_the_whole_file_leaves_no_run_folder_behind(tmp_path:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_budget_stops_it_and_the_rest_is_asked_when_it_is_resumed(tmp_path: Path, name: str) -> None:
+def test_a_budget_stops_it_and_the_rest_is_asked_when_it_is_resumed(
+    tmp_path: Path, name: str
+) -> None:
     rows, args = COMMANDS[name]
     (tmp_path / "rows.csv").write_text(rows)
     stopped = adjudge(tmp_path, *args, "--run", "kept", "--max-calls", "1", "-j", "1", "--no-cache")
@@ -81,24 +105,44 @@ def test_a_budget_stops_it_and_the_rest_is_asked_when_it_is_resumed(tmp_path: Pa
 def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: str) -> None:
     rows, args = COMMANDS[name]
     (tmp_path / "rows.csv").write_text(rows)
-    stopped = adjudge(tmp_path, *args, "--run", "a run", "--max-calls", "1", "--no-cache", "-j", "1")
+    stopped = adjudge(
+        tmp_path, *args, "--run", "a run", "--max-calls", "1", "--no-cache", "-j", "1"
+    )
     assert stopped.returncode == 1
-    said = "adjudge: the budget is spent: max_calls=1. Resume it with a larger limit: adjudge resume 'a run' -- --max-usd N"
+    said = (
+        "adjudge: the budget is spent: max_calls=1. Resume it with a larger limit: adjudge "
+        "resume 'a run' -- --max-usd N"
+    )
     assert stopped.stderr.splitlines()[-1].startswith(said)
     unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
     assert unkept.stderr.count("the budget is spent: max_calls=1") == 1
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "run"])
-def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided(tmp_path: Path, name: str) -> None:
+def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided(
+    tmp_path: Path, name: str
+) -> None:
     rows, args = COMMANDS.get(name, (ROWS, ("run", "eval.yaml")))
     (tmp_path / "rows.csv").write_text(rows.replace(",too,many", ""))
     judges = [{"kind": "direct", "criteria": "Is it short?"}]
-    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
     bar = "response_a=0.5" if name == "compare" else "0.5"
     calls = {"rag": "6", "judge": "4", "compare": "2"}.get(name, "1")
     stopped = adjudge(
-        tmp_path, *args, "--run", "kept", "--max-calls", calls, "--no-cache", "--json", "--fail-under", bar, "-o", "out.csv"
+        tmp_path,
+        *args,
+        "--run",
+        "kept",
+        "--max-calls",
+        calls,
+        "--no-cache",
+        "--json",
+        "--fail-under",
+        bar,
+        "-o",
+        "out.csv",
     )
     assert (stopped.returncode, bool(stopped.stdout)) == (1, True), stopped.stderr
     found = json.loads(stopped.stdout)
@@ -106,11 +150,14 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     assert found["notes"][0] == f"Stopped before the end: the budget is spent: max_calls={calls}."
     assert {gate["verdict"] for gate in found["gates"]} == {"inconclusive"}
     assert found["run"]["state"] == f"the budget is spent: max_calls={calls}"
-    assert "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or" in stopped.stderr.splitlines()[-1]
-    assert "Undecided" in _page(tmp_path)
-    assert not [path for path in tmp_path.rglob("*.csv") if path.is_file() and path.name != "rows.csv"], (
-        "it is written when whole"
+    assert (
+        "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or"
+        in stopped.stderr.splitlines()[-1]
     )
+    assert "Undecided" in _page(tmp_path)
+    assert not [
+        path for path in tmp_path.rglob("*.csv") if path.is_file() and path.name != "rows.csv"
+    ], "it is written when whole"
 
 
 def _page(folder: Path) -> str:
@@ -121,7 +168,9 @@ def _page(folder: Path) -> str:
 def test_a_run_of_one_row_tells_what_came_of_it(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\na,one\n")
     judges = [{"kind": "direct", "criteria": "Is it short?"}]
-    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
     assert "Yes 1" in adjudge(tmp_path, "run", "eval.yaml").stdout
 
 
@@ -142,10 +191,18 @@ def test_what_is_only_to_be_resumed_must_be_there(tmp_path: Path, name: str) -> 
 def test_an_eval_file_is_resumed_in_the_folder_that_it_names(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\na,one\nb,two\n")
     judges = [{"kind": "aspect", "criteria": "It is short."}]
-    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
-    assert "there is no run in runs/eval to resume" in adjudge(tmp_path, "run", "eval.yaml", "--resume").stderr
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
+    assert (
+        "there is no run in runs/eval to resume"
+        in adjudge(tmp_path, "run", "eval.yaml", "--resume").stderr
+    )
     stopped = adjudge(tmp_path, "run", "eval.yaml", "--max-calls", "1")
-    assert "max_calls=1. Resume it with a larger limit: adjudge resume runs/eval --" in stopped.stderr.splitlines()[-1]
+    assert (
+        "max_calls=1. Resume it with a larger limit: adjudge resume runs/eval --"
+        in stopped.stderr.splitlines()[-1]
+    )
     assert adjudge(tmp_path, "run", "eval.yaml", "--resume").returncode == 0
 
 
@@ -164,7 +221,17 @@ def test_a_dry_run_asks_nothing_and_keeps_nothing(tmp_path: Path, name: str) -> 
 def test_a_file_in_another_encoding_is_read_when_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\na,Größe\n", encoding="cp1252")
     done = adjudge(
-        tmp_path, "check", "-f", "rows.csv", "--criterion", "It is.", "-m", "scripted", "--encoding", "cp1252", "--json"
+        tmp_path,
+        "check",
+        "-f",
+        "rows.csv",
+        "--criterion",
+        "It is.",
+        "-m",
+        "scripted",
+        "--encoding",
+        "cp1252",
+        "--json",
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"][0]["id"] == "a"
@@ -179,20 +246,39 @@ def test_the_judges_of_a_command_are_filed_as_they_always_were(tmp_path: Path) -
 
 
 def test_a_gate_on_comparisons_is_refused_before_anything_is_asked() -> None:
-    done = adjudge(Path.cwd(), "compare", "a", "b", "--criterion", "Which?", "-m", "scripted", "--fail-under", "0.5")
+    done = adjudge(
+        Path.cwd(),
+        "compare",
+        "a",
+        "b",
+        "--criterion",
+        "Which?",
+        "-m",
+        "scripted",
+        "--fail-under",
+        "0.5",
+    )
     assert done.returncode == 2
     assert "it compares responses" in done.stderr
 
 
-@pytest.mark.parametrize(("flag", "code"), [((), 3), (("--skip-bad-rows",), 3), (("--stop-at-bad-row",), 1)])
-def test_the_command_line_says_what_becomes_of_bad_rows_of_an_eval_file(tmp_path: Path, flag: tuple[str, ...], code: int) -> None:
+@pytest.mark.parametrize(
+    ("flag", "code"), [((), 3), (("--skip-bad-rows",), 3), (("--stop-at-bad-row",), 1)]
+)
+def test_the_command_line_says_what_becomes_of_bad_rows_of_an_eval_file(
+    tmp_path: Path, flag: tuple[str, ...], code: int
+) -> None:
     (tmp_path / "rows.csv").write_text(ROWS)
     judges = [{"kind": "aspect", "criteria": "It is short."}]
-    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
     assert adjudge(tmp_path, "run", "eval.yaml", *flag).returncode == code
 
 
-def test_prices_of_one_command_are_not_those_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_of_one_command_are_not_those_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "prices.yaml").write_text("scripted: {input: 1, output: 2}\n")
     for before in ({}, {"ADJUDGE_PRICES": "mine.yaml"}):
         monkeypatch.delenv("ADJUDGE_PRICES", raising=False)

@@ -1,4 +1,6 @@
-"""Two runs over rows that changed, went missing, were added, moved or repeated: no gate decides on some of them in silence."""
+"""Two runs over rows that changed, went missing, were added, moved or repeated: no gate decides on
+some of them in silence.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,16 @@ from support.fake_provider import KEY, FakeProvider
 
 Row = tuple[str, str, str]
 """id, question, answer"""
-COLUMNS = {"id": ("id", "question", "answer"), "question": ("question", "answer"), "answer": ("answer",)}
-WAYS = {"id": ", by id", "question": ", by the fields that are not judged", "answer": " (240 by their text, 60 by place)"}
+COLUMNS = {
+    "id": ("id", "question", "answer"),
+    "question": ("question", "answer"),
+    "answer": ("answer",),
+}
+WAYS = {
+    "id": ", by id",
+    "question": ", by the fields that are not judged",
+    "answer": " (240 by their text, 60 by place)",
+}
 
 
 def good(number: int) -> Row:
@@ -40,10 +50,21 @@ class Project:
             table.writerow(columns)
             table.writerows(row[3 - len(columns) :] for row in rows)
 
-    def judge(self, rows: Sequence[Row], run: str, *words: str, named_by: str = "id") -> tuple[int, str]:
+    def judge(
+        self, rows: Sequence[Row], run: str, *words: str, named_by: str = "id"
+    ) -> tuple[int, str]:
         self.write(rows, named_by)
         done = commands.adjudge(
-            "judge", "-f", "rows.csv", "--criterion", "Is it right?", *self.model, "--run", run, *words, cwd=self.folder
+            "judge",
+            "-f",
+            "rows.csv",
+            "--criterion",
+            "Is it right?",
+            *self.model,
+            "--run",
+            run,
+            *words,
+            cwd=self.folder,
         )
         return done.returncode, done.stderr
 
@@ -64,7 +85,9 @@ AFTER = [*(broken(number) for number in range(60)), *BEFORE[60:]]
 
 
 @pytest.mark.parametrize("named_by", COLUMNS)
-def test_sixty_broken_answers_of_three_hundred_fail_the_gate(project: Project, named_by: str) -> None:
+def test_sixty_broken_answers_of_three_hundred_fail_the_gate(
+    project: Project, named_by: str
+) -> None:
     """The broken rows were dropped, and the gate held with a difference of +0.000."""
     assert project.judge(BEFORE, "old", named_by=named_by)[0] == 0
     code, told = project.judge(AFTER, "new", "--not-worse-than", "old", named_by=named_by)
@@ -83,18 +106,26 @@ ADDED = [*FEW, *BEFORE[60:72]]
 def test_rows_that_went_missing_or_were_added_are_not_passed_over(
     project: Project, named_by: str, rows: list[Row], said: str
 ) -> None:
-    """What is left is as good as before: whether the run is worse depends on rows that nobody compared."""
+    """What is left is as good as before: whether the run is worse depends on rows that nobody
+    compared.
+    """
     assert project.judge(FEW, "old", named_by=named_by)[0] == 0
-    code, told = project.judge(rows, "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by)
+    code, told = project.judge(
+        rows, "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by
+    )
     assert code == 5, told
     assert f"{said} of 60 before and {len(rows)} now" in told
     assert "have no counterpart" in told
 
 
 @pytest.mark.parametrize("named_by", COLUMNS)
-def test_rows_that_stand_in_another_order_are_the_same_rows(project: Project, named_by: str) -> None:
+def test_rows_that_stand_in_another_order_are_the_same_rows(
+    project: Project, named_by: str
+) -> None:
     assert project.judge(FEW, "old", named_by=named_by)[0] == 0
-    code, told = project.judge(FEW[::-1], "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by)
+    code, told = project.judge(
+        FEW[::-1], "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by
+    )
     assert (code, "60 of 60 rows paired" in told, "place" in told) == (0, True, False), told
 
 
@@ -102,13 +133,25 @@ def test_an_id_that_repeats_is_said_and_counts_once(project: Project) -> None:
     rows = [*BEFORE[:40], *BEFORE[:2]]
     assert project.judge(rows, "old")[0] == 0
     code, told = project.judge(rows, "new", "--not-worse-than", "old", "--margin", "0.2")
-    assert (code, "42 of 42 rows paired, by id; 8 rows share their id with others." in told) == (0, True), told
+    assert (code, "42 of 42 rows paired, by id; 8 rows share their id with others." in told) == (
+        0,
+        True,
+    ), told
     out = project.said("runs", "diff", "old", "new")
-    assert "8 rows share their id with others: those of one id were paired in their order, and count as one" in out
+    assert (
+        "8 rows share their id with others: those of one id were paired in their order, and "
+        "count as one"
+    ) in out
     (one,) = json.loads(project.said("runs", "diff", "old", "new", "--json"))["comparisons"]
     assert (one["independent"], one["pairing"]) == (
         40,
-        {"rows": 42, "of": [42, 42], "by": {"id": 42}, "rows_that_share_an_id": 8, "pairs_with_another_question": 0},
+        {
+            "rows": 42,
+            "of": [42, 42],
+            "by": {"id": 42},
+            "rows_that_share_an_id": 8,
+            "pairs_with_another_question": 0,
+        },
     )
 
 
@@ -119,32 +162,57 @@ def test_where_nothing_names_the_rows_the_way_out_is_said_and_works(project: Pro
     assert project.judge([good(number) for number in range(39)], "old", named_by="answer")[0] == 0
     code, told = project.judge(rows, "new", "--not-worse-than", "old", named_by="answer")
     assert code == 5
-    assert "no row of Is it right? (judge DirectJudge) could be paired with one of old (39 rows there, 40 here)" in told
+    assert (
+        "no row of Is it right? (judge DirectJudge) could be paired with one of old (39 "
+        "rows there, 40 here)"
+    ) in told
     assert "--id COLUMN" in told
-    assert "no row could be paired, of 39 before and 40 now" in project.said("runs", "diff", "old", "new")
-    (project.folder / "rows.csv").write_text("\n".join(["number,answer", *(f"n{n},{good(n)[2]}" for n in range(39))]))
+    assert "no row could be paired, of 39 before and 40 now" in project.said(
+        "runs", "diff", "old", "new"
+    )
+    (project.folder / "rows.csv").write_text(
+        "\n".join(["number,answer", *(f"n{n},{good(n)[2]}" for n in range(39))])
+    )
     judged = ("judge", "-f", "rows.csv", "--criterion", "Is it right?", *project.model)
     assert commands.adjudge(*judged, "--run", "numbered", cwd=project.folder).returncode == 0
     (project.folder / "rows.csv").write_text("\n".join(with_number))
     again = (*judged, "--run", "again", "--id", "number", "--not-worse-than", "numbered")
     done = commands.adjudge(*again, cwd=project.folder)
-    assert (done.returncode, "39 rows paired of 39 before and 40 now, by id" in done.stderr) == (4, True), done.stderr
-    assert "39 rows paired of 39 before and 40 now, by id" in project.said("runs", "diff", "numbered", "again", "--id", "number")
+    assert (done.returncode, "39 rows paired of 39 before and 40 now, by id" in done.stderr) == (
+        4,
+        True,
+    ), done.stderr
+    assert "39 rows paired of 39 before and 40 now, by id" in project.said(
+        "runs", "diff", "numbered", "again", "--id", "number"
+    )
 
 
 def test_a_column_that_is_named_for_the_id_names_the_rows(project: Project) -> None:
     """--column id=… was taken for a field, and no row was called by it."""
-    (project.folder / "rows.csv").write_text("number,answer\nn1,answer REC-00001-Y\nn2,answer REC-00002-Y\n")
+    (project.folder / "rows.csv").write_text(
+        "number,answer\nn1,answer REC-00001-Y\nn2,answer REC-00002-Y\n"
+    )
     judged = ("judge", "-f", "rows.csv", "--criterion", "Is it right?", *project.model, "--json")
     for words in (("--column", "id=number"), ("--id", "number")):
         done = json.loads(project.said(*judged, *words))
-        assert [(one["id"], list(one["fields"])) for one in done["results"]] == [("n1", ["response"]), ("n2", ["response"])]
+        assert [(one["id"], list(one["fields"])) for one in done["results"]] == [
+            ("n1", ["response"]),
+            ("n2", ["response"]),
+        ]
     done = commands.adjudge(*judged, "--id", "nomber", cwd=project.folder)
     assert (done.returncode, "has no column 'nomber' (wanted as id)" in done.stderr) == (1, True)
     done = commands.adjudge(*judged, "--id", "number", "--column", "id=answer", cwd=project.folder)
-    assert (done.returncode, "two columns are to name the rows, 'number' and 'answer'" in done.stderr) == (1, True)
-    done = commands.adjudge("judge", "a text", "--criterion", "Is it right?", *project.model, "--id", "number")
-    assert (done.returncode, "--id is a column of rows: give them with --file" in done.stderr) == (2, True)
+    assert (
+        done.returncode,
+        "two columns are to name the rows, 'number' and 'answer'" in done.stderr,
+    ) == (1, True)
+    done = commands.adjudge(
+        "judge", "a text", "--criterion", "Is it right?", *project.model, "--id", "number"
+    )
+    assert (done.returncode, "--id is a column of rows: give them with --file" in done.stderr) == (
+        2,
+        True,
+    )
 
 
 EVAL = """\
@@ -172,11 +240,22 @@ def test_every_output_of_a_run_says_which_rows_were_paired(project: Project) -> 
     code, out, err = run(rows, "new", gate, "--baseline", "old")
     assert (code, said in out, said in err) == (4, True, True), out + err
     told = json.loads(run(rows, "new", gate, "--baseline", "old", "--json")[1])
-    wanted = {"rows": 100, "of": [100, 100], "by": {"id": 100}, "rows_that_share_an_id": 0, "pairs_with_another_question": 0}
+    wanted = {
+        "rows": 100,
+        "of": [100, 100],
+        "by": {"id": 100},
+        "rows_that_share_an_id": 0,
+        "pairs_with_another_question": 0,
+    }
     assert told["gates"][0]["pairing"] == wanted
-    assert (told["comparisons"][0]["outcome"], told["comparisons"][0]["pairing"]) == ("worse", wanted)
+    assert (told["comparisons"][0]["outcome"], told["comparisons"][0]["pairing"]) == (
+        "worse",
+        wanted,
+    )
     for ending in ("md", "html"):
-        assert (project.folder / f"new.{ending}").read_text(encoding="utf-8").count(said) == 2, ending
+        assert (project.folder / f"new.{ending}").read_text(encoding="utf-8").count(said) == 2, (
+            ending
+        )
     for kind in ("md", "html", "junit", "github"):
         page = project.said("report", "new", "--to", kind, "--baseline", "old", "-o", "-")
         assert said in page, kind
@@ -193,11 +272,34 @@ def test_comparisons_and_rag_answers_are_paired_by_their_question(project: Proje
         rag = [f"What is {n}?,{answer} {n},{answer} source {n}" for n in range(12)]
         (project.folder / "rag.csv").write_text("\n".join(["question,answer,contexts", *rag]))
         held = ("--not-worse-than", "{}-old", "--margin", "0.9") if run == "new" else ()
-        compare = ("compare", "-f", "pairs.csv", "--column", "a", "--column", "b", "--criterion", "Which?", "-m", "scripted/A")
-        for kind, words in (("compare", compare), ("rag", ("rag", "-f", "rag.csv", "-m", "scripted/2"))):
-            done = commands.adjudge(*words, "--run", f"{kind}-{run}", *(one.format(kind) for one in held), cwd=project.folder)
+        compare = (
+            "compare",
+            "-f",
+            "pairs.csv",
+            "--column",
+            "a",
+            "--column",
+            "b",
+            "--criterion",
+            "Which?",
+            "-m",
+            "scripted/A",
+        )
+        for kind, words in (
+            ("compare", compare),
+            ("rag", ("rag", "-f", "rag.csv", "-m", "scripted/2")),
+        ):
+            done = commands.adjudge(
+                *words,
+                "--run",
+                f"{kind}-{run}",
+                *(one.format(kind) for one in held),
+                cwd=project.folder,
+            )
             assert done.returncode == 0, done.stderr
-            assert not held or "12 of 12 rows paired, by the fields that are not judged" in done.stderr, done.stderr
+            assert (
+                not held or "12 of 12 rows paired, by the fields that are not judged" in done.stderr
+            ), done.stderr
 
 
 def test_a_criteria_that_this_run_no_longer_has_is_not_passed_over(project: Project) -> None:
@@ -206,7 +308,9 @@ def test_a_criteria_that_this_run_no_longer_has_is_not_passed_over(project: Proj
     code, told = project.judge(FEW, "new", "--not-worse-than", "old", "--margin", "0.1")
     assert code == 5, told
     assert "Gate holds: Is it right?" in told
-    assert "Gate undecided: Is it polite? (judge DirectJudge) is in old, and not in this run." in told
+    assert (
+        "Gate undecided: Is it polite? (judge DirectJudge) is in old, and not in this run." in told
+    )
 
 
 def test_a_gate_says_that_ids_were_numbered_anew(project: Project) -> None:
@@ -221,19 +325,41 @@ def test_a_gate_says_why_rows_of_one_id_cannot_be_compared(project: Project) -> 
     rows = [("the same", question, answer) for _, question, answer in FEW]
     assert project.judge(rows, "old")[0] == 0
     told = project.judge(rows, "new", "--not-worse-than", "old")[1]
-    assert "cannot be compared with old: 1 independent rows; 8 are the fewest that can be compared." in told
+    assert (
+        "cannot be compared with old: 1 independent rows; 8 are the fewest that can be compared."
+        in told
+    )
 
 
 def test_a_gate_of_comparisons_says_whose_win_rate_it_holds(project: Project) -> None:
-    """The candidate's win rate fell, and the gate, which was that of the other column, held without saying so."""
+    """The candidate's win rate fell, and the gate, which was that of the other column, held without
+    saying so.
+    """
     table = "question,old,new\n" + "".join(f"What is {n}?,old {n},new {n}\n" for n in range(12))
     (project.folder / "pairs.csv").write_text(table)
-    words = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new", "--criterion", "Which?", "-m")
+    words = (
+        "compare",
+        "-f",
+        "pairs.csv",
+        "--column",
+        "old",
+        "--column",
+        "new",
+        "--criterion",
+        "Which?",
+        "-m",
+    )
     commands.adjudge(*words, "scripted/B,A", "--run", "one", "-j", "1", cwd=project.folder)
     two = (*words, "scripted/A,B", "--run", "two", "-j", "1", "--not-worse-than", "one")
     done = commands.adjudge(*two, "--baseline", "one", cwd=project.folder)
-    assert "Gate holds: win rate of old by Which? (judge PairwiseJudge) is not worse than in one" in done.stderr
-    assert "PairwiseJudge: Which?: two is better: win rate of old 0.000 → 1.000 on 12 rows" in " ".join(done.stdout.split("\n"))
+    assert (
+        "Gate holds: win rate of old by Which? (judge PairwiseJudge) is not worse than in one"
+        in done.stderr
+    )
+    assert (
+        "PairwiseJudge: Which?: two is better: win rate of old 0.000 → 1.000 on 12 rows"
+        in " ".join(done.stdout.split("\n"))
+    )
     assert "\ufdd0" not in done.stdout
     said = commands.adjudge(*two, "--language", "ru", "--run", "three", cwd=project.folder).stderr
     assert "доля побед old по критерию Which?" in said
@@ -243,9 +369,16 @@ def test_no_report_decides_on_a_run_that_has_not_come_to_its_end(project: Projec
     """A run that its budget ended was called worse, or not, by the rows that it had come to."""
     rows = [*(broken(number) for number in range(20)), *BEFORE[20:60]]
     assert project.judge(FEW[:30], "old")[0] == 0
-    code, told = project.judge(rows, "new", "--no-cache", "--max-calls", "30", "-j", "1", "--not-worse-than", "old")
-    assert (code, "(rows of Is it right? (judge DirectJudge) so far: 30)" in told) == (1, True), told
-    said = "Gate undecided: the run has not come to its end (rows of Is it right? (judge DirectJudge) so far: 30)."
+    code, told = project.judge(
+        rows, "new", "--no-cache", "--max-calls", "30", "-j", "1", "--not-worse-than", "old"
+    )
+    assert (code, "(rows of Is it right? (judge DirectJudge) so far: 30)" in told) == (1, True), (
+        told
+    )
+    said = (
+        "Gate undecided: the run has not come to its end (rows of Is it right? (judge "
+        "DirectJudge) so far: 30)."
+    )
     assert said in project.said("report", "new", "--to", "github", "--baseline", "old", "-o", "-")
     project.said("report", "new", "--to", "junit", "--baseline", "old", "-o", "junit.xml")
     assert said in (project.folder / "junit.xml").read_text()

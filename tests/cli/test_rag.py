@@ -22,7 +22,9 @@ from support.records import rag_rows
 ROOT = Path(__file__).parents[2]
 
 
-def adjudge(*args: str | Path, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def adjudge(
+    *args: str | Path, cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return commands.adjudge(*args, cwd=cwd, environment={**os.environ, **environment})
 
 
@@ -61,7 +63,9 @@ def test_a_csv_becomes_three_reports_and_a_table(tmp_path: Path) -> None:
 
 
 def test_reports_go_to_the_folder_reports(tmp_path: Path) -> None:
-    done = adjudge("rag", "--csv", EXAMPLE, "-m", "scripted", "--limit", "1", "--quiet", cwd=tmp_path)
+    done = adjudge(
+        "rag", "--csv", EXAMPLE, "-m", "scripted", "--limit", "1", "--quiet", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "reports").iterdir())) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["reports"]
@@ -74,11 +78,28 @@ def test_quiet_prints_the_paths_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["flag", "API_KEY", "MISTRAL_API_KEY"])
-def test_the_seeds_flags_reach_the_provider(tmp_path: Path, provider: FakeProvider, given: str) -> None:
-    provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
-    environment = {"MISTRAL_BASE_URL": provider.base_url("mistral"), "API_KEY": "", "MISTRAL_API_KEY": ""}
+def test_the_seeds_flags_reach_the_provider(
+    tmp_path: Path, provider: FakeProvider, given: str
+) -> None:
+    provider.faults = lambda record, attempt: Says(
+        lambda right: '{"explanation": "so", "selected_option": "1"}'
+    )
+    environment = {
+        "MISTRAL_BASE_URL": provider.base_url("mistral"),
+        "API_KEY": "",
+        "MISTRAL_API_KEY": "",
+    }
     key = ("--api-key", KEY) if given == "flag" else ()
-    seed = ("--model-provider", "mistral", "--model-name", "mistral-medium-latest", "--temperature", "0.3", "--seed", "42")
+    seed = (
+        "--model-provider",
+        "mistral",
+        "--model-name",
+        "mistral-medium-latest",
+        "--temperature",
+        "0.3",
+        "--seed",
+        "42",
+    )
     environment |= {} if given == "flag" else {given: KEY}
     done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", *seed, *key, **environment)
     assert done.returncode == 0, done.stderr
@@ -91,28 +112,62 @@ def test_the_seeds_flags_reach_the_provider(tmp_path: Path, provider: FakeProvid
 
 
 def test_a_key_meant_for_another_model_is_not_sent(tmp_path: Path, provider: FakeProvider) -> None:
-    """``API_KEY`` may be anybody's: it counts with --model-provider mistral only, as the seed has it."""
-    base = {"MISTRAL_BASE_URL": provider.base_url("mistral"), "API_KEY": "sk-of-another", "MISTRAL_API_KEY": KEY}
-    provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
-    done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", "-m", "mistral/mistral-small-latest", **base)
+    """``API_KEY`` may be anybody's: it counts with --model-provider mistral only, as the seed has
+    it.
+    """
+    base = {
+        "MISTRAL_BASE_URL": provider.base_url("mistral"),
+        "API_KEY": "sk-of-another",
+        "MISTRAL_API_KEY": KEY,
+    }
+    provider.faults = lambda record, attempt: Says(
+        lambda right: '{"explanation": "so", "selected_option": "1"}'
+    )
+    done = rag(
+        tmp_path, "--csv", EXAMPLE, "--limit", "1", "-m", "mistral/mistral-small-latest", **base
+    )
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", ["openai", "ollama"])
-def test_mistrals_key_is_not_sent_to_whatever_provider_is_named(tmp_path: Path, provider: FakeProvider, name: str) -> None:
-    """Seen: ``API_KEY`` went to any provider, Ollama hosts included, before the provider's own key."""
-    provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
-    hosts = {"OPENAI_BASE_URL": provider.base_url("openai"), "OLLAMA_HOST": provider.base_url("ollama")}
+def test_mistrals_key_is_not_sent_to_whatever_provider_is_named(
+    tmp_path: Path, provider: FakeProvider, name: str
+) -> None:
+    """Seen: ``API_KEY`` went to any provider, Ollama hosts included, before the
+    provider's own key.
+    """
+    provider.faults = lambda record, attempt: Says(
+        lambda right: '{"explanation": "so", "selected_option": "1"}'
+    )
+    hosts = {
+        "OPENAI_BASE_URL": provider.base_url("openai"),
+        "OLLAMA_HOST": provider.base_url("ollama"),
+    }
     keys = {"API_KEY": "sk-of-mistral", "OPENAI_API_KEY": KEY}
-    model = ("--model-provider", name, "--model-name", "gpt-4o-mini" if name == "openai" else "llama3.2:3b")
+    model = (
+        "--model-provider",
+        name,
+        "--model-name",
+        "gpt-4o-mini" if name == "openai" else "llama3.2:3b",
+    )
     done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", *model, **hosts, **keys)
     assert done.returncode == 0, done.stderr
-    assert provider.requests and not any("sk-of-mistral" in str(request.headers) for request in provider.requests)
+    assert provider.requests and not any(
+        "sk-of-mistral" in str(request.headers) for request in provider.requests
+    )
 
 
-def test_mistrals_own_variable_comes_before_the_seeds(tmp_path: Path, provider: FakeProvider) -> None:
-    provider.faults = lambda record, attempt: Says(lambda right: '{"explanation": "so", "selected_option": "1"}')
-    keys = {"API_KEY": "sk-of-another", "MISTRAL_API_KEY": KEY, "MISTRAL_BASE_URL": provider.base_url("mistral")}
+def test_mistrals_own_variable_comes_before_the_seeds(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
+    provider.faults = lambda record, attempt: Says(
+        lambda right: '{"explanation": "so", "selected_option": "1"}'
+    )
+    keys = {
+        "API_KEY": "sk-of-another",
+        "MISTRAL_API_KEY": KEY,
+        "MISTRAL_BASE_URL": provider.base_url("mistral"),
+    }
     model = ("--model-provider", "mistral", "--model-name", "mistral-medium-latest")
     done = rag(tmp_path, "--csv", EXAMPLE, "--limit", "1", *model, **keys)
     assert done.returncode == 0, done.stderr
@@ -120,7 +175,17 @@ def test_mistrals_own_variable_comes_before_the_seeds(tmp_path: Path, provider: 
 
 @pytest.mark.parametrize(("script", "code"), [("2", 0), ("0", 4), ("huh", 5)])
 def test_the_gate_is_the_exit_code(tmp_path: Path, script: str, code: int) -> None:
-    done = rag(tmp_path, "--csv", EXAMPLE, "-m", f"scripted/{script}", "--limit", "2", "--fail-under", "0.5")
+    done = rag(
+        tmp_path,
+        "--csv",
+        EXAMPLE,
+        "-m",
+        f"scripted/{script}",
+        "--limit",
+        "2",
+        "--fail-under",
+        "0.5",
+    )
     assert done.returncode == code
 
 
@@ -139,7 +204,9 @@ def test_some_dimensions_other_weights_and_russian(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Ясность" in done.stdout
     assert "Обоснованность" not in done.stdout
-    markdown, csv, html = (Path(line).read_text(encoding="utf-8") for line in done.stdout.splitlines()[-3:])
+    markdown, csv, html = (
+        Path(line).read_text(encoding="utf-8") for line in done.stdout.splitlines()[-3:]
+    )
     assert "Ясность 3, Лаконичность 1" in html
     assert "Лаконичность" in markdown
     assert "0.625" in csv  # (3 · 2/4 + 2/2) / 4
@@ -148,7 +215,14 @@ def test_some_dimensions_other_weights_and_russian(tmp_path: Path) -> None:
 def test_columns_may_be_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("frage,antwort,quellen\nq,a,f\n")
-    named = ("--column", "user_input=frage", "--column", "response=antwort", "--column", "contexts=quellen")
+    named = (
+        "--column",
+        "user_input=frage",
+        "--column",
+        "response=antwort",
+        "--column",
+        "contexts=quellen",
+    )
     done = rag(tmp_path, "--csv", path, "-m", "scripted", *named)
     assert done.returncode == 0, done.stderr
     assert "response = antwort" in done.stderr
@@ -165,7 +239,11 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
         (("--csv", EXAMPLE, "--config", "none.yaml"), 1, "none.yaml cannot be read"),
         (("--csv", EXAMPLE, "--language", "xx"), 2, "'xx' is not one of"),
         (("--csv", EXAMPLE, "--model-provider", "mistral"), 2, "belong together"),
-        (("--csv", EXAMPLE, "--model-provider", "mistral", "--model-name", "x"), 2, "name the model once"),
+        (
+            ("--csv", EXAMPLE, "--model-provider", "mistral", "--model-name", "x"),
+            2,
+            "name the model once",
+        ),
         (("--csv", EXAMPLE, "-m", "scripted/1", "--api-key", "k"), 2, "--api-key is for one model"),
         (("--csv", EXAMPLE, "--strictness", "0"), 2, "strictness"),
         (("--csv", EXAMPLE, "--fail-under", "2"), 2, "fail-under"),
@@ -181,7 +259,9 @@ def test_what_is_wrong_is_one_line(
     assert done.stderr.count("\n") == 1
 
 
-def test_an_output_that_is_no_folder_is_said_before_any_call(tmp_path: Path, command: Command) -> None:
+def test_an_output_that_is_no_folder_is_said_before_any_call(
+    tmp_path: Path, command: Command
+) -> None:
     (tmp_path / "out").write_text("")
     done = command("--csv", EXAMPLE, "-m", "scripted", "--output", tmp_path / "out")
     assert done.returncode == 1
@@ -205,7 +285,17 @@ def test_recorded_rows(tmp_path: Path, source: Path, count: int) -> None:
 
 def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) -> None:
     source = str(Path(__file__).parents[2] / "examples" / "rag.csv")
-    command = ("rag", "--csv", source, "-m", "scripted", "--run", str(tmp_path / "run"), "--output", str(tmp_path / "reports"))
+    command = (
+        "rag",
+        "--csv",
+        source,
+        "-m",
+        "scripted",
+        "--run",
+        str(tmp_path / "run"),
+        "--output",
+        str(tmp_path / "reports"),
+    )
     stopped = adjudge(*command, "--max-calls", "10")
     assert stopped.returncode == 1
     assert "max_calls=10" in stopped.stderr
@@ -214,24 +304,66 @@ def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     info = run_info(tmp_path / "run")
     assert (info.votes, info.judges) == (48, {"RagEvaluator": {"scored": 8}})
-    assert set(info.configuration["judges"]["RagEvaluator"]["dimensions"]) >= {"clarity", "harmfulness"}
-    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".csv", ".html", ".md"]
+    assert set(info.configuration["judges"]["RagEvaluator"]["dimensions"]) >= {
+        "clarity",
+        "harmfulness",
+    }
+    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [
+        ".csv",
+        ".html",
+        ".md",
+    ]
 
 
 def test_a_dry_run_counts_every_dimension(tmp_path: Path) -> None:
     source = str(Path(__file__).parents[2] / "examples" / "rag.csv")
-    done = adjudge("rag", "--csv", source, "-m", "scripted", "--strictness", "3", "--dry-run", "--output", str(tmp_path / "r"))
+    done = adjudge(
+        "rag",
+        "--csv",
+        source,
+        "-m",
+        "scripted",
+        "--strictness",
+        "3",
+        "--dry-run",
+        "--output",
+        str(tmp_path / "r"),
+    )
     assert "calls: 144 to 158" in done.stdout
     assert not (tmp_path / "r").exists()
 
 
 def test_evidence_is_counted_before_anything_is_asked(command: Command) -> None:
-    plain = command("--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--json")
-    joint = command(
-        "--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--evidence", "joint", "--json"
+    plain = command(
+        "--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--json"
     )
-    each = command("--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--evidence", "--json")
-    calls = [int(json.loads(done.stdout)["results"][0]["calls"]["lower"]) for done in (plain, joint, each)]
+    joint = command(
+        "--csv",
+        EXAMPLE,
+        "-m",
+        "scripted",
+        "--dry-run",
+        "--dimensions",
+        "groundedness",
+        "--evidence",
+        "joint",
+        "--json",
+    )
+    each = command(
+        "--csv",
+        EXAMPLE,
+        "-m",
+        "scripted",
+        "--dry-run",
+        "--dimensions",
+        "groundedness",
+        "--evidence",
+        "--json",
+    )
+    calls = [
+        int(json.loads(done.stdout)["results"][0]["calls"]["lower"])
+        for done in (plain, joint, each)
+    ]
     assert calls[0] == 8
     assert calls[1] <= 8 < calls[2]
 

@@ -14,7 +14,9 @@ from support import commands
 from support.labels import judged, model
 
 
-def run_of(folder: Path, strength: dict[str, float], rows: int, seed: int = 0) -> tuple[Path, list[Contest]]:
+def run_of(
+    folder: Path, strength: dict[str, float], rows: int, seed: int = 0
+) -> tuple[Path, list[Contest]]:
     """Two of the systems on each row; the judge reads who won off the text."""
     choice, instances, contests = random.Random(seed), [], []
     for number in range(rows):
@@ -22,7 +24,10 @@ def run_of(folder: Path, strength: dict[str, float], rows: int, seed: int = 0) -
         tied = choice.random() < 0.2
         first = choice.random() < strength[one] / (strength[one] + strength[two])
         mark = "zties" if tied else "zwins" if first else "zloses"
-        texts = {"user_input": f"question {number}", "response": [f"{one} {mark}", f"{two} answers"]}
+        texts = {
+            "user_input": f"question {number}",
+            "response": [f"{one} {mark}", f"{two} answers"],
+        }
         instances.append(PairwiseInstance(texts, metadata={"systems": [one, two]}))
         contests.append(Contest(one, two, None if tied else one if first else two))
     says = model(lambda prompt: "tie" if "zties" in prompt else "A" if "zwins" in prompt else "B")
@@ -32,19 +37,27 @@ def run_of(folder: Path, strength: dict[str, float], rows: int, seed: int = 0) -
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Contest]]:
-    return run_of(tmp_path_factory.mktemp("rank") / "run", {"new": 4.0, "old": 1.0, "mid": 2.0}, 150)
+    return run_of(
+        tmp_path_factory.mktemp("rank") / "run", {"new": 4.0, "old": 1.0, "mid": 2.0}, 150
+    )
 
 
-def test_the_leaderboard_is_davidsons_model_with_rank_intervals(run: tuple[Path, list[Contest]]) -> None:
+def test_the_leaderboard_is_davidsons_model_with_rank_intervals(
+    run: tuple[Path, list[Contest]],
+) -> None:
     folder, contests = run
     done = commands.adjudge("rank", folder, "--json", "--draws", "200")
     (board,) = json.loads(done.stdout)["results"]
     counted = {one: contests.count(one) for one in contests}
     expected = strengths(counted).log_strengths
-    assert [one["system"] for one in board["places"]] == sorted(expected, key=lambda name: -expected[name])
+    assert [one["system"] for one in board["places"]] == sorted(
+        expected, key=lambda name: -expected[name]
+    )
     assert board["contests"] == 150
     for one in board["places"]:
-        assert one["rating"] == pytest.approx(1000 + 400 / 2.302585093 * expected[one["system"]], abs=0.01)
+        assert one["rating"] == pytest.approx(
+            1000 + 400 / 2.302585093 * expected[one["system"]], abs=0.01
+        )
         assert one["lower"] < one["rating"] < one["upper"]
         assert one["best_rank"] <= one["rank"] <= one["worst_rank"]
         assert one["wins"] == sum(contest.winner == one["system"] for contest in contests)
@@ -59,7 +72,12 @@ def test_the_terminal_shows_a_line_per_system_best_first(run: tuple[Path, list[C
 @pytest.mark.parametrize("ending", [".md", ".html", ".json"])
 def test_pages_are_written(run: tuple[Path, list[Contest]], tmp_path: Path, ending: str) -> None:
     page = tmp_path / f"board{ending}"
-    assert commands.adjudge("rank", run[0], "--draws", "100", "-o", page, "--length-control").returncode == 0
+    assert (
+        commands.adjudge(
+            "rank", run[0], "--draws", "100", "-o", page, "--length-control"
+        ).returncode
+        == 0
+    )
     text = page.read_text(encoding="utf-8")
     assert all(name in text for name in ("new", "mid", "old"))
     assert "<script" not in text

@@ -1,4 +1,6 @@
-"""What commands do with run folders that are damaged, moved, shared or under way, and with outputs that cannot be written."""
+"""What commands do with run folders that are damaged, moved, shared or under way, and with outputs
+that cannot be written.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,14 @@ from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.rows import COLUMNS, insert, sealed
 from adjudge.runs.folder import run_info
 
-EVAL = "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: conciseness{judge}}}\n{more}"
-PAIRWISE = "data: pairs.csv\nmodels: [scripted]\njudges: [{kind: pairwise, criteria: 'Which is better?', fail_under: 0.5}]\n"
+EVAL = (
+    "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: "
+    "conciseness{judge}}}\n{more}"
+)
+PAIRWISE = (
+    "data: pairs.csv\nmodels: [scripted]\njudges: [{kind: pairwise, criteria: 'Which is "
+    "better?', fail_under: 0.5}]\n"
+)
 OPTIONS = (
     "data: rows.csv\nmodels: [scripted]\njudges:\n  - kind: direct\n    name: register\n"
     "    criteria: {{name: r, description: How formal, options: {options}}}\n"
@@ -34,9 +42,13 @@ Adjudge = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adjudge:
+def adjudge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Adjudge:
     """A command, in this process: (exit code, what it printed, what it complained of)."""
-    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{number},text {number}\n" for number in range(4)))
+    (tmp_path / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"r{number},text {number}\n" for number in range(4))
+    )
     (tmp_path / "pairs.csv").write_text("response_1,response_2\na,b\n")
     (tmp_path / "eval.yaml").write_text(EVAL.format(judge="", more=""))
     monkeypatch.chdir(tmp_path)
@@ -55,7 +67,11 @@ def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def one_line(said: str, *parts: str) -> bool:
-    return said.startswith("adjudge: ") and said.count("\n") == 1 and all(part in said for part in parts)
+    return (
+        said.startswith("adjudge: ")
+        and said.count("\n") == 1
+        and all(part in said for part in parts)
+    )
 
 
 def test_gc_deletes_a_runs_own_files_and_nothing_else(adjudge: Adjudge) -> None:
@@ -67,7 +83,11 @@ def test_gc_deletes_a_runs_own_files_and_nothing_else(adjudge: Adjudge) -> None:
     code, said, _ = adjudge("runs", "gc", "--older-than", 0, "--yes")
     assert code == 0
     assert not Path("runs/alone").exists()
-    assert sorted(path.name for path in Path("runs/shared").iterdir()) == ["below", "notes.txt", "results.csv"]
+    assert sorted(path.name for path in Path("runs/shared").iterdir()) == [
+        "below",
+        "notes.txt",
+        "results.csv",
+    ]
     assert "deleted runs/shared, without the files in it that are not the run's" in said
 
 
@@ -76,7 +96,10 @@ def test_gc_leaves_a_run_that_is_under_way(adjudge: Adjudge, flags: tuple[str, .
     adjudge("run", "eval.yaml")
     with locked(Path("runs/one/ledger.lock"), wait=False) as held:
         assert held
-        assert "kept runs/one: the run runs/one is under way" in adjudge("runs", "gc", "--older-than", 0, *flags)[1]
+        assert (
+            "kept runs/one: the run runs/one is under way"
+            in adjudge("runs", "gc", "--older-than", 0, *flags)[1]
+        )
     assert run_info("runs/one").rows == 4
 
 
@@ -115,8 +138,15 @@ def test_one_damaged_run_does_not_hide_the_others(adjudge: Adjudge) -> None:
     assert code == 0
     assert "complete" in said
     assert said.count("unreadable: the ledger") == 2
-    states = {one["folder"]: one["state"] for one in json.loads(adjudge("runs", "list", "--json")[1])["results"]}
-    assert states == {"runs/one": "complete", "runs/empty": "unreadable", "runs/noise": "unreadable"}
+    states = {
+        one["folder"]: one["state"]
+        for one in json.loads(adjudge("runs", "list", "--json")[1])["results"]
+    }
+    assert states == {
+        "runs/one": "complete",
+        "runs/empty": "unreadable",
+        "runs/noise": "unreadable",
+    }
 
 
 def test_a_folder_named_like_markup_is_only_a_name(adjudge: Adjudge) -> None:
@@ -132,18 +162,27 @@ def test_recover_says_in_a_line_what_it_cannot_do(adjudge: Adjudge) -> None:
     assert not Path("nowhere").exists()
     adjudge("run", "eval.yaml")
     with locked(Path("runs/one/ledger.lock"), wait=False):
-        assert one_line(adjudge("runs", "recover", "runs/one")[2], "is under way in another process")
+        assert one_line(
+            adjudge("runs", "recover", "runs/one")[2], "is under way in another process"
+        )
     assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 4 judgments")
 
 
-def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover(adjudge: Adjudge) -> None:
+def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover(
+    adjudge: Adjudge,
+) -> None:
     adjudge("run", "eval.yaml")
     adjudge("export", "runs/one", "-o", "before.csv")
     ledger = Path("runs/one/ledger.sqlite")
     content = ledger.read_bytes()
     assert content.count(b'"score": 1.0') >= 4
     ledger.write_bytes(content.replace(b'"score": 1.0', b'"score": 0.0', 1))
-    for command in (("run", "eval.yaml"), ("resume", "runs/one"), ("runs", "show", "runs/one"), ("export", "runs/one")):
+    for command in (
+        ("run", "eval.yaml"),
+        ("resume", "runs/one"),
+        ("runs", "show", "runs/one"),
+        ("export", "runs/one"),
+    ):
         code, _, complaint = adjudge(*command)
         assert code == 1
         assert one_line(complaint, "a row of judgments", "'adjudge runs recover RUN'")
@@ -176,22 +215,38 @@ def test_outputs_that_cannot_be_written_are_told_of_before_anything_is_asked(
 def test_export_goes_by_the_ending_whatever_its_case(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     assert adjudge("export", "runs/one", "-o", "X.CSV")[0] == 0
-    assert Path("X.CSV").read_text(encoding="utf-8-sig").startswith("answer,"), "the columns of the input keep their names"
+    assert Path("X.CSV").read_text(encoding="utf-8-sig").startswith("answer,"), (
+        "the columns of the input keep their names"
+    )
     Path("folder.csv").mkdir()
-    assert one_line(adjudge("export", "runs/one", "-o", "folder.csv")[2], "folder.csv cannot be written: it is a folder")
+    assert one_line(
+        adjudge("export", "runs/one", "-o", "folder.csv")[2],
+        "folder.csv cannot be written: it is a folder",
+    )
     Path("results.d").mkdir()
-    assert one_line(adjudge("export", "runs/one", "-o", "results.d/none/x.csv")[2], "its folder does not exist")
+    assert one_line(
+        adjudge("export", "runs/one", "-o", "results.d/none/x.csv")[2], "its folder does not exist"
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
         (PAIRWISE, "it compares responses, which gives no score"),
-        (OPTIONS.format(options="[Formal, Casual]") + "    fail_under: 0.5", "the option 'Formal' of criteria 'r' has no score"),
-        (OPTIONS.format(options="[{name: A, score: 1}, {name: B, score: 5}]") + "gates: {fail_under: 0.5}", "'B' .* scores 5"),
+        (
+            OPTIONS.format(options="[Formal, Casual]") + "    fail_under: 0.5",
+            "the option 'Formal' of criteria 'r' has no score",
+        ),
+        (
+            OPTIONS.format(options="[{name: A, score: 1}, {name: B, score: 5}]")
+            + "gates: {fail_under: 0.5}",
+            "'B' .* scores 5",
+        ),
     ],
 )
-def test_a_gate_that_cannot_hold_is_refused_before_anything_is_asked(adjudge: Adjudge, content: str, why: str) -> None:
+def test_a_gate_that_cannot_hold_is_refused_before_anything_is_asked(
+    adjudge: Adjudge, content: str, why: str
+) -> None:
     Path("eval.yaml").write_text(content)
     code, _, complaint = adjudge("run", "eval.yaml")
     assert code == 1
@@ -204,14 +259,31 @@ def test_outcomes_that_are_no_numbers_are_counted_and_have_no_mean(adjudge: Adju
     Path("eval.yaml").write_text(OPTIONS.format(options="[Formal, Casual]"))
     code, said, _ = adjudge("run", "eval.yaml")
     assert code == 0
-    assert said.splitlines()[1].split()[1:] == ["4", "4", "(4", "without", "a", "number)", "–", "–", "Formal", "4"]
+    assert said.splitlines()[1].split()[1:] == [
+        "4",
+        "4",
+        "(4",
+        "without",
+        "a",
+        "number)",
+        "–",
+        "–",
+        "Formal",
+        "4",
+    ]
 
 
 def test_judge_refuses_a_gate_for_scores_beyond_it(adjudge: Adjudge) -> None:
-    Path("own.yaml").write_text("name: r\ndescription: How good\noptions: [{name: A, score: 1}, {name: B, score: 5}]\n")
+    Path("own.yaml").write_text(
+        "name: r\ndescription: How good\noptions: [{name: A, score: 1}, {name: B, score: 5}]\n"
+    )
     judge = ("judge", "x", "-c", "own.yaml", "-m", "scripted")
     assert adjudge(*judge)[0] == 0
-    assert one_line(adjudge(*judge, "--fail-under", 0.5)[2], "fail_under cannot hold for 'r'", "'B' of criteria 'r' scores 5")
+    assert one_line(
+        adjudge(*judge, "--fail-under", 0.5)[2],
+        "fail_under cannot hold for 'r'",
+        "'B' of criteria 'r' scores 5",
+    )
 
 
 def test_resume_goes_on_in_the_folder_it_is_told(adjudge: Adjudge) -> None:
@@ -224,13 +296,27 @@ def test_resume_goes_on_in_the_folder_it_is_told(adjudge: Adjudge) -> None:
 
 
 def test_resume_adds_options_before_what_is_none(adjudge: Adjudge) -> None:
-    command = ("check", "--criterion", "is short", "-m", "scripted", "--run", "kept", "--max-calls", 0, "--", "-text")
+    command = (
+        "check",
+        "--criterion",
+        "is short",
+        "-m",
+        "scripted",
+        "--run",
+        "kept",
+        "--max-calls",
+        0,
+        "--",
+        "-text",
+    )
     assert adjudge(*command)[0] == 1
     code, _, complaint = adjudge("resume", "kept", "--", "--max-calls", 9)
     assert code == 0, complaint
 
 
-def test_resume_says_when_the_place_it_was_begun_in_is_gone(adjudge: Adjudge, tmp_path: Path) -> None:
+def test_resume_says_when_the_place_it_was_begun_in_is_gone(
+    adjudge: Adjudge, tmp_path: Path
+) -> None:
     (tmp_path / "project").mkdir()
     shutil.copy("rows.csv", "project")
     shutil.copy("eval.yaml", "project")
@@ -245,9 +331,20 @@ def test_resume_says_when_the_place_it_was_begun_in_is_gone(adjudge: Adjudge, tm
 
 
 def test_a_password_in_an_address_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["-m", "http://user:p@ss@host:80/v1#m", "--model=https://key@h/v1#m", "mail me@home, see http://a/b@c"]
+    words = [
+        "-m",
+        "http://user:p@ss@host:80/v1#m",
+        "--model=https://key@h/v1#m",
+        "mail me@home, see http://a/b@c",
+    ]
     monkeypatch.setattr(sys, "argv", ["adjudge", "check", *words])
-    kept = ["check", "-m", "http://host:80/v1#m", "--model=https://h/v1#m", "mail me@home, see http://a/b@c"]
+    kept = [
+        "check",
+        "-m",
+        "http://host:80/v1#m",
+        "--model=https://h/v1#m",
+        "mail me@home, see http://a/b@c",
+    ]
     assert command_line()["argv"] == kept
 
 
@@ -263,12 +360,16 @@ def test_a_password_in_an_address_is_not_kept(monkeypatch: pytest.MonkeyPatch) -
 def test_own_prices_count_in_a_dry_run(adjudge: Adjudge, command: tuple[str, ...]) -> None:
     Path("rag.csv").write_text("question,answer,context\nq,a,c\n")
     Path("prices.yaml").write_text("'http://127.0.0.1:9/*': {input: 1, output: 1}")
-    code, said, complaint = adjudge(*command, "-m", "http://127.0.0.1:9/v1#m", "--dry-run", "--prices", "prices.yaml")
+    code, said, complaint = adjudge(
+        *command, "-m", "http://127.0.0.1:9/v1#m", "--dry-run", "--prices", "prices.yaml"
+    )
     assert code == 0, complaint
     assert "cost: $0.0" in said
 
 
-def test_a_run_is_watched_with_its_total_and_its_true_spending(adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_watched_with_its_total_and_its_true_spending(
+    adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
     totals, spendings = [], []
 
     class Seen(Watch):
@@ -297,11 +398,18 @@ def test_the_money_shown_is_the_whole_runs() -> None:
 
 
 @pytest.mark.parametrize("name", ["ledger.lock", "ledger.sqlite-journal", "ledger.sqlite-wal"])
-def test_a_pipe_in_a_run_folder_from_somebody_else_does_not_hang_a_command(adjudge: Adjudge, name: str) -> None:
+def test_a_pipe_in_a_run_folder_from_somebody_else_does_not_hang_a_command(
+    adjudge: Adjudge, name: str
+) -> None:
     adjudge("run", "eval.yaml")
     Path("runs/one", name).unlink(missing_ok=True)
     os.mkfifo(Path("runs/one", name))
-    for words in (("runs", "show", "runs/one"), ("export", "runs/one"), ("run", "eval.yaml"), ("runs", "recover", "runs/one")):
+    for words in (
+        ("runs", "show", "runs/one"),
+        ("export", "runs/one"),
+        ("run", "eval.yaml"),
+        ("runs", "recover", "runs/one"),
+    ):
         code, _, complaint = adjudge(*words)
         assert code == 1
         assert one_line(complaint, f"runs/one/{name} is not a plain file")
@@ -319,21 +427,35 @@ def test_an_export_takes_the_place_of_a_pipe_that_came_with_a_run_folder(adjudge
 _ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 STRANGE = {
     "view": "ALTER TABLE judgments RENAME TO kept; CREATE VIEW judgments AS "
-    f"{_ENDLESS} SELECT 'j' judge, i number, '' id, '{{}}' instance, x'' ballots, '' status, 1.0 score, '{{}}' result, "
+    f"{_ENDLESS} SELECT 'j' judge, i number, '' id, '{{}}' instance, x'' ballots, '' "
+    f"status, 1.0 score, '{{}}' result, "
     "0 checksum FROM n",
     "trigger": "CREATE TRIGGER more AFTER INSERT ON meta BEGIN DELETE FROM votes; END",
-    "computed": "DROP TABLE meta; CREATE TABLE meta (name TEXT, value TEXT, checksum INTEGER AS (length(hex(zeroblob(9)))))",
+    "computed": (
+        "DROP TABLE meta; CREATE TABLE meta (name TEXT, value TEXT, checksum INTEGER AS "
+        "(length(hex(zeroblob(9)))))"
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", STRANGE)
-def test_a_ledger_that_computes_what_is_read_from_it_is_not_used(adjudge: Adjudge, kind: str) -> None:
+def test_a_ledger_that_computes_what_is_read_from_it_is_not_used(
+    adjudge: Adjudge, kind: str
+) -> None:
     adjudge("run", "eval.yaml")
     with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
         ledger.executescript(STRANGE[kind])
     for words in (
-        *(("runs", "show", "runs/one"), ("export", "runs/one"), ("export", "runs/one", "--to", "jsonl")),
-        *(("run", "eval.yaml"), ("runs", "recover", "runs/one"), ("run", "eval.yaml", "--run", "two", "--fork", "runs/one")),
+        *(
+            ("runs", "show", "runs/one"),
+            ("export", "runs/one"),
+            ("export", "runs/one", "--to", "jsonl"),
+        ),
+        *(
+            ("run", "eval.yaml"),
+            ("runs", "recover", "runs/one"),
+            ("run", "eval.yaml", "--run", "two", "--fork", "runs/one"),
+        ),
     ):
         code, _, complaint = adjudge(*words)
         assert code == 1
@@ -371,12 +493,18 @@ def test_a_run_is_shown_without_control_characters_of_its_settings(adjudge: Adju
         ("configuration", "[" * 9000 + "]" * 9000),
     ],
 )
-def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(adjudge: Adjudge, name: str, value: str) -> None:
+def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(
+    adjudge: Adjudge, name: str, value: str
+) -> None:
     adjudge("run", "eval.yaml")
     with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
         ledger.execute(insert("meta"), sealed(name, value))
         ledger.commit()
-    for words in (("runs", "show", "runs/one"), ("export", "runs/one", "--to", "md"), ("run", "eval.yaml")):
+    for words in (
+        ("runs", "show", "runs/one"),
+        ("export", "runs/one", "--to", "md"),
+        ("run", "eval.yaml"),
+    ):
         code, _, complaint = adjudge(*words)
         assert code == 1
         assert one_line(complaint, "the ledger runs/one/ledger.sqlite", "runs recover")

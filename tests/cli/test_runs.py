@@ -18,7 +18,9 @@ from support.fake_provider import KEY, FakeProvider
 
 
 def adjudge(*args: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return commands.adjudge(*args, cwd=cwd, environment={**os.environ, "COLUMNS": "120", **environment})
+    return commands.adjudge(
+        *args, cwd=cwd, environment={**os.environ, "COLUMNS": "120", **environment}
+    )
 
 
 EVAL = """
@@ -35,7 +37,9 @@ outputs: [out/results.csv, out/results.jsonl, out/report.md, out/report.html]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    rows = "".join(f"r{number},REC-{number:05}-{'N' if number % 3 == 0 else 'Y'}\n" for number in range(12))
+    rows = "".join(
+        f"r{number},REC-{number:05}-{'N' if number % 3 == 0 else 'Y'}\n" for number in range(12)
+    )
     (tmp_path / "rows.csv").write_text("id,answer\n" + rows)
     write(tmp_path)
     return tmp_path
@@ -52,7 +56,10 @@ def test_an_eval_file_is_carried_out_and_written_out(project: Path) -> None:
         ["dates", "12", "12", "1.000", "0.72–1.00", "PASS", "12"],
         ["kind:", "Is", "it", "kind?", "12", "12", "1.000", "0.72–1.00", "Yes", "12"],
     ]
-    assert run_info(project / "runs/one").judges == {"dates": {"scored": 12}, "kind": {"scored": 24}}
+    assert run_info(project / "runs/one").judges == {
+        "dates": {"scored": 12},
+        "kind": {"scored": 24},
+    }
     assert len((project / "out/results.jsonl").read_text().splitlines()) == 36
     assert (project / "out/results.csv").read_text(encoding="utf-8-sig").startswith("answer,")
     assert "<!doctype html>" in (project / "out/report.html").read_text()
@@ -61,7 +68,10 @@ def test_an_eval_file_is_carried_out_and_written_out(project: Path) -> None:
 def test_a_budget_stops_it_and_resume_goes_on(project: Path) -> None:
     stopped = adjudge("run", "eval.yaml", "--max-calls", "5", cwd=project)
     assert stopped.returncode == 1
-    assert "max_calls=5. Resume it with a larger limit: adjudge resume runs/one -- --max-usd N (or --max-calls," in stopped.stderr
+    assert (
+        "max_calls=5. Resume it with a larger limit: adjudge resume runs/one -- --max-usd N "
+        "(or --max-calls,"
+    ) in stopped.stderr
     assert run_info(project / "runs/one").votes == 5
     again = adjudge("resume", str(project / "runs/one"), cwd=Path("/"))
     assert again.returncode == 1
@@ -110,8 +120,12 @@ def test_gates_decide_the_exit_code(project: Path, model: str, more: str, code: 
     assert adjudge("run", "eval.yaml", cwd=project).returncode == code
 
 
-def test_a_dry_run_asks_nothing_and_says_what_it_would_take(project: Path, provider: FakeProvider) -> None:
-    write(project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}'}}")
+def test_a_dry_run_asks_nothing_and_says_what_it_would_take(
+    project: Path, provider: FakeProvider
+) -> None:
+    write(
+        project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}'}}"
+    )
     done = adjudge("run", "eval.yaml", "--dry-run", cwd=project, OPENAI_API_KEY=KEY)
     assert done.returncode == 0, done.stderr
     assert "calls: 36 to 39" in done.stdout
@@ -123,16 +137,26 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would_take(project: Path, provi
 
 def test_a_price_that_is_not_known_is_said(project: Path) -> None:
     write(project, model="'http://127.0.0.1:9/v1#m'")
-    assert "the price of http://127.0.0.1:9/v1#m is not known" in adjudge("run", "eval.yaml", "--dry-run", cwd=project).stdout
+    assert (
+        "the price of http://127.0.0.1:9/v1#m is not known"
+        in adjudge("run", "eval.yaml", "--dry-run", cwd=project).stdout
+    )
     refused = adjudge("run", "eval.yaml", "--max-usd", "1", cwd=project)
     assert refused.returncode == 1
     assert "max_usd cannot hold" in refused.stderr
     (project / "prices.yaml").write_text("'http://127.0.0.1:9/*': {input: 1, output: 1}")
-    assert "cost: $" in adjudge("run", "eval.yaml", "--dry-run", "--prices", "prices.yaml", cwd=project).stdout
+    assert (
+        "cost: $"
+        in adjudge("run", "eval.yaml", "--dry-run", "--prices", "prices.yaml", cwd=project).stdout
+    )
 
 
-def test_the_same_request_is_paid_once_across_runs_unless_told_otherwise(project: Path, provider: FakeProvider) -> None:
-    write(project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}'}}")
+def test_the_same_request_is_paid_once_across_runs_unless_told_otherwise(
+    project: Path, provider: FakeProvider
+) -> None:
+    write(
+        project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}'}}"
+    )
     keys = {"OPENAI_API_KEY": KEY, "ADJUDGE_CACHE": str(project / "cache")}
     for folder, flags in (("a", ()), ("b", ()), ("c", ("--no-cache",))):
         done = adjudge("run", "eval.yaml", "--run", folder, *flags, cwd=project, **keys)
@@ -142,9 +166,17 @@ def test_the_same_request_is_paid_once_across_runs_unless_told_otherwise(project
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_it_gently(project: Path, provider: FakeProvider, how: signal.Signals) -> None:
+def test_an_interrupt_ends_it_gently(
+    project: Path, provider: FakeProvider, how: signal.Signals
+) -> None:
     provider.latency = 0.5
-    write(project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}', max_concurrency: 2}}")
+    write(
+        project,
+        model=(
+            f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}', "
+            f"max_concurrency: 2}}"
+        ),
+    )
     environment = {**os.environ, "OPENAI_API_KEY": KEY}
     child = subprocess.Popen(
         [sys.executable, "-m", "adjudge", "run", "eval.yaml", "--no-cache"],
@@ -162,13 +194,37 @@ def test_an_interrupt_ends_it_gently(project: Path, provider: FakeProvider, how:
 
 
 @pytest.mark.parametrize("command", ["run", "check", "judge"])
-def test_sigterm_ends_it_gently_also_behind_an_ampersand_in_a_script(project: Path, provider: FakeProvider, command: str) -> None:
-    """Seen: such a run, whose Ctrl-C the shell ignores, did not end at all; the other commands lost what was under way."""
+def test_sigterm_ends_it_gently_also_behind_an_ampersand_in_a_script(
+    project: Path, provider: FakeProvider, command: str
+) -> None:
+    """Seen: such a run, whose Ctrl-C the shell ignores, did not end at all; the other commands lost
+    what was under way.
+    """
     provider.latency = 0.5
-    write(project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}', max_concurrency: 2}}")
-    rows = ["-f", "rows.csv", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini", "-j", "2", "--run", "runs/one"]
+    write(
+        project,
+        model=(
+            f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}', "
+            f"max_concurrency: 2}}"
+        ),
+    )
+    rows = [
+        "-f",
+        "rows.csv",
+        "--criterion",
+        "It is short.",
+        "-m",
+        "openai/gpt-4o-mini",
+        "-j",
+        "2",
+        "--run",
+        "runs/one",
+    ]
     words = [command, *(["eval.yaml"] if command == "run" else rows), "--no-cache"]
-    ignoring = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
     child = subprocess.Popen(
         [sys.executable, "-c", ignoring, sys.executable, "-m", "adjudge", *words],
         cwd=project,
@@ -208,8 +264,16 @@ def test_run_folders_are_listed_shown_compared_and_collected(project: Path) -> N
     shown = adjudge("runs", "show", "runs/one", cwd=project).stdout
     assert "dates: scored 12; mean 1.000" in shown
     assert '"strictness": 1' in shown
-    assert json.loads(adjudge("runs", "show", "runs/one", "--json", cwd=project).stdout)["run"]["votes"] == 36
-    assert "0 settings and 0 judgments differ" in adjudge("runs", "diff", "runs/one", "runs/two", cwd=project).stdout
+    assert (
+        json.loads(adjudge("runs", "show", "runs/one", "--json", cwd=project).stdout)["run"][
+            "votes"
+        ]
+        == 36
+    )
+    assert (
+        "0 settings and 0 judgments differ"
+        in adjudge("runs", "diff", "runs/one", "runs/two", cwd=project).stdout
+    )
     assert "would delete runs/two" in adjudge("runs", "gc", "--older-than", "0", cwd=project).stdout
     assert (project / "runs/two/ledger.sqlite").exists()
     adjudge("runs", "gc", "--older-than", "0", "--yes", cwd=project)
@@ -221,7 +285,16 @@ def test_any_command_may_keep_a_run_and_be_resumed(project: Path) -> None:
         ("check", "-f", "rows.csv", "--criterion", "has a date"),
         ("judge", "-f", "rows.csv", "--criterion", "Is it kind?"),
     ):
-        done = adjudge(*command, "-m", "scripted", "--run", f"kept-{command[0]}", "--max-calls", "4", cwd=project)
+        done = adjudge(
+            *command,
+            "-m",
+            "scripted",
+            "--run",
+            f"kept-{command[0]}",
+            "--max-calls",
+            "4",
+            cwd=project,
+        )
         assert done.returncode == 1
         assert "max_calls=4" in done.stderr
         again = adjudge("resume", f"kept-{command[0]}", "--", "--max-calls", "50", cwd=project)
@@ -229,10 +302,16 @@ def test_any_command_may_keep_a_run_and_be_resumed(project: Path) -> None:
         assert run_info(project / f"kept-{command[0]}").rows == 12
 
 
-def test_a_key_on_the_command_line_is_not_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_on_the_command_line_is_not_kept(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from adjudge.cli.inputs import command_line
 
-    monkeypatch.setattr(sys, "argv", ["adjudge", "rag", "--api-key", "sk-secret", "--csv", "a.csv", "--api-key=sk-secret"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["adjudge", "rag", "--api-key", "sk-secret", "--csv", "a.csv", "--api-key=sk-secret"],
+    )
     assert command_line()["argv"] == ["rag", "--csv", "a.csv"]
 
 
@@ -247,7 +326,10 @@ def test_a_run_that_a_program_made_is_gone_on_with_by_the_program(tmp_path: Path
 
 def test_export_writes_beside_the_ledger_or_where_it_is_told(project: Path) -> None:
     adjudge("run", "eval.yaml", cwd=project)
-    assert "36 judgments written to runs/one/results.csv" in adjudge("export", "runs/one", cwd=project).stdout
+    assert (
+        "36 judgments written to runs/one/results.csv"
+        in adjudge("export", "runs/one", cwd=project).stdout
+    )
     assert "36 judgments" in adjudge("export", "runs/one", "-o", "there.html", cwd=project).stdout
     assert (project / "there.html").exists()
     assert adjudge("export", "nowhere", cwd=project).returncode == 1
@@ -266,4 +348,7 @@ def test_rows_from_standard_input_are_read_for_every_judge(project: Path) -> Non
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    assert run_info(project / "runs/one").judges == {"dates": {"scored": 12}, "kind": {"scored": 24}}
+    assert run_info(project / "runs/one").judges == {
+        "dates": {"scored": 12},
+        "kind": {"scored": 24},
+    }

@@ -1,4 +1,6 @@
-"""Under ``--language ru`` everything of ours is Russian: tables, reports, dry runs, errors, reasons of votes."""
+"""Under ``--language ru`` everything of ours is Russian: tables, reports, dry runs, errors, reasons
+of votes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from support.commands import adjudge
 
 SOURCE = Path(words.__file__).parents[1]
 CATALOGUE, TERMINAL = (
-    yaml.safe_load((SOURCE / "reports" / name).read_text(encoding="utf-8")) for name in ("russian.yaml", "russian_terminal.yaml")
+    yaml.safe_load((SOURCE / "reports" / name).read_text(encoding="utf-8"))
+    for name in ("russian.yaml", "russian_terminal.yaml")
 )
 RU = ("--language", "ru")
 TEXT = ("--criterion", "Это вежливо?")
@@ -29,10 +32,29 @@ SENTENCE = re.compile(r"(?<![\w/.\[-])[A-Za-z][a-z']+(?: [A-Za-z][a-z']+){2,}")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "-f", "rows.csv", *TEXT, "-m", "scripted", "-m", "scripted/э"),
     "check one": ("check", "Привет.", *TEXT, "-m", "scripted"),
-    "judge": ("judge", "-f", "rows.csv", *TEXT, "--criterion", "Это длинно?", *PANEL, "--fail-under", "0.8"),
+    "judge": (
+        "judge",
+        "-f",
+        "rows.csv",
+        *TEXT,
+        "--criterion",
+        "Это длинно?",
+        *PANEL,
+        "--fail-under",
+        "0.8",
+    ),
     "judge many": ("judge", "-f", "many.csv", *TEXT, *PANEL[:2], "--fail-under", "0.8"),
     "no verdict": ("judge", "-f", "rows.csv", *TEXT, "-m", "scripted/э", "--fail-under", "0.8"),
-    "compare": ("compare", "-f", "pairs.csv", "--criterion", "Что лучше?", "-m", "scripted/A", "--check-positional-bias"),
+    "compare": (
+        "compare",
+        "-f",
+        "pairs.csv",
+        "--criterion",
+        "Что лучше?",
+        "-m",
+        "scripted/A",
+        "--check-positional-bias",
+    ),
     "compare, many votes": (
         *("compare", "-f", "pairs.csv", "--criterion", "Что лучше?", "-m", "scripted/A"),
         *("--check-positional-bias", "--self-consistency", "2", "--fail-under", "response_a=0.9"),
@@ -42,7 +64,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rag, no verdict": ("rag", "-f", "rag.csv", "-m", "scripted/э"),
     "rag of a panel": ("rag", "-f", "rag.csv", "-m", "scripted/1", "-m", "scripted/э"),
     "dry run": ("judge", "-f", "rows.csv", *TEXT, "-m", "openai/gpt-4o-mini", "--dry-run"),
-    "dry run without a price": ("rag", "-f", "rag.csv", "-m", "http://127.0.0.1:9/v1#m", "--dry-run"),
+    "dry run without a price": (
+        "rag",
+        "-f",
+        "rag.csv",
+        "-m",
+        "http://127.0.0.1:9/v1#m",
+        "--dry-run",
+    ),
     "bad rows": ("check", "-f", "bad.csv", *TEXT, "-m", "scripted"),
 }
 WRONG: dict[str, tuple[str, ...]] = {
@@ -65,9 +94,15 @@ WRONG: dict[str, tuple[str, ...]] = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "rows.csv").write_text("id,answer\nа,раз\nб,два\nв,\n")
-    (tmp_path / "many.csv").write_text("answer\n" + "".join(f"текст {number}\n" for number in range(30)))
-    (tmp_path / "pairs.csv").write_text("question,response_a,response_b\nСтолица?,Париж,Лондон\nСколько?,5,4\n")
-    (tmp_path / "rag.csv").write_text("question,answer,contexts,history\nПочему?,Так.,Потому.,Было.\n,,,\nЗачем?,Вот.,Затем.,\n")
+    (tmp_path / "many.csv").write_text(
+        "answer\n" + "".join(f"текст {number}\n" for number in range(30))
+    )
+    (tmp_path / "pairs.csv").write_text(
+        "question,response_a,response_b\nСтолица?,Париж,Лондон\nСколько?,5,4\n"
+    )
+    (tmp_path / "rag.csv").write_text(
+        "question,answer,contexts,history\nПочему?,Так.,Потому.,Было.\n,,,\nЗачем?,Вот.,Затем.,\n"
+    )
     (tmp_path / "bad.csv").write_text("id,answer\nа,раз\nб,два,три\n")
     return tmp_path
 
@@ -78,7 +113,9 @@ def latin(text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_says_nothing_in_english(folder: Path, name: str) -> None:
-    done = adjudge(*COMMANDS[name], *RU, cwd=folder, environment={**os.environ, "OPENAI_API_KEY": "k"})
+    done = adjudge(
+        *COMMANDS[name], *RU, cwd=folder, environment={**os.environ, "OPENAI_API_KEY": "k"}
+    )
     assert done.returncode in (0, 3, 4, 5), done.stderr
     assert latin(done.stdout) == latin(done.stderr) == []
     assert not re.search(r"\d\.\d\d", done.stdout + done.stderr), "decimal points"
@@ -90,7 +127,9 @@ def test_the_reports_of_rag_say_nothing_in_english(folder: Path, name: str) -> N
     _pages_are_russian(*sorted((folder / "reports").glob("*.[mh]*")))
 
 
-@pytest.mark.parametrize("name", ["check", "judge", "no verdict", "compare", "compare, many votes", "bad rows"])
+@pytest.mark.parametrize(
+    "name", ["check", "judge", "no verdict", "compare", "compare, many votes", "bad rows"]
+)
 def test_the_pages_of_a_run_say_nothing_in_english(folder: Path, name: str) -> None:
     adjudge(*COMMANDS[name], *RU, "--run", "kept", cwd=folder)
     for ending in ("md", "html"):
@@ -101,9 +140,13 @@ def test_the_pages_of_a_run_say_nothing_in_english(folder: Path, name: str) -> N
 def _pages_are_russian(*pages: Path) -> None:
     assert len(pages) == 2
     for page in pages:
-        text = re.sub(r"<(style|script).*?</\1>|<[^>]*?>", " ", page.read_text(encoding="utf-8"), flags=re.S)
+        text = re.sub(
+            r"<(style|script).*?</\1>|<[^>]*?>", " ", page.read_text(encoding="utf-8"), flags=re.S
+        )
         assert latin(html.unescape(text)) == []
-        assert not re.search(r"\d\.\d\d\b", re.sub(r"\d{4}-\d\d-\d\d[^<\n]*", "", text)), "decimal points"
+        assert not re.search(r"\d\.\d\d\b", re.sub(r"\d{4}-\d\d-\d\d[^<\n]*", "", text)), (
+            "decimal points"
+        )
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -138,15 +181,42 @@ def test_scales_are_named_as_agreed(folder: Path) -> None:
     adjudge(*COMMANDS["rag, no verdict"], *RU, cwd=folder)
     (page,) = (folder / "reports").glob("*.md")
     text = page.read_text(encoding="utf-8")
-    for wanted in ("Безвредность", "Лаконичность", "в меру краток", "среднее от 0,00 до 1,00", "Правило «вредно»"):
+    for wanted in (
+        "Безвредность",
+        "Лаконичность",
+        "в меру краток",
+        "среднее от 0,00 до 1,00",
+        "Правило «вредно»",
+    ):
         assert wanted in text, wanted
-    for gone in ("Вредность", "Краткость", "уравновешен", "измерени", "зерно", "беседа", "годных", "(без оценки)"):
+    for gone in (
+        "Вредность",
+        "Краткость",
+        "уравновешен",
+        "измерени",
+        "зерно",
+        "беседа",
+        "годных",
+        "(без оценки)",
+    ):
         assert gone not in text, gone
 
 
 def test_a_gate_speaks_with_commas_and_guillemets() -> None:
-    gate = GateResult(judge="j", name="c", measure="mean", value=0.5, bar=0.8, lower=0.5, upper=0.5, rows=10, missing=0)
-    assert gate.sentence("ru").startswith("Порог не выдержан: средняя оценка «c (судья j)» 0,500, порог 0,800")
+    gate = GateResult(
+        judge="j",
+        name="c",
+        measure="mean",
+        value=0.5,
+        bar=0.8,
+        lower=0.5,
+        upper=0.5,
+        rows=10,
+        missing=0,
+    )
+    assert gate.sentence("ru").startswith(
+        "Порог не выдержан: средняя оценка «c (судья j)» 0,500, порог 0,800"
+    )
 
 
 def test_what_is_not_ours_stays_as_it_is() -> None:
@@ -157,7 +227,10 @@ def test_what_is_not_ours_stays_as_it_is() -> None:
 
 
 def test_places_in_files_and_near_names_are_said_in_russian() -> None:
-    bad = "skipped a.csv, line 2: byte 0xe9 (character 6) is not UTF-8: save the file as UTF-8, or say which encoding it is in: "
+    bad = (
+        "skipped a.csv, line 2: byte 0xe9 (character 6) is not UTF-8: save the file as UTF-8, "
+        "or say which encoding it is in: "
+    )
     assert in_russian(bad + "--encoding cp1252, or encoding='cp1252'") == (
         "пропущено: a.csv, строка файла 2: байт 0xe9 (знак 6) – не UTF-8: "
         "сохраните файл в UTF-8 или укажите кодировку: --encoding cp1252 или encoding='cp1252'"
@@ -183,17 +256,37 @@ def test_what_is_translated_is_still_said() -> None:
     ours = [
         english
         for english in CATALOGUE
-        if english not in FOREIGN and not english.startswith((*OF_CLICK, *PUT_TOGETHER)) and " " in english.strip("{} ")
+        if english not in FOREIGN
+        and not english.startswith((*OF_CLICK, *PUT_TOGETHER))
+        and " " in english.strip("{} ")
     ]
-    longest = {english: max(re.split(r"\{\}|: |; |, |\. I|\(|1 | not | of ", english), key=len) for english in ours}
+    longest = {
+        english: max(re.split(r"\{\}|: |; |, |\. I|\(|1 | not | of ", english), key=len)
+        for english in ours
+    }
     assert [english for english, part in longest.items() if part.strip("., ();") not in said] == []
 
 
-RAISED = ("SetupError", "RunError", "ModelError", "Unavailable", "BudgetSpent", "UsageError", "BadParameter", "wrong")
+RAISED = (
+    "SetupError",
+    "RunError",
+    "ModelError",
+    "Unavailable",
+    "BudgetSpent",
+    "UsageError",
+    "BadParameter",
+    "wrong",
+)
 
 
 def test_every_error_has_a_russian_sentence() -> None:
-    raised = [text for call in _calls() if _name(call) in RAISED for text in map(_text, call.args[:1]) if text]
+    raised = [
+        text
+        for call in _calls()
+        if _name(call) in RAISED
+        for text in map(_text, call.args[:1])
+        if text
+    ]
     sentences = [_numbered(text) for text in raised if " " in text.strip("{} ")]
     assert len(sentences) > 400
     assert [text for text in sentences if in_russian(text) == text] == []
@@ -205,25 +298,49 @@ def _calls() -> list[ast.Call]:
 
 
 def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+    return (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else call.func.id
+        if isinstance(call.func, ast.Name)
+        else ""
+    )
 
 
 def _text(node: ast.expr) -> str | None:
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(one.value) if isinstance(one, ast.Constant) else "{}" for one in node.values)
+        return "".join(
+            str(one.value) if isinstance(one, ast.Constant) else "{}" for one in node.values
+        )
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _numbered(text: str) -> str:
     """With something of the user's at each place; what may be left out is left out."""
     numbers = iter(range(100))
-    return re.sub(r"\{\}", lambda _: f"«{next(numbers)}»", text.replace("has no labels{}", "has no labels"))
+    return re.sub(
+        r"\{\}", lambda _: f"«{next(numbers)}»", text.replace("has no labels{}", "has no labels")
+    )
 
 
 PUT_TOGETHER = ("a number", "a whole number")
 """And what limits it has."""
-OF_CLICK = ("No such", "Missing", "Invalid value", "Option ", "{} is not a valid", "{} is not in the", "{} is not one of {}.")
-FOREIGN = {"Permission denied", "No such file or directory", "Is a directory", "No space left on device", "Connection refused"}
+OF_CLICK = (
+    "No such",
+    "Missing",
+    "Invalid value",
+    "Option ",
+    "{} is not a valid",
+    "{} is not in the",
+    "{} is not one of {}.",
+)
+FOREIGN = {
+    "Permission denied",
+    "No such file or directory",
+    "Is a directory",
+    "No space left on device",
+    "Connection refused",
+}
 
 
 def _texts() -> list[str]:
@@ -232,13 +349,27 @@ def _texts() -> list[str]:
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
-                found.append("".join(str(one.value) if isinstance(one, ast.Constant) else "{}" for one in node.values))
+                found.append(
+                    "".join(
+                        str(one.value) if isinstance(one, ast.Constant) else "{}"
+                        for one in node.values
+                    )
+                )
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.append(node.value)
     return found
 
 
 def test_what_changed_in_a_configuration_is_said_in_russian() -> None:
-    changes = "judges.a is not there any more; judges.b was not there; judges.c.settings.strictness: 1 → 3"
-    told = in_russian(f"the run x was made with another configuration: {changes}. Restore the settings, or use another folder")
-    assert "judges.a больше нет; judges.b раньше не было; judges.c.settings.strictness: 1 → 3. Верните" in told
+    changes = (
+        "judges.a is not there any more; judges.b was not there; judges.c.settings.strictness: "
+        "1 → 3"
+    )
+    told = in_russian(
+        f"the run x was made with another configuration: {changes}. Restore the settings, "
+        "or use another folder"
+    )
+    assert (
+        "judges.a больше нет; judges.b раньше не было; judges.c.settings.strictness: 1 → 3. Верните"
+        in told
+    )

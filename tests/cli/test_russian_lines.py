@@ -1,4 +1,6 @@
-"""What commands print line by line is Russian under ``--language ru``: runs, labels, trust, models, doctor, imports."""
+"""What commands print line by line is Russian under ``--language ru``: runs, labels, trust, models,
+doctor, imports.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +39,20 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("russian")
-    rows = [Instance({"response_a": "раз", "response_b": f"два {row}"}, id=f"п{row}") for row in range(12)]
+    rows = [
+        Instance({"response_a": "раз", "response_b": f"два {row}"}, id=f"п{row}")
+        for row in range(12)
+    ]
     for name, said in (("pairs", ["A", "B", "B"]), ("other", ["B", "A", "tie"])):
         judge = PairwiseJudge(ScriptedModel(said), check_positional_bias=True, self_consistency=2)
         judge.evaluate(rows, "Что лучше?", run=place / name)
     texts = [Instance({"response": f"текст {row}"}, id=f"т{row}") for row in range(40)]
-    AspectCritic("Есть дата?", ScriptedModel(["PASS", "FAIL", "PASS"]), name="дата", language="ru").evaluate(
-        texts, run=place / "critic"
-    )
+    AspectCritic(
+        "Есть дата?", ScriptedModel(["PASS", "FAIL", "PASS"]), name="дата", language="ru"
+    ).evaluate(texts, run=place / "critic")
     labels = [
-        f"т{row},{'PASS' if row % 3 != 1 or row % 5 == 0 else 'FAIL'},{'PASS' if row % 3 != 1 else 'FAIL'}" for row in range(30)
+        f"т{row},{'PASS' if row % 3 != 1 or row % 5 == 0 else 'FAIL'},{'PASS' if row % 3 != 1 else 'FAIL'}"
+        for row in range(30)
     ]
     (place / "labels.csv").write_text("\n".join(["id,анна,борис", *labels]), encoding="utf-8")
     return place
@@ -61,7 +67,9 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def printed(command: str) -> str:
-    done = CliRunner().invoke(app, [*command.split(), "--language", "ru"], standalone_mode=False, env={"COLUMNS": "200"})
+    done = CliRunner().invoke(
+        app, [*command.split(), "--language", "ru"], standalone_mode=False, env={"COLUMNS": "200"}
+    )
     assert done.exception is None, done.exception
     return done.output
 
@@ -76,11 +84,16 @@ def test_nothing_is_said_in_english(folder: Path) -> None:
 
 def _exported(folder: Path) -> str:
     printed("export critic --to jsonl")
-    return "\n".join(json.dumps(json.loads(line)) for line in (folder / "critic/results.jsonl").read_text().splitlines())
+    return "\n".join(
+        json.dumps(json.loads(line))
+        for line in (folder / "critic/results.jsonl").read_text().splitlines()
+    )
 
 
 def _latin(text: str) -> list[str]:
-    """Without what the configuration of a run holds, which is data, and the command that is to be typed."""
+    """Without what the configuration of a run holds, which is data, and the command that is to be
+    typed.
+    """
     return SENTENCE.findall(re.sub(r"\{.*\}|'[^']*'|`[^`]*`", "", text, flags=re.S))
 
 
@@ -91,10 +104,24 @@ def test_figures_have_a_decimal_comma_and_nouns_agree_with_numbers() -> None:
 
 
 def test_every_command_has_a_language() -> None:
-    for command in ("runs show", "calibrate", "doctor", "models", "export", "import", "rank", "judge-card", "run", "resume"):
+    for command in (
+        "runs show",
+        "calibrate",
+        "doctor",
+        "models",
+        "export",
+        "import",
+        "rank",
+        "judge-card",
+        "run",
+        "resume",
+    ):
         assert "--language" in CliRunner().invoke(app, [*command.split(), "--help"]).output, command
 
 
 def test_a_decimal_behind_a_long_minus_has_its_comma_too() -> None:
     line = "test_a: worse by 50.0 points (95 % −71.9…−19.0), 20 shared rows"
-    assert translate_line(line, "ru") == "test_a: хуже на 50,0 п. п. (95 % −71,9…−19,0), общих строк: 20"
+    assert (
+        translate_line(line, "ru")
+        == "test_a: хуже на 50,0 п. п. (95 % −71,9…−19,0), общих строк: 20"
+    )

@@ -13,7 +13,9 @@ from click.testing import CliRunner
 from adjudge.cli import serve
 
 
-def test_a_server_that_is_stopped_right_after_its_first_line_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_stopped_right_after_its_first_line_ends_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     said = click.echo
 
     def echo(line: str) -> None:
@@ -26,7 +28,9 @@ def test_a_server_that_is_stopped_right_after_its_first_line_ends_well(monkeypat
 
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
     monkeypatch.setattr(serve, "weights_of", lambda model: (model, None))
-    monkeypatch.setattr(serve, "load", lambda *_: SimpleNamespace(listening_address="http://127.0.0.1:1"))
+    monkeypatch.setattr(
+        serve, "load", lambda *_: SimpleNamespace(listening_address="http://127.0.0.1:1")
+    )
     monkeypatch.setattr(click, "echo", echo)
     monkeypatch.setattr(os, "_exit", end)
     try:

@@ -21,7 +21,15 @@ MOST = 300
 """Results at once: those under way, and no share of the rows."""
 COMMANDS = {
     "check": ("check", "-f", "rows.csv", "--criterion", "It is short."),
-    "judge": ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "--criterion", "Is it true?"),
+    "judge": (
+        "judge",
+        "-f",
+        "rows.csv",
+        "--criterion",
+        "Is it short?",
+        "--criterion",
+        "Is it true?",
+    ),
     "compare": ("compare", "-f", "rows.csv", "--criterion", "Which is shorter?"),
     "rag": ("rag", "-f", "rag.csv", "--dimensions", "clarity"),
 }
@@ -63,7 +71,9 @@ def live(monkeypatch: pytest.MonkeyPatch) -> Live:
 
 @pytest.fixture
 def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
-    rows = "".join(f"r{number},question {number},text {number},other {number}\n" for number in range(ROWS))
+    rows = "".join(
+        f"r{number},question {number},text {number},other {number}\n" for number in range(ROWS)
+    )
     (tmp_path / "rows.csv").write_text(f"id,question,response_a,response_b\n{rows}")
     monkeypatch.chdir(tmp_path)
 
@@ -78,7 +88,11 @@ def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 @pytest.mark.parametrize(
     ("name", "more"),
-    [("check", ("-o", "out.csv")), ("judge", ("-o", "out.csv")), ("compare", ("-o", "out.jsonl", "--run", "kept"))],
+    [
+        ("check", ("-o", "out.csv")),
+        ("judge", ("-o", "out.csv")),
+        ("compare", ("-o", "out.jsonl", "--run", "kept")),
+    ],
 )
 def test_results_do_not_accumulate(
     adjudge: Callable[..., int],
@@ -94,18 +108,24 @@ def test_results_do_not_accumulate(
     assert live.most <= MOST
     rows = [f"r{number}" for number in range(ROWS)]
     printed = json.loads(capsys.readouterr().out)["results"]
-    assert [one["id"] for one in printed] == [row for row in rows for _ in range(JUDGMENTS[name] // ROWS)]
+    assert [one["id"] for one in printed] == [
+        row for row in rows for _ in range(JUDGMENTS[name] // ROWS)
+    ]
     assert _written(more[1]) == [row for row in rows for _ in range(JUDGMENTS[name] // ROWS)]
 
 
-def test_the_answers_of_a_rag_report_do_not_accumulate(adjudge: Callable[..., int], live: Live, tmp_path: Path) -> None:
+def test_the_answers_of_a_rag_report_do_not_accumulate(
+    adjudge: Callable[..., int], live: Live, tmp_path: Path
+) -> None:
     rows = "".join(f"question {number},text {number},source\n" for number in range(ROWS))
     (tmp_path / "rag.csv").write_text(f"question,answer,contexts\n{rows}")
     assert adjudge(*COMMANDS["rag"], "-m", "scripted/2", "-q") == 0
     assert live.seen >= 2 * ROWS
     assert live.most <= MOST
     (table,) = (tmp_path / "reports").glob("*.csv")
-    answers = [row["answer"] for row in csv.DictReader(table.read_text(encoding="utf-8-sig").splitlines())]
+    answers = [
+        row["answer"] for row in csv.DictReader(table.read_text(encoding="utf-8-sig").splitlines())
+    ]
     assert answers == [f"text {number}" for number in range(ROWS)]
 
 
@@ -113,14 +133,24 @@ def _written(name: str) -> list[str]:
     """The rows, in the order in which they were written."""
     text = Path(name).read_text(encoding="utf-8-sig")
     return [
-        row["id"] for row in (csv.DictReader(text.splitlines()) if name.endswith(".csv") else map(json.loads, text.splitlines()))
+        row["id"]
+        for row in (
+            csv.DictReader(text.splitlines())
+            if name.endswith(".csv")
+            else map(json.loads, text.splitlines())
+        )
     ]
 
 
 @pytest.mark.parametrize("each", [[], [{"a": 1}], [{"a": [1, {"b": "x\ny"}]}, {}, None, "ю\u2028"]])
-@pytest.mark.parametrize("before", [{}, {"summary": {"mean": 0.5, "none": {}}, "notes": ["one", "two"], "empty": []}])
+@pytest.mark.parametrize(
+    "before", [{}, {"summary": {"mean": 0.5, "none": {}}, "notes": ["one", "two"], "empty": []}]
+)
 def test_a_list_that_is_streamed_reads_like_one_that_is_not(
     capsys: pytest.CaptureFixture[str], before: dict[str, object], each: list[object]
 ) -> None:
     echo_json({**before, "results": iter(each)})
-    assert capsys.readouterr().out == json.dumps({**before, "results": each}, ensure_ascii=False, indent=2) + "\n"
+    assert (
+        capsys.readouterr().out
+        == json.dumps({**before, "results": each}, ensure_ascii=False, indent=2) + "\n"
+    )

@@ -1,4 +1,6 @@
-"""Mistakes on the command line: exit code 2 and a line that says what to type; nothing is left behind by what could not run."""
+"""Mistakes on the command line: exit code 2 and a line that says what to type; nothing is left
+behind by what could not run.
+"""
 
 from __future__ import annotations
 
@@ -42,39 +44,86 @@ def folder(tmp_path: Path) -> Path:
         (["check", "rows.csv", "--criterion", "c"], "give its rows with --file rows.csv"),
         (["judge", "x"], "say what to judge by"),
         (["judge", "x", "--criterion", "c", "-o", "out.docx"], ".docx cannot be written here"),
-        (["judge", "x", "--criterion", "c", "-o", "out.parquet"], "--run FOLDER, then adjudge export FOLDER --to parquet"),
-        (["judge", "x", "-c", "Is version 1.5 named?"], "give a question of your own with --criterion"),
-        (["compare", "a", "b", "--criterion", "c", "--contests", "many"], "--contests is joint or pairs"),
+        (
+            ["judge", "x", "--criterion", "c", "-o", "out.parquet"],
+            "--run FOLDER, then adjudge export FOLDER --to parquet",
+        ),
+        (
+            ["judge", "x", "-c", "Is version 1.5 named?"],
+            "give a question of your own with --criterion",
+        ),
+        (
+            ["compare", "a", "b", "--criterion", "c", "--contests", "many"],
+            "--contests is joint or pairs",
+        ),
         (["compare", "--criterion", "c"], "say what to compare"),
         (["rag", "--csv", "rows.csv", "--model-provider", "ollama"], "belong together"),
-        (["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"], "name one with -m"),
-        (["check", "x", "--criterion", "c", "--fail-under", "high"], "'high' is no number from 0 to 1"),
+        (
+            ["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"],
+            "name one with -m",
+        ),
+        (
+            ["check", "x", "--criterion", "c", "--fail-under", "high"],
+            "'high' is no number from 0 to 1",
+        ),
         (["check", "x", "--criterion", "c", "--fail-under", "c="], "'' is no number from 0 to 1"),
         (
             ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
             "nothing is called 'nope'; there are 'c",
         ),
         (
-            ["judge", "x", "--criterion", "c", "--criterion", "d", "-m", "scripted", "--fail-under", "nope=1"],
+            [
+                "judge",
+                "x",
+                "--criterion",
+                "c",
+                "--criterion",
+                "d",
+                "-m",
+                "scripted",
+                "--fail-under",
+                "nope=1",
+            ],
             "there are 'c, d', 'c', 'd'",
         ),
-        (["judge", "x", "-c", "conciseness", "-m", "scripted", "--fail-under", "concisenes=1"], "did you mean 'conciseness'?"),
-        (["rag", "--csv", "rows.csv", "-m", "scripted", "--fail-under", "nope=0.5"], "'answer_relevance', 'clarity'"),
+        (
+            ["judge", "x", "-c", "conciseness", "-m", "scripted", "--fail-under", "concisenes=1"],
+            "did you mean 'conciseness'?",
+        ),
+        (
+            ["rag", "--csv", "rows.csv", "-m", "scripted", "--fail-under", "nope=0.5"],
+            "'answer_relevance', 'clarity'",
+        ),
         (
             ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=1"],
             "there are 'response 1', 'response 2'",
         ),
-        (["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "0.5"], "name the one whose win rate"),
-        (["run", "eval.yaml", "-m", "scripted", "--fail-under", "nope=0.5"], "there are 'It ends in Y.', 'question'"),
-        (["check", "x", "--criterion", "c", "-m", "scripted", "--confidence", "0.9"], "add fail_under or not_worse_than"),
+        (
+            ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "0.5"],
+            "name the one whose win rate",
+        ),
+        (
+            ["run", "eval.yaml", "-m", "scripted", "--fail-under", "nope=0.5"],
+            "there are 'It ends in Y.', 'question'",
+        ),
+        (
+            ["check", "x", "--criterion", "c", "-m", "scripted", "--confidence", "0.9"],
+            "add fail_under or not_worse_than",
+        ),
         (["judge", "x", "-c", "concisness"], "did you mean conciseness"),
         (["judge", "x", "-c", "pairwise_conciseness"], "use 'conciseness'"),
         (["check", "x", "--aspect", "harmlesness"], "there are harmlessness"),
-        (["check", "-f", "rows.csv", "--criterion", "c", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
+        (
+            ["check", "-f", "rows.csv", "--criterion", "c", "--encoding", "utf-9"],
+            "there is no encoding 'utf-9'",
+        ),
         (["run", "eval.yaml", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
         (["run", "eval.yaml", "-m", "scripted", "-o", "out.docx"], "exported to csv"),
         (["check", "x", "--criterion", "c", "-m", "scripted", "--resume"], "add --run FOLDER"),
-        (["compare", "-f", "rows.csv", "--column", "a", "--column", "a", "--criterion", "c"], "--column a stands twice"),
+        (
+            ["compare", "-f", "rows.csv", "--column", "a", "--column", "a", "--criterion", "c"],
+            "--column a stands twice",
+        ),
         (
             ["check", "-f", "rows.csv", "--column", "a", "--column", "b", "--criterion", "c"],
             "names two columns for response, a and b",
@@ -94,13 +143,18 @@ def test_a_mistake_in_usage_exits_with_2(folder: Path, words: list[str], said: s
     ("words", "said"),
     [
         (["label", "kept", "--criteria", "typo"], "kept has no criteria 'typo'; it has 'c'"),
-        (["label", "kept", "--criteria", "typo", "--export", "labels.csv"], "kept has no criteria 'typo'"),
+        (
+            ["label", "kept", "--criteria", "typo", "--export", "labels.csv"],
+            "kept has no criteria 'typo'",
+        ),
         (["label", "kept", "--criteria", "typo", "--conflicts"], "kept has no criteria 'typo'"),
         (["calibrate", "kept", "--criteria", "typo"], "kept has no criteria 'typo'"),
         (["export", "kept", "-o", "out.docx"], "exported to csv"),
     ],
 )
-def test_a_name_that_a_run_does_not_have_exits_with_2(folder: Path, words: list[str], said: str) -> None:
+def test_a_name_that_a_run_does_not_have_exits_with_2(
+    folder: Path, words: list[str], said: str
+) -> None:
     adjudge("check", "x", "--criterion", "c", "-m", "scripted", "--run", "kept", cwd=folder)
     done = adjudge(*words, cwd=folder)
     assert done.returncode == 2
@@ -127,7 +181,9 @@ def test_run_without_a_file_shows_one_that_is_right(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_data_file_leaves_nothing_behind(tmp_path: Path, words: list[str]) -> None:
-    (tmp_path / "eval.yaml").write_text(EVAL.replace("rows.csv", "none.csv").replace("out.csv", "a/b/out.csv"))
+    (tmp_path / "eval.yaml").write_text(
+        EVAL.replace("rows.csv", "none.csv").replace("out.csv", "a/b/out.csv")
+    )
     done = adjudge(*words, "-m", "scripted", cwd=tmp_path)
     assert done.returncode == 1
     assert "none.csv cannot be read: No such file or directory" in done.stderr
@@ -144,7 +200,9 @@ def test_a_run_that_stopped_does_not_claim_the_output_of_another(folder: Path) -
 
 
 def test_a_fork_of_nothing_leaves_nothing_behind(folder: Path) -> None:
-    done = adjudge("run", "eval.yaml", "-m", "scripted", "--run", "new", "--fork", "nope", cwd=folder)
+    done = adjudge(
+        "run", "eval.yaml", "-m", "scripted", "--run", "new", "--fork", "nope", cwd=folder
+    )
     assert done.returncode == 1
     assert "nope holds no run to fork" in done.stderr
     assert not (folder / "new").exists()
@@ -179,12 +237,23 @@ def test_only_a_command_that_can_fork_says_so(folder: Path) -> None:
 
 
 def at(provider: FakeProvider) -> list[str]:
-    return ["--base-url", provider.base_url("company"), "--header", "X-Gateway-Key: $GATEWAY_KEY", "--header", "X-Team: a"]
+    return [
+        "--base-url",
+        provider.base_url("company"),
+        "--header",
+        "X-Gateway-Key: $GATEWAY_KEY",
+        "--header",
+        "X-Team: a",
+    ]
 
 
-def test_one_model_stands_in_for_those_of_the_file(provider: FakeProvider, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_model_stands_in_for_those_of_the_file(
+    provider: FakeProvider, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GATEWAY_KEY", KEY)
-    done = adjudge("run", "eval.yaml", "-m", "openai/gpt-4o-mini", *at(provider), "--no-cache", cwd=folder)
+    done = adjudge(
+        "run", "eval.yaml", "-m", "openai/gpt-4o-mini", *at(provider), "--no-cache", cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     assert {body["model"] for body in provider.bodies} == {"gpt-4o-mini"}
     assert "[openai" not in done.stdout
@@ -194,16 +263,30 @@ def test_several_models_are_a_matrix_of_judges_and_models(
     provider: FakeProvider, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GATEWAY_KEY", KEY)
-    asked = ["run", "eval.yaml", "-m", "openai/gpt-4o-mini", "-m", "openai/gpt-4o", *at(provider), "--no-cache"]
+    asked = [
+        "run",
+        "eval.yaml",
+        "-m",
+        "openai/gpt-4o-mini",
+        "-m",
+        "openai/gpt-4o",
+        *at(provider),
+        "--no-cache",
+    ]
     done = adjudge(*asked, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert len(provider.requests) == 2 * 3 * 3  # models, rows, one aspect and two questions
     shown = adjudge("runs", "show", "runs/eval", "--json", cwd=folder)
     judges = json.loads(shown.stdout)["run"]["configuration"]["judges"]
     assert set(judges) == {
-        f"{judge} [{model}]" for judge in ("It ends in Y.", "question") for model in ("openai/gpt-4o-mini", "openai/gpt-4o")
+        f"{judge} [{model}]"
+        for judge in ("It ends in Y.", "question")
+        for model in ("openai/gpt-4o-mini", "openai/gpt-4o")
     }
-    assert [list(one["models"]) for one in judges.values()] == 2 * [["openai/gpt-4o-mini"], ["openai/gpt-4o"]]
+    assert [list(one["models"]) for one in judges.values()] == 2 * [
+        ["openai/gpt-4o-mini"],
+        ["openai/gpt-4o"],
+    ]
     again = adjudge(*asked, cwd=folder)
     assert again.returncode == 0
     assert len(provider.requests) == 2 * 3 * 3

@@ -1,4 +1,6 @@
-"""What a user wrote stays as it is, whatever the language of the output: names of folders, criteria, options, people, rows."""
+"""What a user wrote stays as it is, whatever the language of the output: names of folders,
+criteria, options, people, rows.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,25 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("words")
     options = [CriteriaOption(FIRST, score=1.0), CriteriaOption(SECOND, score=0.0)]
     criteria = Criteria(CRITERION, "How good is it?", options)
-    rows = [Instance({"response": f"text {row}"}, id=IDS[row] if row < 2 else f"r{row}") for row in range(12)]
-    for name, said, judged in ((FOLDER, FIRST, rows), ("cost", SECOND, [*rows, Instance({"response": "only"}, id="failed")])):
+    rows = [
+        Instance({"response": f"text {row}"}, id=IDS[row] if row < 2 else f"r{row}")
+        for row in range(12)
+    ]
+    for name, said, judged in (
+        (FOLDER, FIRST, rows),
+        ("cost", SECOND, [*rows, Instance({"response": "only"}, id="failed")]),
+    ):
         answer = f'{{"explanation": "x", "selected_option": "{said}"}}'
-        DirectJudge(ScriptedModel([answer], name=MODEL)).evaluate(judged, criteria, run=folder / name)
-    pairs = [Instance({"response": [f"a {row}", f"b {row}"]}, metadata={"systems": ("better", "rows")}) for row in range(8)]
-    PairwiseJudge(ScriptedModel(["A", "B", "A"])).evaluate(pairs, Criteria(CRITERION, "Which?"), run=folder / "pairs")
+        DirectJudge(ScriptedModel([answer], name=MODEL)).evaluate(
+            judged, criteria, run=folder / name
+        )
+    pairs = [
+        Instance({"response": [f"a {row}", f"b {row}"]}, metadata={"systems": ("better", "rows")})
+        for row in range(8)
+    ]
+    PairwiseJudge(ScriptedModel(["A", "B", "A"])).evaluate(
+        pairs, Criteria(CRITERION, "Which?"), run=folder / "pairs"
+    )
     lines = [f'{one.id},"{FIRST}","{FIRST if row % 2 else SECOND}"' for row, one in enumerate(rows)]
     header = ",".join(["id", *(f'"{name}"' for name in ANNOTATORS)])
     (folder / "a, b.csv").write_text("\n".join([header, *lines]), encoding="utf-8")
@@ -56,14 +71,18 @@ def in_place(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def printed(*words: str, language: str = "ru") -> str:
-    done = CliRunner().invoke(app, [*words, "--language", language], standalone_mode=False, env={"COLUMNS": "200"})
+    done = CliRunner().invoke(
+        app, [*words, "--language", language], standalone_mode=False, env={"COLUMNS": "200"}
+    )
     assert done.exception is None, done.exception
     return done.output
 
 
 def labelled(language: str) -> str:
     named = [word for name in ANNOTATORS for word in ("--annotator", name)]
-    return printed("label", "order", "--import", "a, b.csv", "--design", "random", *named, language=language)
+    return printed(
+        "label", "order", "--import", "a, b.csv", "--design", "random", *named, language=language
+    )
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])

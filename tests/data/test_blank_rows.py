@@ -1,4 +1,6 @@
-"""Rows that hold nothing, as spreadsheets leave them behind a table: no answers to judge, and said."""
+"""Rows that hold nothing, as spreadsheets leave them behind a table: no answers
+to judge, and said.
+"""
 
 from __future__ import annotations
 
@@ -48,15 +50,24 @@ def test_of_very_many_blank_rows_only_the_first_are_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize("nothing", NOTHING)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_white_space_of_any_kind_is_nothing(tmp_path: Path, delimiter: str, nothing: str) -> None:
-    lines = [f"answer{delimiter}x", f"A{delimiter}1", f'"{nothing}"{delimiter}"{nothing}"', f"B{delimiter}2"]
+    lines = [
+        f"answer{delimiter}x",
+        f"A{delimiter}1",
+        f'"{nothing}"{delimiter}"{nothing}"',
+        f"B{delimiter}2",
+    ]
     texts, told = read(file(tmp_path, "a.csv", "\n".join(lines) + "\n"))
     assert (texts, [one.count for one in told]) == (["A", "B"], [1])
 
 
 @pytest.mark.parametrize("line", [",,,,,", "   ", "\u00a0", ", ,\u00a0,"])
-def test_a_blank_row_with_more_or_fewer_cells_than_the_header_is_blank_and_not_bad(tmp_path: Path, line: str) -> None:
+def test_a_blank_row_with_more_or_fewer_cells_than_the_header_is_blank_and_not_bad(
+    tmp_path: Path, line: str
+) -> None:
     bad: list[BadRow] = []
-    texts, told = read(file(tmp_path, "a.csv", f"question,answer\nQ,A\n{line}\nQ,B\n"), on_bad_row=bad.append)
+    texts, told = read(
+        file(tmp_path, "a.csv", f"question,answer\nQ,A\n{line}\nQ,B\n"), on_bad_row=bad.append
+    )
     assert (texts, [one.count for one in told], bad) == (["A", "B"], [1], [])
 
 
@@ -71,7 +82,13 @@ def test_a_hundred_blank_rows_on_top_do_not_hide_the_columns(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "row", [{}, {"answer": ""}, {"answer": None, "contexts": []}, {"answer": " ", "contexts": ["", "\u00a0"], "x": {}}]
+    "row",
+    [
+        {},
+        {"answer": ""},
+        {"answer": None, "contexts": []},
+        {"answer": " ", "contexts": ["", "\u00a0"], "x": {}},
+    ],
 )
 def test_blank_rows_of_json_are_skipped(tmp_path: Path, row: dict[str, object]) -> None:
     rows = [{"answer": "A"}, row, {"answer": "B"}]
@@ -113,7 +130,9 @@ def test_a_row_that_holds_anything_is_judged(tmp_path: Path, row: str) -> None:
 
 
 def test_zero_and_false_are_something(tmp_path: Path) -> None:
-    texts, told = read(file(tmp_path, "a.jsonl", '{"answer": "", "n": 0}\n{"answer": "", "n": false}\n'))
+    texts, told = read(
+        file(tmp_path, "a.jsonl", '{"answer": "", "n": 0}\n{"answer": "", "n": false}\n')
+    )
     assert (len(texts), told) == (2, [])
 
 
@@ -132,8 +151,12 @@ def test_a_file_of_blank_rows_only_has_nothing_to_judge(tmp_path: Path) -> None:
         read(file(tmp_path, "a.csv", "question,answer\n,\n \n"))
 
 
-def test_blank_comparisons_are_skipped_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_blank_comparisons_are_skipped_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = file(tmp_path, "a.csv", "response_1,response_2\nA,B\n,\nC,D\n")
     with caplog.at_level(logging.WARNING):
         assert len(list(read_comparisons(path))) == 2
-    assert [record.getMessage() for record in caplog.records] == [f"{path}: 1 blank row was skipped (line 3)"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}: 1 blank row was skipped (line 3)"
+    ]

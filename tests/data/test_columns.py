@@ -27,9 +27,18 @@ def only(row: dict[str, Any], **settings: Any) -> Instance:
 
 
 @pytest.mark.parametrize(
-    "change", [str.upper, str.title, str.lower, lambda name: name.replace("_", " "), lambda name: f" {name} "]
+    "change",
+    [
+        str.upper,
+        str.title,
+        str.lower,
+        lambda name: name.replace("_", " "),
+        lambda name: f" {name} ",
+    ],
 )
-@pytest.mark.parametrize(("field", "alias"), [(field, alias) for field, names in ALIASES.items() for alias in names])
+@pytest.mark.parametrize(
+    ("field", "alias"), [(field, alias) for field, names in ALIASES.items() for alias in names]
+)
 def test_a_usual_name_is_found_in_any_case(field: str, alias: str, change: Any) -> None:
     assert column_for(field, [change(alias)]) == change(alias)
 
@@ -40,7 +49,14 @@ def test_a_name_as_it_is_written_goes_before_one_in_another_case() -> None:
 
 
 def test_russian_columns_are_found() -> None:
-    row = {"№": 1, "Вопрос": "q", "Ответ модели": "a", "Эталон": "r", "Контекст": "c", "История диалога": "h"}
+    row = {
+        "№": 1,
+        "Вопрос": "q",
+        "Ответ модели": "a",
+        "Эталон": "r",
+        "Контекст": "c",
+        "История диалога": "h",
+    }
     fields = {"response": "a", "user_input": "q", "reference": "r", "contexts": "c", "history": "h"}
     assert only(row).fields == fields
 
@@ -50,7 +66,10 @@ def test_a_named_column_an_id_and_a_needed_field_are_found_in_any_case() -> None
     instance = only(row, columns={"response": "bot said"}, id="KEY", needed=("response", "summary"))
     assert instance.id == "k"
     assert instance.fields == {"response": "a", "summary": "s"}
-    assert choose_columns(list(row), {"response": "BOT SAID"}, "x", ["summary"])["response"] == "Bot Said"
+    assert (
+        choose_columns(list(row), {"response": "BOT SAID"}, "x", ["summary"])["response"]
+        == "Bot Said"
+    )
     assert only({"Id": 5, "response": "a"}).id == "5"
 
 
@@ -75,18 +94,32 @@ def test_python_rows_are_found_in_any_case_too() -> None:
 
 # -- nested cells ------------------------------------------------------------------------------
 
-MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}]
+MESSAGES = [
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]},
+]
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
         (MESSAGES, "user: Hi\nassistant: Hello"),
-        ([{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}], "human: Hi\ngpt: Yes"),
+        (
+            [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}],
+            "human: Hi\ngpt: Yes",
+        ),
         ([{"role": "assistant", "content": "Alone"}], "Alone"),
         ({"role": "assistant", "content": "Alone"}, "Alone"),
         (
-            [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}, {"type": "text", "text": "This?"}]}],
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image_url", "image_url": "x"},
+                        {"type": "text", "text": "This?"},
+                    ],
+                }
+            ],
             "[image_url]\nThis?",
         ),
     ],
@@ -102,7 +135,10 @@ def test_chat_messages_are_what_was_said(column: str, value: object, text: str) 
     ("value", "texts"),
     [
         ([{"text": "T", "score": 0.9, "id": 3}], ("T",)),
-        ([{"page_content": "T", "metadata": {"source": "a.pdf", "page": 4}}], ("T\nmetadata:\n  source: a.pdf\n  page: 4",)),
+        (
+            [{"page_content": "T", "metadata": {"source": "a.pdf", "page": 4}}],
+            ("T\nmetadata:\n  source: a.pdf\n  page: 4",),
+        ),
         ([{"title": "Head", "text": "T"}, "plain"], ("Head\nT", "plain")),
         ([["a", "b"], ["c"]], ("- a\n- b", "- c")),
         ([{"city": "Paris", "built": 1889, "none": None}], ("city: Paris\nbuilt: 1889",)),
@@ -110,12 +146,16 @@ def test_chat_messages_are_what_was_said(column: str, value: object, text: str) 
     ],
 )
 @pytest.mark.parametrize("written", ["as it is", "JSON", "Python"])
-def test_nested_contexts_become_text_also_from_a_cell_of_a_table(value: object, texts: tuple[str, ...], written: str) -> None:
+def test_nested_contexts_become_text_also_from_a_cell_of_a_table(
+    value: object, texts: tuple[str, ...], written: str
+) -> None:
     cell = {"as it is": value, "JSON": json.dumps(value), "Python": repr(value)}[written]
     assert only({"response": "r", "Retrieved_Contexts": cell}).fields["contexts"] == texts
 
 
-@pytest.mark.parametrize("text", ["[1] Paris is old.", "{curly}", "[unclosed", "[", "", "plain", "[" * 5000])
+@pytest.mark.parametrize(
+    "text", ["[1] Paris is old.", "{curly}", "[unclosed", "[", "", "plain", "[" * 5000]
+)
 def test_a_context_that_only_begins_like_a_list_is_a_text(text: str) -> None:
     assert only({"response": "r", "contexts": text}).fields["contexts"] == text
 
@@ -126,21 +166,28 @@ def test_an_answer_in_json_is_what_was_answered() -> None:
 
 
 def test_compared_responses_may_be_messages() -> None:
-    row = {"responses": [{"role": "assistant", "content": "A"}, {"role": "assistant", "content": "B"}]}
+    row = {
+        "responses": [{"role": "assistant", "content": "A"}, {"role": "assistant", "content": "B"}]
+    }
     (instance,) = read_comparisons([row])
     assert instance.fields["response"] == ("A", "B")
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["role", "content", "text"]), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text() | st.sampled_from(["role", "content", "text"]), inner)
+    ),
 )
 
 
 @given(JSON)
 def test_whatever_json_holds_can_be_shown(value: object) -> None:
     assert isinstance(shown(value), str)
-    assert parsed(json.dumps(value)) == (value if isinstance(value, list | dict) else json.dumps(value))
+    assert parsed(json.dumps(value)) == (
+        value if isinstance(value, list | dict) else json.dumps(value)
+    )
 
 
 # -- encodings and empty answers -----------------------------------------------------------------
@@ -149,11 +196,17 @@ def test_whatever_json_holds_can_be_shown(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "encoding", "named"),
     [
-        ("id,response\n1,Эйфелева башня построена в 1889 году.\n2,ok\n", "cp1251", "probably cp1251: --encoding cp1251"),
+        (
+            "id,response\n1,Эйфелева башня построена в 1889 году.\n2,ok\n",
+            "cp1251",
+            "probably cp1251: --encoding cp1251",
+        ),
         ("id,response\n1,Die Größe des Café\n2,ok\n", "cp1252", "is in: --encoding cp1252"),
     ],
 )
-def test_a_bad_byte_names_the_likely_encoding(tmp_path: Path, text: str, encoding: str, named: str) -> None:
+def test_a_bad_byte_names_the_likely_encoding(
+    tmp_path: Path, text: str, encoding: str, named: str
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text(text, encoding=encoding)
     bad: list[object] = []
@@ -176,7 +229,9 @@ def test_empty_answers_are_judged_and_said_once(tmp_path: Path) -> None:
     path.write_text("question,answer\nq,a\nq,\nq,  \nq,b\n")
     empty: list[EmptyAnswers] = []
     assert len(list(read_instances(path, on_empty_answers=empty.append))) == 4
-    assert [str(one) for one in empty] == [f"{path}: 2 answers are empty, and judged as they stand (lines 3, 4)"]
+    assert [str(one) for one in empty] == [
+        f"{path}: 2 answers are empty, and judged as they stand (lines 3, 4)"
+    ]
 
 
 def test_an_empty_response_of_a_comparison_is_told_of_too() -> None:
@@ -201,12 +256,20 @@ CHAT = [
     {"role": "user", "content": "How tall is it?"},
     {"role": "assistant", "content": "330 m"},
 ]
-SPLIT = {"response": "330 m", "user_input": "How tall is it?", "history": "system: Be kind.\nuser: Hi\nassistant: Hello"}
+SPLIT = {
+    "response": "330 m",
+    "user_input": "How tall is it?",
+    "history": "system: Be kind.\nuser: Hi\nassistant: Hello",
+}
 
 
-@pytest.mark.parametrize("column", ["messages", "Messages", "conversation", "conversations", "Сообщения"])
+@pytest.mark.parametrize(
+    "column", ["messages", "Messages", "conversation", "conversations", "Сообщения"]
+)
 @pytest.mark.parametrize("written", [CHAT, json.dumps(CHAT)])
-def test_of_a_logged_chat_the_last_answer_is_judged_and_the_rest_is_context(column: str, written: object) -> None:
+def test_of_a_logged_chat_the_last_answer_is_judged_and_the_rest_is_context(
+    column: str, written: object
+) -> None:
     instance = only({"id": "c1", column: written})
     assert instance.fields == SPLIT
     assert instance.metadata["row"] == {"id": "c1", column: written}
@@ -246,7 +309,10 @@ def test_an_answer_with_a_column_of_its_own_is_that() -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ([{"role": "user", "content": "Hi"}], "column 'messages': nobody answers: the roles are user"),
+        (
+            [{"role": "user", "content": "Hi"}],
+            "column 'messages': nobody answers: the roles are user",
+        ),
         ("plain text", "column 'messages' holds no chat to find the answer in.*--column COLUMN"),
         (None, "column 'messages' holds no chat"),
     ],

@@ -1,4 +1,6 @@
-"""Conversations as instances: each turn, or the whole; what tools were called with and returned is text."""
+"""Conversations as instances: each turn, or the whole; what tools were called with and returned is
+text.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ CHAT = [
         "role": "assistant",
         "content": None,
         "tool_calls": [
-            {"id": "t1", "type": "function", "function": {"name": "search", "arguments": '{"query": "tower", "top": 3}'}}
+            {
+                "id": "t1",
+                "type": "function",
+                "function": {"name": "search", "arguments": '{"query": "tower", "top": 3}'},
+            }
         ],
     },
     {"role": "tool", "tool_call_id": "t1", "content": "330 m"},
@@ -43,8 +49,15 @@ def row(chat: object = CHAT, **more: str) -> Instance:
 
 def test_every_question_that_was_answered_is_a_turn() -> None:
     first, second = turns_of(row(contexts="The tower is 330 m tall."))
-    assert (first.id, first.fields["user_input"], first.fields["response"]) == ("c1 turn 1", "How tall is the tower?", "330 m.")
-    assert first.fields["history"] == f"system: Be brief.\nuser: How tall is the tower?\nassistant: {CALL}\ntool: 330 m"
+    assert (first.id, first.fields["user_input"], first.fields["response"]) == (
+        "c1 turn 1",
+        "How tall is the tower?",
+        "330 m.",
+    )
+    assert (
+        first.fields["history"]
+        == f"system: Be brief.\nuser: How tall is the tower?\nassistant: {CALL}\ntool: 330 m"
+    )
     assert (second.id, second.fields["user_input"], second.fields["response"]) == (
         "c1 turn 2",
         "And how old?",
@@ -58,14 +71,20 @@ def test_every_question_that_was_answered_is_a_turn() -> None:
 def test_the_whole_conversation_is_one_text_with_who_says_what() -> None:
     whole = conversation_of(row())
     lines = str(whole.fields["response"]).splitlines()
-    assert (lines[1], lines[2], lines[-1]) == ("user: How tall is the tower?", f"assistant: {CALL}", "user: Thanks")
+    assert (lines[1], lines[2], lines[-1]) == (
+        "user: How tall is the tower?",
+        f"assistant: {CALL}",
+        "user: Thanks",
+    )
     assert set(whole.fields) == {"response"} and whole.id == "c1"
 
 
 def test_a_chat_may_be_json_in_a_text() -> None:
     instance = row(json.dumps(CHAT))
     assert len(turns_of(instance)) == 2
-    assert [one.fields["response"] for one in turns_of(Instance({"messages": json.dumps(CHAT)}))] == [
+    assert [
+        one.fields["response"] for one in turns_of(Instance({"messages": json.dumps(CHAT)}))
+    ] == [
         "330 m.",
         "It opened in 1889.",
     ]
@@ -74,23 +93,44 @@ def test_a_chat_may_be_json_in_a_text() -> None:
 @pytest.mark.parametrize(
     ("message", "text"),
     [
-        ({"content": [{"type": "tool_use", "id": "x", "name": "search", "input": {"q": "a"}}]}, '[tool call: search(q="a")]'),
-        ({"content": [{"type": "tool_result", "content": [{"type": "text", "text": "330"}]}]}, "[tool result: 330]"),
-        ({"content": None, "function_call": {"name": "now", "arguments": "{}"}}, "[tool call: now()]"),
         (
-            {"content": "Wait.", "tool_calls": [{"function": {"name": "f", "arguments": "not json"}}]},
+            {"content": [{"type": "tool_use", "id": "x", "name": "search", "input": {"q": "a"}}]},
+            '[tool call: search(q="a")]',
+        ),
+        (
+            {"content": [{"type": "tool_result", "content": [{"type": "text", "text": "330"}]}]},
+            "[tool result: 330]",
+        ),
+        (
+            {"content": None, "function_call": {"name": "now", "arguments": "{}"}},
+            "[tool call: now()]",
+        ),
+        (
+            {
+                "content": "Wait.",
+                "tool_calls": [{"function": {"name": "f", "arguments": "not json"}}],
+            },
             "Wait.\n[tool call: f(not json)]",
         ),
-        ({"content": [{"functionCall": {"name": "f", "args": {"x": [1, 2]}}}]}, "[tool call: f(x=[1, 2])]"),
+        (
+            {"content": [{"functionCall": {"name": "f", "args": {"x": [1, 2]}}}]},
+            "[tool call: f(x=[1, 2])]",
+        ),
         ({"content": None, "tool_calls": [{"id": "t1"}]}, '{"id": "t1"}'),
     ],
 )
 def test_calls_and_results_of_tools_are_text(message: dict[str, object], text: str) -> None:
-    said = [{"role": "user", "content": "Go."}, {"role": "assistant", **message}, {"role": "assistant", "content": "Done."}]
+    said = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", **message},
+        {"role": "assistant", "content": "Done."},
+    ]
     assert f"assistant: {text}" in str(conversation_of(row(said)).fields["response"])
 
 
-@pytest.mark.parametrize("instance", [Instance({"response": "r"}), Instance({"messages": "no chat"})])
+@pytest.mark.parametrize(
+    "instance", [Instance({"response": "r"}), Instance({"messages": "no chat"})]
+)
 def test_a_row_without_a_conversation_is_told_of(instance: Instance) -> None:
     for per in ("turn", "conversation"):
         with pytest.raises(SetupError, match="no conversation"):
@@ -103,26 +143,45 @@ def test_an_eval_file_has_criteria_per_turn_and_per_conversation(tmp_path: Path)
         "data: log.jsonl\nmodels: scripted/PASS\nrun: kept\n"
         "judges:\n"
         "  - {kind: aspect, name: polite, per: turn, criteria: The answer is polite.}\n"
-        "  - {kind: aspect, name: solved, per: conversation, criteria: The user gets what they asked for.}\n"
+        "  - {kind: aspect, name: solved, per: conversation, criteria: The user gets what "
+        "they asked for.}\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         done = CliRunner().invoke(app, ["run", "eval.yaml", "-q"], standalone_mode=False)
         assert done.return_value == 0, (done.output, done.exception)
-    sections = {one.judge: one.summary.attempted for one in report_of_run(tmp_path / "kept").sections}
+    sections = {
+        one.judge: one.summary.attempted for one in report_of_run(tmp_path / "kept").sections
+    }
     assert sections == {"polite": 2, "solved": 1}
 
 
 def test_the_rag_command_judges_each_turn(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_text(json.dumps({"id": "c1", "messages": CHAT, "contexts": ["The tower is 330 m tall."]}) + "\n")
-    asked = ["rag", "--csv", str(path), "--per", "turn", "--dimensions", "completeness", "-o", str(tmp_path / "out"), "--json"]
+    path.write_text(
+        json.dumps({"id": "c1", "messages": CHAT, "contexts": ["The tower is 330 m tall."]}) + "\n"
+    )
+    asked = [
+        "rag",
+        "--csv",
+        str(path),
+        "--per",
+        "turn",
+        "--dimensions",
+        "completeness",
+        "-o",
+        str(tmp_path / "out"),
+        "--json",
+    ]
     done = CliRunner().invoke(app, [*asked, "-m", "scripted/2"], standalone_mode=False)
     assert done.return_value == 0, (done.output, done.exception)
     assert [one["id"] for one in json.loads(done.stdout)["results"]] == ["c1 turn 1", "c1 turn 2"]
 
 
-@pytest.mark.parametrize("judge", ["{kind: evidence, per: conversation}", "{kind: rag, evidence: rules, per: conversation}"])
+@pytest.mark.parametrize(
+    "judge",
+    ["{kind: evidence, per: conversation}", "{kind: rag, evidence: rules, per: conversation}"],
+)
 def test_evidence_is_not_looked_for_in_what_users_say(judge: str) -> None:
     with pytest.raises(SetupError, match="per: turn"):
         judges(parse_eval(f"data: rows.jsonl\nmodels: scripted\njudges:\n  - {judge}\n"))

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from adjudge.data.dataset import BadRow, choose_columns, field_names, read_comparisons, read_instances
+from adjudge.data.dataset import (
+    BadRow,
+    choose_columns,
+    field_names,
+    read_comparisons,
+    read_instances,
+)
 from adjudge.errors import RunError
 
 
@@ -25,7 +31,12 @@ def write(tmp_path: Path) -> Any:
 def test_columns_are_found_by_the_usual_names_of_other_tools(write: Callable[..., Path]) -> None:
     path = write("a.csv", "question,actual_output,expected_output,retrieval_context\nQ,A,R,C\n")
     (instance,) = read_instances(path)
-    assert instance.fields == {"user_input": "Q", "response": "A", "reference": "R", "contexts": "C"}
+    assert instance.fields == {
+        "user_input": "Q",
+        "response": "A",
+        "reference": "R",
+        "contexts": "C",
+    }
 
 
 def test_a_named_column_wins_over_an_alias(write: Callable[..., Path]) -> None:
@@ -74,13 +85,27 @@ def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) 
         ("a.csv", b"response\n\xff\xfe\n", "not UTF-8"),
         ("a.jsonl", '{"response": "a"}\n{"response": \n', "line 2: is not JSON"),
         ("a.jsonl", "[1]\n", "line 1: is not a JSON object"),
-        ("a.jsonl", '{"response": "a"}\n{"question": "q"}\n', "a.jsonl, line 2: the row has no 'response'; it has: question"),
+        (
+            "a.jsonl",
+            '{"response": "a"}\n{"question": "q"}\n',
+            "a.jsonl, line 2: the row has no 'response'; it has: question",
+        ),
         ("a.docx", "x", "neither CSV nor JSONL"),
-        ("a.xls", "x", "a.xls is an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
-        ("a.ods", "x", "a.ods is an OpenDocument spreadsheet: save the table as .xlsx, or as CSV in UTF-8"),
+        (
+            "a.xls",
+            "x",
+            "a.xls is an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8",
+        ),
+        (
+            "a.ods",
+            "x",
+            "a.ods is an OpenDocument spreadsheet: save the table as .xlsx, or as CSV in UTF-8",
+        ),
     ],
 )
-def test_a_bad_file_is_named_with_the_place(write: Callable[..., Path], name: str, content: str | bytes, said: str) -> None:
+def test_a_bad_file_is_named_with_the_place(
+    write: Callable[..., Path], name: str, content: str | bytes, said: str
+) -> None:
     with pytest.raises(RunError, match=said):
         list(read_instances(write(name, content)))
 
@@ -98,12 +123,22 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "fields"),
     [
-        ("rows.csv", "question,answer,notes\na,b,\n,c,\n", {"question", "user_input", "answer", "response"}),
-        ("rows.jsonl", '{"response": "a"}\n{"response": "b", "source": "c", "contexts": []}\n', {"response", "source"}),
+        (
+            "rows.csv",
+            "question,answer,notes\na,b,\n,c,\n",
+            {"question", "user_input", "answer", "response"},
+        ),
+        (
+            "rows.jsonl",
+            '{"response": "a"}\n{"response": "b", "source": "c", "contexts": []}\n',
+            {"response", "source"},
+        ),
         ("rows.csv", "question,answer\n", set()),
     ],
 )
-def test_the_fields_that_some_row_has(tmp_path: Path, name: str, content: str, fields: set[str]) -> None:
+def test_the_fields_that_some_row_has(
+    tmp_path: Path, name: str, content: str, fields: set[str]
+) -> None:
     (tmp_path / name).write_text(content)
     assert field_names(tmp_path / name) == fields
 
@@ -116,33 +151,46 @@ def test_rows_of_equal_content_are_one_thing_with_two_names(write: Callable[...,
 
 def test_the_place_is_kept_beside_a_name_of_its_own(write: Callable[..., Path]) -> None:
     path = write("a.csv", "key,id,response\nk1,1,a\n,2,b\n")
-    assert [(one.id, one.metadata["place"]) for one in read_instances(path)] == [("1", "a.csv:2"), ("2", "a.csv:3")]
+    assert [(one.id, one.metadata["place"]) for one in read_instances(path)] == [
+        ("1", "a.csv:2"),
+        ("2", "a.csv:3"),
+    ]
     assert [one.id for one in read_instances(path, id="key")] == ["k1", "a.csv:3"]
-    with pytest.raises(RunError, match=r"no column 'nokey' \(wanted as id\); it has: key, id, response"):
+    with pytest.raises(
+        RunError, match=r"no column 'nokey' \(wanted as id\); it has: key, id, response"
+    ):
         list(read_instances(path, id="nokey"))
 
 
 def test_a_column_that_only_later_rows_have_is_taken(write: Callable[..., Path]) -> None:
-    lines = ['{"answer": "a"}'] * 200 + ['{"answer": "b", "text": "no", "question": "q", "source": "s"}']
+    lines = ['{"answer": "a"}'] * 200 + [
+        '{"answer": "b", "text": "no", "question": "q", "source": "s"}'
+    ]
     *_, last = read_instances(write("a.jsonl", "\n".join(lines)))
     assert last.fields == {"response": "b", "user_input": "q"}
 
 
-def test_a_first_row_without_the_field_is_a_bad_row_when_others_have_it(write: Callable[..., Path]) -> None:
+def test_a_first_row_without_the_field_is_a_bad_row_when_others_have_it(
+    write: Callable[..., Path],
+) -> None:
     bad: list[BadRow] = []
     path = write("a.jsonl", '{"x": 1}\n{"response": "a"}\n')
     assert len(list(read_instances(path, on_bad_row=bad.append))) == 1
     assert [row.reason for row in bad] == ["the row has no 'response'; it has: x"]
 
 
-def test_a_column_that_no_row_has_is_told_once_even_to_those_who_go_on(write: Callable[..., Path]) -> None:
+def test_a_column_that_no_row_has_is_told_once_even_to_those_who_go_on(
+    write: Callable[..., Path],
+) -> None:
     bad: list[BadRow] = []
     with pytest.raises(RunError, match="no response column"):
         list(read_instances(write("a.jsonl", '{"x": 1}\n{"x": 2}\n'), on_bad_row=bad.append))
     assert not bad
 
 
-def test_a_file_of_bad_rows_only_is_refused_after_they_were_told(write: Callable[..., Path]) -> None:
+def test_a_file_of_bad_rows_only_is_refused_after_they_were_told(
+    write: Callable[..., Path],
+) -> None:
     bad: list[BadRow] = []
     with pytest.raises(RunError, match=r"no row that can be judged; .*a\.csv, line 2: "):
         list(read_instances(write("a.csv", "response,x\n1\n2\n"), on_bad_row=bad.append))
@@ -151,7 +199,9 @@ def test_a_file_of_bad_rows_only_is_refused_after_they_were_told(write: Callable
 
 def test_a_bad_row_counts_for_no_limit(write: Callable[..., Path]) -> None:
     path = write("a.jsonl", 'nonsense\n{"response": "a"}\n{"response": "b"}\n')
-    assert [one.fields["response"] for one in read_instances(path, limit=1, on_bad_row=lambda bad: None)] == ["a"]
+    assert [
+        one.fields["response"] for one in read_instances(path, limit=1, on_bad_row=lambda bad: None)
+    ] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +212,9 @@ def test_a_bad_row_counts_for_no_limit(write: Callable[..., Path]) -> None:
         ("a.jsonl", '{"question": "q", "response": ["x", "y"]}\n'),
     ],
 )
-def test_comparisons_are_read_from_every_kind_of_file(write: Callable[..., Path], name: str, content: str) -> None:
+def test_comparisons_are_read_from_every_kind_of_file(
+    write: Callable[..., Path], name: str, content: str
+) -> None:
     (instance,) = read_comparisons(write(name, content))
     assert instance.fields == {"user_input": "q", "response": ("x", "y")}
 
@@ -183,13 +235,16 @@ def test_a_file_without_columns_to_compare_is_told_of_once(write: Callable[..., 
         list(read_comparisons(path, on_bad_row=bad.append))
     assert not bad
     assert str(told.value) == (
-        f"{path} has no columns of responses that are known by their names: name them with --column COLUMN --column COLUMN "
+        f"{path} has no columns of responses that are known by their names: name them with "
+        "--column COLUMN --column COLUMN "
         "(responses=[…]). It has: question, old, new"
     )
 
 
 def test_the_row_is_kept_as_it_was_read(write: Callable[..., Path]) -> None:
-    (instance,) = read_instances(write("a.jsonl", '{"answer": "a", "Conversation History": "h", "n": 1}\n'))
+    (instance,) = read_instances(
+        write("a.jsonl", '{"answer": "a", "Conversation History": "h", "n": 1}\n')
+    )
     assert instance.fields == {"response": "a", "history": "h"}
     assert instance.metadata["row"] == {"answer": "a", "Conversation History": "h", "n": 1}
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from adjudge.data.dataset import read_instances
 from adjudge.data.ids import graded_ids, id_list
 
-IDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zs", "Zl", "Zp", "Cf")), min_size=1).filter(
-    lambda text: text[0] not in "[{" and text == text.strip()
-)
+IDS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Zs", "Zl", "Zp", "Cf")), min_size=1
+).filter(lambda text: text[0] not in "[{" and text == text.strip())
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,20 @@ def test_every_usual_way_to_write_ids_gives_the_same_list(cell: str | list[str])
     assert id_list(cell) == ["d1", "d 2", "3"]
 
 
-@pytest.mark.parametrize("cell", ["[1.0, 2.0]", "1.0;2.0", ["1.0", "2.0"], '{"1.0": 1, "2.0": 1}', '[{"id": 1.0}, {"id": 2}]'])
+@pytest.mark.parametrize(
+    "cell",
+    ["[1.0, 2.0]", "1.0;2.0", ["1.0", "2.0"], '{"1.0": 1, "2.0": 1}', '[{"id": 1.0}, {"id": 2}]'],
+)
 def test_whole_numbers_are_the_same_id_however_a_table_writes_them(cell: str | list[str]) -> None:
     assert id_list(cell) == ["1", "2"]
 
 
 def test_grades_are_read_from_mappings_and_objects() -> None:
     assert graded_ids('{"d1": 3, "d2": "0.5", "d3": 0}') == {"d1": 3.0, "d2": 0.5, "d3": 0.0}
-    assert graded_ids('[{"id": "d1", "grade": 3}, {"_id": 7, "relevance": true}]') == {"d1": 3.0, "7": 1.0}
+    assert graded_ids('[{"id": "d1", "grade": 3}, {"_id": 7, "relevance": true}]') == {
+        "d1": 3.0,
+        "7": 1.0,
+    }
     assert graded_ids("d1; d2") == {"d1": 1.0, "d2": 1.0}
 
 
@@ -73,4 +79,7 @@ def test_columns_of_ids_are_taken_only_where_they_are_asked_for() -> None:
     (plain,) = read_instances(rows)
     assert set(plain.fields) == {"response"}
     (found,) = read_instances(rows, also=("retrieved_ids", "relevant_ids"))
-    assert (found.fields["retrieved_ids"], graded_ids(found.fields["relevant_ids"])) == (("a",), {"a": 2.0})
+    assert (found.fields["retrieved_ids"], graded_ids(found.fields["relevant_ids"])) == (
+        ("a",),
+        {"a": 2.0},
+    )

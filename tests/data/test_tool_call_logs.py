@@ -1,4 +1,6 @@
-"""``tool_call_appropriateness`` judges the call of a log, with what led to it, and not what was said in the end."""
+"""``tool_call_appropriateness`` judges the call of a log, with what led to it, and not what was
+said in the end.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ ASKED = {"role": "user", "content": "Will it rain in Oslo tomorrow?"}
 FOUND = {"role": "tool", "content": '{"id": 3143244}'}
 ANSWER = {"role": "assistant", "content": "Yes, it will rain."}
 CITY = {"id": "1", "function": {"name": "find_city", "arguments": '{"name": "Oslo"}'}}
-WEATHER = {"id": "2", "function": {"name": "get_weather", "arguments": '{"id": 3143244, "day": "tomorrow"}'}}
+WEATHER = {
+    "id": "2",
+    "function": {"name": "get_weather", "arguments": '{"id": 3143244, "day": "tomorrow"}'},
+}
 OPENAI = [
     ASKED,
     {"role": "assistant", "content": None, "tool_calls": [CITY]},
@@ -28,13 +33,20 @@ OPENAI = [
 ]
 ANTHROPIC = [
     ASKED,
-    {"role": "assistant", "content": [{"type": "tool_use", "name": "find_city", "input": {"name": "Oslo"}}]},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "name": "find_city", "input": {"name": "Oslo"}}],
+    },
     {"role": "user", "content": [{"type": "tool_result", "content": '{"id": 3143244}'}]},
     {
         "role": "assistant",
         "content": [
             {"type": "text", "text": "Now the weather."},
-            {"type": "tool_use", "name": "get_weather", "input": {"id": 3143244, "day": "tomorrow"}},
+            {
+                "type": "tool_use",
+                "name": "get_weather",
+                "input": {"id": 3143244, "day": "tomorrow"},
+            },
         ],
     },
     {"role": "user", "content": [{"type": "tool_result", "content": "rain"}]},
@@ -76,7 +88,10 @@ def test_the_last_call_of_a_log_is_judged_with_what_led_to_it(log: object) -> No
 
 def test_a_file_of_logs_gives_the_same_and_says_which_has_no_call(tmp_path: Path) -> None:
     path = tmp_path / "logs.jsonl"
-    rows = [{"id": "a", "messages": OPENAI, "tools": TOOLS}, {"id": "b", "messages": [ASKED, ANSWER], "tools": TOOLS}]
+    rows = [
+        {"id": "a", "messages": OPENAI, "tools": TOOLS},
+        {"id": "b", "messages": [ASKED, ANSWER], "tools": TOOLS},
+    ]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     done = adjudge("judge", "--file", str(path), "-c", CRITERIA, "-m", "scripted/Right", "--json")
     assert done.returncode == 3

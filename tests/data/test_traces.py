@@ -1,4 +1,6 @@
-"""Traces of agents: until they are read as runs, they are refused by name, never read as rows; chats among them are chats."""
+"""Traces of agents: until they are read as runs, they are refused by name, never read as rows;
+chats among them are chats.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def sample(name: str) -> object:
 
 
 @pytest.mark.parametrize(("name", "what"), TRACES.items())
-def test_four_traces_are_refused_by_name_and_not_judged_row_by_row(tmp_path: Path, name: str, what: str) -> None:
+def test_four_traces_are_refused_by_name_and_not_judged_row_by_row(
+    tmp_path: Path, name: str, what: str
+) -> None:
     path = SAMPLES / name
     skipped: list[object] = []
     with pytest.raises(RunError, match=f"{name} holds {what}.*not rows to judge"):
@@ -38,14 +42,18 @@ def test_four_traces_are_refused_by_name_and_not_judged_row_by_row(tmp_path: Pat
         list(read_comparisons(path, on_bad_row=skipped.append))
     with pytest.raises(RunError, match=what):
         field_names(path)
-    done = adjudge("judge", "--file", path, "--criterion", "Is it good?", "-m", "scripted", cwd=tmp_path)
+    done = adjudge(
+        "judge", "--file", path, "--criterion", "Is it good?", "-m", "scripted", cwd=tmp_path
+    )
     assert (done.returncode, what in done.stderr, done.stdout) == (1, True, "")
     assert not skipped
 
 
 @pytest.mark.parametrize(("name", "what"), TRACES.items())
 @pytest.mark.parametrize("kind", [None, "langfuse"])
-def test_an_import_refuses_the_same_traces_by_name(tmp_path: Path, name: str, what: str, kind: str | None) -> None:
+def test_an_import_refuses_the_same_traces_by_name(
+    tmp_path: Path, name: str, what: str, kind: str | None
+) -> None:
     with pytest.raises(RunError, match=what):
         import_file(SAMPLES / name, tmp_path / "run", ImportOptions(kind))
 
@@ -68,7 +76,13 @@ def test_python_refuses_a_list_of_steps_as_what_is_judged() -> None:
 
 def test_steps_that_have_a_text_each_are_not_read_as_rows_either(tmp_path: Path) -> None:
     steps = sample("vercel-ai-steps.json")["steps"]  # type: ignore[index]
-    responses = [{"id": "resp_1", "object": "response", "output": [{"type": "message", "role": "assistant", "content": []}]}]
+    responses = [
+        {
+            "id": "resp_1",
+            "object": "response",
+            "output": [{"type": "message", "role": "assistant", "content": []}],
+        }
+    ]
     for rows, what in (
         (sample("swe-agent.traj")["trajectory"], "steps of SWE-agent"),  # type: ignore[index]
         (steps, "steps of the Vercel AI SDK"),
@@ -122,10 +136,15 @@ def test_a_tools_result_in_the_users_name_is_not_the_question() -> None:
 
 
 def test_samples_of_an_inspect_log_are_imported_and_not_judged_as_json(tmp_path: Path) -> None:
-    log = json.loads((SAMPLES.parent / "imports" / "inspect_0.3.285.json").read_text(encoding="utf-8"))
+    log = json.loads(
+        (SAMPLES.parent / "imports" / "inspect_0.3.285.json").read_text(encoding="utf-8")
+    )
     path = tmp_path / "log.json"
     path.write_text(
-        json.dumps({key: value for key, value in log.items() if key in ("version", "eval", "samples")}), encoding="utf-8"
+        json.dumps(
+            {key: value for key, value in log.items() if key in ("version", "eval", "samples")}
+        ),
+        encoding="utf-8",
     )
     with pytest.raises(RunError, match=r"samples of an Inspect log.*adjudge import"):
         list(read_instances(path))

@@ -2,8 +2,9 @@
 
     python tests/docker/steps.py [--extra local]
 
-What COPY brings and RUN does in the build stage is done in a folder of its own, with a fresh virtual environment where the
-image has one; then the entry point is run there on the example. Base image, user and layers are not checked by this.
+What COPY brings and RUN does in the build stage is done in a folder of its own, with a fresh
+virtual environment where the image has one; then the entry point is run there on the example. Base
+image, user and layers are not checked by this.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def stages(text: str) -> list[list[Step]]:
     """The instructions of each stage: (name, rest), lines put together, comments left out."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
-    steps = [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line.strip())]
+    steps = [
+        (name, rest)
+        for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line.strip())
+    ]
     starts = [place for place, (name, _) in enumerate(steps) if name == "FROM"]
     return [steps[start:end] for start, end in zip(starts, [*starts[1:], len(steps)], strict=True)]
 
@@ -37,7 +41,12 @@ def copied(sources: list[str], target: Path) -> None:
     for source in sources:
         path = ROOT / source
         if path.is_dir():
-            shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"), dirs_exist_ok=True)
+            shutil.copytree(
+                path,
+                target,
+                ignore=shutil.ignore_patterns("__pycache__", "*.pyc"),
+                dirs_exist_ok=True,
+            )
         else:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
@@ -54,13 +63,19 @@ def build(steps: list[Step], folder: Path, extra: str) -> None:
             *sources, target = rest.split()
             copied(sources, workdir / target)
         elif name == "RUN":
-            command = rest.replace("/opt/adjudge", f"{folder}/opt/adjudge").replace("python -m venv", f"{sys.executable} -m venv")
+            command = rest.replace("/opt/adjudge", f"{folder}/opt/adjudge").replace(
+                "python -m venv", f"{sys.executable} -m venv"
+            )
             run(["sh", "-euc", command], workdir, {"EXTRA": extra})
 
 
 def run(command: list[str], folder: Path, more: dict[str, str]) -> None:
     """One command, as the image would run it: with nothing of ours in its environment."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
     print("+", shlex.join(command)[:200], flush=True)
     subprocess.run(command, cwd=folder, env={**kept, **more}, check=True)
 

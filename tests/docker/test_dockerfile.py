@@ -1,4 +1,6 @@
-"""The Dockerfile as far as it can be read: what it copies is there, nobody is root, the command is the seed's."""
+"""The Dockerfile as far as it can be read: what it copies is there, nobody is root, the command is
+the seed's.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ def instructions(steps: list[tuple[str, str]], name: str) -> list[str]:
 
 
 def test_everything_that_is_copied_exists_and_is_not_ignored() -> None:
-    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    kept = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
     sources = {source for rest in instructions(FIRST, "COPY") for source in rest.split()[:-1]}
     assert sources == kept
     assert all((ROOT / source).exists() for source in sources)

@@ -13,8 +13,12 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.errors import SetupError
 from support.labels import label
 
-KIND = Criteria("kind", "Is it kind?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
-STARS = Criteria("stars", "How good is it?", [CriteriaOption(str(number)) for number in range(1, 6)])
+KIND = Criteria(
+    "kind", "Is it kind?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+)
+STARS = Criteria(
+    "stars", "How good is it?", [CriteriaOption(str(number)) for number in range(1, 6)]
+)
 
 
 def test_a_label_cannot_be_changed() -> None:
@@ -32,7 +36,10 @@ def test_a_label_cannot_be_changed() -> None:
         ({"score": 1.0}, "exactly one of option, score and winner, not 2"),
         ({"state": "skipped"}, "a label that is skipped has no answer"),
         ({"option": None, "score": float("nan")}, "must be a finite number"),
-        ({"design": "guessed"}, "design of a label must be one of random, random_within_verdict, chosen, not 'guessed'"),
+        (
+            {"design": "guessed"},
+            "design of a label must be one of random, random_within_verdict, chosen, not 'guessed'",
+        ),
         ({"kind": "robot"}, "kind of a label must be one of human, expert, model"),
         ({"state": "maybe"}, "state of a label must be one of"),
     ],
@@ -49,7 +56,10 @@ def test_the_first_response_is_an_answer_like_any_other() -> None:
 
 
 def test_labels_of_chosen_rows_are_not_random_ones() -> None:
-    designs = {design: label(design=design).is_random for design in ("random", "random_within_verdict", "chosen")}
+    designs = {
+        design: label(design=design).is_random
+        for design in ("random", "random_within_verdict", "chosen")
+    }
     assert designs == {"random": True, "random_within_verdict": True, "chosen": False}
 
 
@@ -86,7 +96,9 @@ def test_options_that_differ_in_case_alone_must_be_named_exactly() -> None:
         scale.read(" a")
 
 
-@pytest.mark.parametrize(("text", "winner"), [("A", 0), ("b", 1), ("0", 0), ("1.0", 1), ("Tie", "tie")])
+@pytest.mark.parametrize(
+    ("text", "winner"), [("A", 0), ("b", 1), ("0", 0), ("1.0", 1), ("Tie", "tie")]
+)
 def test_a_winner_is_a_letter_an_index_or_a_tie(text: str, winner: int | str) -> None:
     assert LabelScale(KIND, compares=True).read(text, 2).winner == winner
 

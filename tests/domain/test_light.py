@@ -53,7 +53,9 @@ VALUES = st.fixed_dictionaries(
 
 
 @given(VALUES, VALUES)
-def test_equality_hash_and_text_are_an_ordinary_dataclasss(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_equality_hash_and_text_are_an_ordinary_dataclasss(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
     assert (Light(**one) == Light(**other)) == (Plain(**one) == Plain(**other))
     assert hash(Light(**one)) == hash(Plain(**one))
     assert repr(Light(**one)) == repr(Plain(**one)).replace("Plain", "Light")

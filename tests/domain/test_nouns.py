@@ -1,4 +1,6 @@
-"""The nouns: nothing changes them, what they say is their identity, and they travel between processes."""
+"""The nouns: nothing changes them, what they say is their identity, and they travel between
+processes.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,27 @@ from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 
-CRITERIA = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
-INSTANCE = Instance({"user_input": "When?", "response": "In 1889.", "contexts": ["a", "b"]}, id="7", metadata={"source": "x"})
+CRITERIA = Criteria(
+    "dates",
+    "It names a year.",
+    [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)],
+)
+INSTANCE = Instance(
+    {"user_input": "When?", "response": "In 1889.", "contexts": ["a", "b"]},
+    id="7",
+    metadata={"source": "x"},
+)
 BALLOT = Ballot(CRITERIA, INSTANCE, question_of(CRITERIA), "aspect", "m")
 TURNED = Choice(CRITERIA.option_names, CRITERIA.points, (1, 0))
 PROMPT = Prompt((Message("system", "s"), Message("user", "u")))
-VOTE = Vote(ballot=BALLOT, outcome=Outcome.OK, verdict=Chosen("PASS", "1889"), text="{}", usage=Usage(1, 20, 3), latency=0.25)
+VOTE = Vote(
+    ballot=BALLOT,
+    outcome=Outcome.OK,
+    verdict=Chosen("PASS", "1889"),
+    text="{}",
+    usage=Usage(1, 20, 3),
+    latency=0.25,
+)
 RESULT = AspectResult(
     instance=INSTANCE,
     criteria=CRITERIA,
@@ -44,7 +61,14 @@ RESULT = AspectResult(
     excluded_models=FrozenDict({"n": "refused"}),
 )
 NOUNS = [
-    *(CRITERIA, CRITERIA.options[0], INSTANCE, DirectInstance({"a": "x"}), PairwiseInstance({"responses": ["a", "b"]}), BALLOT),
+    *(
+        CRITERIA,
+        CRITERIA.options[0],
+        INSTANCE,
+        DirectInstance({"a": "x"}),
+        PairwiseInstance({"responses": ["a", "b"]}),
+        BALLOT,
+    ),
     *(
         PROMPT.messages[0],
         PROMPT,
@@ -83,7 +107,9 @@ def test_equal_content_is_equal_and_hashes_alike(noun: Any) -> None:
     assert len({noun, twin}) == 1
 
 
-@pytest.mark.parametrize("mapping", [INSTANCE.fields, INSTANCE.metadata, RESULT.excluded_models, FrozenDict({"a": 1})])
+@pytest.mark.parametrize(
+    "mapping", [INSTANCE.fields, INSTANCE.metadata, RESULT.excluded_models, FrozenDict({"a": 1})]
+)
 def test_a_mapping_cannot_be_changed(mapping: Any) -> None:
     changes: list[Callable[[], object]] = [
         lambda: mapping.__setitem__("new", "x"),
@@ -128,7 +154,12 @@ SAME = [
     replace(BALLOT, instance=replace(INSTANCE, metadata={"source": "y"})),
     replace(BALLOT, instance=DirectInstance(INSTANCE.fields)),
     replace(BALLOT, temperature=0),
-    replace(BALLOT, criteria=replace(CRITERIA, options=[CriteriaOption("PASS", score=1), CriteriaOption("FAIL", score=0)])),
+    replace(
+        BALLOT,
+        criteria=replace(
+            CRITERIA, options=[CriteriaOption("PASS", score=1), CriteriaOption("FAIL", score=0)]
+        ),
+    ),
 ]
 OTHER = [
     replace(BALLOT, model="n"),
@@ -158,7 +189,12 @@ def test_ballots_that_ask_something_else_differ() -> None:
 
 
 def test_two_samples_of_one_prompt_are_two_requests() -> None:
-    requests = [Request(PROMPT), Request(PROMPT, sample=1), Request(PROMPT, seed=1), Request(PROMPT, temperature=0.5)]
+    requests = [
+        Request(PROMPT),
+        Request(PROMPT, sample=1),
+        Request(PROMPT, seed=1),
+        Request(PROMPT, temperature=0.5),
+    ]
     assert len({request.key for request in requests}) == len(requests)
     assert Request(PROMPT, temperature=0).key == Request(PROMPT, temperature=0.0).key
 
@@ -177,13 +213,19 @@ print(Ballot(criteria, instance, question_of(criteria), "aspect", "m").id)
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
 def test_identity_is_the_same_in_every_process(seed: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", IDENTITY], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", IDENTITY],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.strip() == BALLOT.id
 
 
 def test_half_characters_do_not_hinder_identity() -> None:
-    one, other = (replace(BALLOT, instance=Instance({"response": f"\ud83d{text}"})).id for text in "ab")
+    one, other = (
+        replace(BALLOT, instance=Instance({"response": f"\ud83d{text}"})).id for text in "ab"
+    )
     assert one != other
 
 
@@ -207,7 +249,10 @@ def test_a_bad_instance_names_its_field(given: Any, message: str) -> None:
 
 
 BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
-    ({"options": [CriteriaOption("A"), CriteriaOption("A")]}, "'dates' offers the option 'A' twice"),
+    (
+        {"options": [CriteriaOption("A"), CriteriaOption("A")]},
+        "'dates' offers the option 'A' twice",
+    ),
     ({"options": [CriteriaOption(" ")]}, "'dates' has an option without a name"),
     ({"options": [CriteriaOption(1)]}, "'dates' has an option without a name"),  # type: ignore[arg-type]
     ({"options": ["A", "B"]}, "'dates' has an option without a name"),
@@ -220,12 +265,17 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
 
 
 def test_options_may_be_left_out_where_responses_are_compared() -> None:
-    assert (Criteria("longer", "Which is longer?").options, Criteria("longer", "Which is longer?").option_names) == ((), ())
+    assert (
+        Criteria("longer", "Which is longer?").options,
+        Criteria("longer", "Which is longer?").option_names,
+    ) == ((), ())
     assert replace(Criteria("longer", "Which is longer?"), name="other").options == ()
 
 
 @pytest.mark.parametrize(("change", "message"), BAD_CRITERIA)
-def test_bad_criteria_name_themselves_and_what_is_wrong(change: dict[str, Any], message: str) -> None:
+def test_bad_criteria_name_themselves_and_what_is_wrong(
+    change: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SetupError, match=message):
         replace(CRITERIA, **change)
 
@@ -237,7 +287,11 @@ def test_an_example_has_one_of_the_options_or_is_a_tie(option: str) -> None:
 
 
 def test_an_instance_gives_its_values_by_name() -> None:
-    assert (INSTANCE.value("response"), INSTANCE.value("contexts"), INSTANCE.value("missing")) == ("In 1889.", ("a", "b"), None)
+    assert (INSTANCE.value("response"), INSTANCE.value("contexts"), INSTANCE.value("missing")) == (
+        "In 1889.",
+        ("a", "b"),
+        None,
+    )
 
 
 def test_a_prompt_as_one_text_keeps_the_order_of_its_turns() -> None:
@@ -257,7 +311,13 @@ def test_a_result_counts_its_votes() -> None:
 def test_a_result_as_json_holds_what_the_contract_names() -> None:
     shown = json.loads(json.dumps(RESULT.to_dict()))
     assert shown["status"] == "scored"
-    assert (shown["verdict"], shown["score"], shown["agreement"], shown["tie"], shown["fallback"]) == (
+    assert (
+        shown["verdict"],
+        shown["score"],
+        shown["agreement"],
+        shown["tie"],
+        shown["fallback"],
+    ) == (
         "PASS",
         1.0,
         1.0,
@@ -278,23 +338,42 @@ def test_a_vote_speaks_for_its_ballot() -> None:
 
 @given(
     st.lists(
-        st.dictionaries(st.text(max_size=3), st.text(max_size=3) | st.lists(st.text(max_size=2), max_size=3), min_size=1),
+        st.dictionaries(
+            st.text(max_size=3),
+            st.text(max_size=3) | st.lists(st.text(max_size=2), max_size=3),
+            min_size=1,
+        ),
         min_size=2,
     )
 )
-def test_the_identity_of_an_instance_is_what_it_says(fields: list[dict[str, str | list[str]]]) -> None:
+def test_the_identity_of_an_instance_is_what_it_says(
+    fields: list[dict[str, str | list[str]]],
+) -> None:
     """Equal for equal fields in the same order, whatever it is called; different for any other."""
-    instances = [Instance(each, id=str(number), metadata={"n": number}) for number, each in enumerate(fields)]
+    instances = [
+        Instance(each, id=str(number), metadata={"n": number}) for number, each in enumerate(fields)
+    ]
     for one in instances:
         for other in instances:
-            assert (one.identity == other.identity) == (list(one.fields.items()) == list(other.fields.items()))
+            assert (one.identity == other.identity) == (
+                list(one.fields.items()) == list(other.fields.items())
+            )
 
 
 def test_the_identity_is_the_same_in_every_process() -> None:
-    assert Instance({"response": "ё", "contexts": ["a", "b"]}).identity == "2a69177dbe5b4c5228001b1b8bb002f9"
+    assert (
+        Instance({"response": "ё", "contexts": ["a", "b"]}).identity
+        == "2a69177dbe5b4c5228001b1b8bb002f9"
+    )
     assert Instance({"response": "\ud800"}).identity
 
 
 def test_a_request_is_found_in_caches_that_older_versions_wrote() -> None:
-    request = Request(Prompt((Message("user", "x é"),), 1), schema={"a": [1, 2.0]}, temperature=1.0, labels=("a",), sample=2)
+    request = Request(
+        Prompt((Message("user", "x é"),), 1),
+        schema={"a": [1, 2.0]},
+        temperature=1.0,
+        labels=("a",),
+        sample=2,
+    )
     assert request.key == "2e262489add08022a24abfe1a5b2d3688c69e37e34673b4d26d051c0ea828164"

@@ -77,18 +77,26 @@ def test_a_value_names_an_option(value: object, options: tuple[str, ...], option
 
 
 @pytest.mark.parametrize(("value", "options"), NO_MATCHES)
-def test_a_value_that_only_resembles_an_option_names_none(value: object, options: tuple[str, ...]) -> None:
+def test_a_value_that_only_resembles_an_option_names_none(
+    value: object, options: tuple[str, ...]
+) -> None:
     assert match_option(value, options) is None
 
 
-@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6, unique=True), st.data())
-def test_an_offered_option_is_found_by_its_exact_name(options: list[str], data: st.DataObject) -> None:
+@given(
+    st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6, unique=True), st.data()
+)
+def test_an_offered_option_is_found_by_its_exact_name(
+    options: list[str], data: st.DataObject
+) -> None:
     stripped = list(dict.fromkeys(option.strip() for option in options))
     chosen = data.draw(st.sampled_from(stripped))
     assert match_option(chosen, stripped) == chosen
 
 
-@given(st.one_of(st.text(), st.integers(), st.floats(), st.booleans()), st.lists(st.text(), max_size=5))
+@given(
+    st.one_of(st.text(), st.integers(), st.floats(), st.booleans()), st.lists(st.text(), max_size=5)
+)
 def test_whatever_is_named_was_offered(value: object, options: list[str]) -> None:
     assert match_option(value, options) in (None, *options)
 
@@ -104,7 +112,9 @@ def test_whatever_is_named_was_offered(value: object, options: list[str]) -> Non
         (("Good", "Bad"), None),
     ],
 )
-def test_options_that_mean_yes_and_no_are_known(options: tuple[str, ...], expected: tuple[str, str] | None) -> None:
+def test_options_that_mean_yes_and_no_are_known(
+    options: tuple[str, ...], expected: tuple[str, str] | None
+) -> None:
     assert yes_and_no(options) == expected
 
 

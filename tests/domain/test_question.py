@@ -1,4 +1,6 @@
-"""The three kinds of question: what may be answered, how an answer is recognised, and what it is in the instance's own order."""
+"""The three kinds of question: what may be answered, how an answer is recognised, and what it is in
+the instance's own order.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from adjudge.domain.question import Choice, Comparison, Question, Rating, questi
 from adjudge.domain.verdict import Chosen, Compared, Rated, Verdict
 from adjudge.domain.vote import Ballot
 
-POLITE = Criteria("polite", "Is it polite?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
+POLITE = Criteria(
+    "polite", "Is it polite?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+)
 INTEGERS = Criteria("custom prompt", "How many?", [CriteriaOption("<integer>")])
 YES_NO = question_of(POLITE)
 ONE, THREE = Instance({"response": "Thanks."}), Instance({"response": ["a", "b", "c"]})
@@ -26,7 +30,10 @@ TURNED = Choice(POLITE.option_names, POLITE.points, (1, 0))
 @pytest.mark.parametrize(
     ("ballot", "id"),
     [
-        (Ballot(POLITE, ONE, YES_NO, "direct", "m"), "8634b6bb0342405958e7aa3fbb1791c7b4dfd438b6a7be9e1ce6a6df7c4db333"),
+        (
+            Ballot(POLITE, ONE, YES_NO, "direct", "m"),
+            "8634b6bb0342405958e7aa3fbb1791c7b4dfd438b6a7be9e1ce6a6df7c4db333",
+        ),
         (
             Ballot(POLITE, ONE, TURNED, "direct", "m", "ru", sample=2, temperature=1, seed=7),
             "6504c2ae7c889da19291c1289638c69defedaff999e7dbdfcc6459996ffdb89d",
@@ -50,7 +57,9 @@ TURNED = Choice(POLITE.option_names, POLITE.points, (1, 0))
             "6fdd58020a7763d91e3cd3970b4f9bd7541002290db569ea2b90687222ece710",
         ),
         (
-            Ballot(INTEGERS, Instance({"prompt": "How many?"}), question_of(INTEGERS), "custom", "m"),
+            Ballot(
+                INTEGERS, Instance({"prompt": "How many?"}), question_of(INTEGERS), "custom", "m"
+            ),
             "4009a73408735177ca8cf11dcc95e88041e214b5915ebb04c8259e19b9c37423",
         ),
     ],
@@ -70,7 +79,9 @@ def test_ballots_are_found_in_the_ledgers_of_earlier_versions(ballot: Ballot, id
         (Rating(), (), "an integer"),
     ],
 )
-def test_a_question_says_what_may_be_answered_in_the_order_it_is_shown(question: Question, labels: Any, words: str) -> None:
+def test_a_question_says_what_may_be_answered_in_the_order_it_is_shown(
+    question: Question, labels: Any, words: str
+) -> None:
     assert (question.labels, str(question)) == (labels, words)
 
 
@@ -90,7 +101,9 @@ def test_a_question_says_what_may_be_answered_in_the_order_it_is_shown(question:
         (Rating(), "seven", None),
     ],
 )
-def test_an_answer_is_recognised_and_put_back(question: Question, value: object, verdict: Verdict | None) -> None:
+def test_an_answer_is_recognised_and_put_back(
+    question: Question, value: object, verdict: Verdict | None
+) -> None:
     assert question.match(value) == verdict
 
 
@@ -120,18 +133,24 @@ QUESTIONS = st.one_of(
 
 
 @given(QUESTIONS, st.data())
-def test_every_label_is_matched_put_back_and_read_from_a_ledger_as_the_same_verdict(question: Question, data: Any) -> None:
+def test_every_label_is_matched_put_back_and_read_from_a_ledger_as_the_same_verdict(
+    question: Question, data: Any
+) -> None:
     label = data.draw(st.sampled_from(question.labels))
     verdict = question.put_back(label)
     assert question.match(label) == question.match(label, certain=True) == verdict
-    assert question.recorded(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
+    assert (
+        question.recorded(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
+    )
     assert label in json.dumps(question.schema())
 
 
 @given(st.floats(0, 10) | st.integers(-(10**40), 10**40))
 def test_numbers_come_back_from_a_ledger_to_the_last_digit(number: float) -> None:
     question, verdict = Rating() if isinstance(number, int) else Rating((0.0, 10.0)), Rated(number)
-    assert question.recorded(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
+    assert (
+        question.recorded(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
+    )
 
 
 def test_an_integer_of_an_earlier_ledger_is_its_written_form() -> None:
@@ -148,7 +167,9 @@ def test_an_integer_of_an_earlier_ledger_is_its_written_form() -> None:
         (Rating(), ["explanation", "feedback", "selected_option"]),
     ],
 )
-def test_the_schema_asks_for_the_explanation_first_and_for_nothing_else(question: Question, keys: list[str]) -> None:
+def test_the_schema_asks_for_the_explanation_first_and_for_nothing_else(
+    question: Question, keys: list[str]
+) -> None:
     schema: Any = question.schema(feedback=True)
     assert list(schema["properties"]) == schema["required"] == keys
     assert question.answer_key == keys[-1]
@@ -171,7 +192,9 @@ def test_any_integer_is_asked_for_again_in_words_and_no_vote_is_spared() -> None
 
 
 def test_criteria_over_integers_are_asked_in_writing_whatever_the_model_would_do() -> None:
-    (result,) = DirectJudge(ScriptedModel(['{"selected_option": 7}']), check_positional_bias=True)(["x"], INTEGERS)
+    (result,) = DirectJudge(ScriptedModel(['{"selected_option": 7}']), check_positional_bias=True)(
+        ["x"], INTEGERS
+    )
     assert (result.option, result.score, result.votes_requested) == ("7", 7.0, 1)
     assert result.positional_bias is not None
     assert result.positional_bias.detected is None

@@ -33,7 +33,9 @@ class Tags(HTMLParser):
 
 
 def said(option: str) -> ScriptedModel:
-    return ScriptedModel([f'{{"explanation": "{HOSTILE}", "selected_option": "{option}"}}'], name=HOSTILE)
+    return ScriptedModel(
+        [f'{{"explanation": "{HOSTILE}", "selected_option": "{option}"}}'], name=HOSTILE
+    )
 
 
 def test_results_votes_runs_and_comparisons_are_tables_with_texts_as_texts(tmp_path: Path) -> None:
@@ -44,7 +46,14 @@ def test_results_votes_runs_and_comparisons_are_tables_with_texts_as_texts(tmp_p
     pair = PairwiseJudge(said("A")).evaluate([["a", HOSTILE]], "Which is better?")
     with run_diff(tmp_path / "one", tmp_path / "two") as found:
         (comparison,) = compare_runs(tmp_path / "one", tmp_path / "two", found)
-    things = (results[0], results[0].votes[0], direct[0], pair[0], run_info(tmp_path / "one"), report_of_run(tmp_path / "one"))
+    things = (
+        results[0],
+        results[0].votes[0],
+        direct[0],
+        pair[0],
+        run_info(tmp_path / "one"),
+        report_of_run(tmp_path / "one"),
+    )
     for thing in (*things, comparison):
         seen = Tags(thing._repr_html_())
         assert set(seen.tags) <= OURS

@@ -1,4 +1,6 @@
-"""The real weights, pulled once; tests that need them are skipped with the reason where they cannot be had."""
+"""The real weights, pulled once; tests that need them are skipped with the reason where they cannot
+be had.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,13 @@ def weights() -> Any:
 
 @pytest.fixture
 def one_neutral_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The prior of one text instead of eight, where it is not what a test is about: most of the work of a new criterion."""
+    """The prior of one text instead of eight, where it is not what a test is about: most of the
+    work of a new criterion.
+    """
 
-    def first_of(language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None) -> tuple[Instance, ...]:
+    def first_of(
+        language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None
+    ) -> tuple[Instance, ...]:
         return neutral_instances(language, fields, compared)[:1]
 
     monkeypatch.setattr("adjudge.engine.likelihood.neutral_instances", first_of)

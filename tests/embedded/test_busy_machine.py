@@ -35,26 +35,45 @@ finally:
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=clean | environment, capture_output=True, text=True, check=False, timeout=600
+        [sys.executable, "-c", code],
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done
 
 
 def test_a_verdict_takes_no_more_work_beside_busy_processes() -> None:
-    """CPU seconds, not wall-clock ones: threads that spin while they wait burn them, threads that sleep do not."""
+    """CPU seconds, not wall-clock ones: threads that spin while they wait burn them, threads that
+    sleep do not.
+    """
     alone, beside = map(float, run(BESIDE_LOAD).stdout.split())
     assert beside < 3 * alone
 
 
-LOAD = "from adjudge.local.libraries import import_xllamacpp; import_xllamacpp(); import os; print(dict(os.environ))"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems' OpenMP does not print its settings")
-@pytest.mark.parametrize(
-    ("given", "used"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "active"}, "ACTIVE"), ({"OMP_WAIT_POLICY": "passive"}, "PASSIVE")]
+LOAD = (
+    "from adjudge.local.libraries import import_xllamacpp; import_xllamacpp(); import os; "
+    "print(dict(os.environ))"
 )
-def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(given: dict[str, str], used: str) -> None:
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="other systems' OpenMP does not print its settings"
+)
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ({}, "PASSIVE"),
+        ({"OMP_WAIT_POLICY": "active"}, "ACTIVE"),
+        ({"OMP_WAIT_POLICY": "passive"}, "PASSIVE"),
+    ],
+)
+def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(
+    given: dict[str, str], used: str
+) -> None:
     done = run(LOAD, OMP_DISPLAY_ENV="true", **given)
     assert f"OMP_WAIT_POLICY = '{used}'" in done.stderr
 

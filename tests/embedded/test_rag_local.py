@@ -1,4 +1,6 @@
-"""The RAG evaluator on the embedded model: a score, a probability and a note for every dimension."""
+"""The RAG evaluator on the embedded model: a score, a probability and a note
+for every dimension.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from adjudge.reports.report import report_of
 from support.rag import EXAMPLE
 
 
-@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
+@pytest.mark.skipif(
+    "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded"
+)
 def test_a_row_is_scored_by_likelihood() -> None:
     evaluator = RagEvaluator(dimensions=["conciseness"])
     rows = evaluator.rows(EXAMPLE, limit=1)
@@ -23,7 +27,9 @@ def test_a_row_is_scored_by_likelihood() -> None:
     assert report_of(evaluator, [result]).notes
 
 
-@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
+@pytest.mark.skipif(
+    "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded"
+)
 def test_the_good_answers_of_the_example_stand_above_the_bad_ones() -> None:
     evaluator = RagEvaluator()
     rows = evaluator.rows(EXAMPLE)

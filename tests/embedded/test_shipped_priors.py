@@ -23,7 +23,10 @@ NAME = "smollm2-135m"
 def nothing_kept(tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     manifest = read_manifest(NAME)
     if manifest is None or manifest.sha256 != KNOWN[NAME].sha256:
-        pytest.skip("an earlier version has converted the weights in this cache folder: they have priors of their own")
+        pytest.skip(
+            "an earlier version has converted the weights in this cache folder: they have "
+            "priors of their own"
+        )
     (tmp_path / "weights").symlink_to(weights.parents[1])
     monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path))
     return tmp_path
@@ -49,10 +52,17 @@ def test_nothing_but_the_row_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(asked) == dimensions, "the weights or the prompts have changed: make priors"
 
 
-@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
+@pytest.mark.skipif(
+    "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded"
+)
 def test_they_are_what_the_model_says(nothing_kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adjudge.local.priors.shipped_priors", dict)
     evaluated()
-    found = {file.stem: json.loads(file.read_bytes()) for file in (nothing_kept / "priors").rglob("*.json")}
+    found = {
+        file.stem: json.loads(file.read_bytes())
+        for file in (nothing_kept / "priors").rglob("*.json")
+    }
     assert found
-    assert {key: pytest.approx(prior, abs=0.01) for key, prior in found.items()} == {key: shipped_priors()[key] for key in found}
+    assert {key: pytest.approx(prior, abs=0.01) for key, prior in found.items()} == {
+        key: shipped_priors()[key] for key in found
+    }

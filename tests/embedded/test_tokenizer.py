@@ -33,7 +33,9 @@ def strings(count: int) -> Iterator[str]:
     chance = random.Random(0)
     for number in range(count):
         length = chance.randrange(1, 9 if number % 50 else 200)
-        yield "".join(chance.choice(PIECES) if chance.random() < 0.6 else _sign(chance) for _ in range(length))
+        yield "".join(
+            chance.choice(PIECES) if chance.random() < 0.6 else _sign(chance) for _ in range(length)
+        )
 
 
 def _sign(chance: random.Random) -> str:
@@ -48,7 +50,10 @@ class Server:
         self._llama = Llama(weights)
         address = urlsplit(self._llama._server.listening_address)
         self._connection = HTTPConnection(str(address.hostname), address.port or 80)
-        self._headers = {"Authorization": f"Bearer {self._llama._key}", "Content-Type": "application/json"}
+        self._headers = {
+            "Authorization": f"Bearer {self._llama._key}",
+            "Content-Type": "application/json",
+        }
 
     def encode(self, text: str, *, control: bool = False) -> list[int]:
         body = json.dumps({"content": text, "add_special": False, "parse_special": control})
@@ -70,7 +75,9 @@ def server(weights: Path) -> Iterator[Server]:
 def tokenizer(weights: Path) -> Tokenizer:
     header = read_header(weights)
     known = header.metadata
-    return Tokenizer(known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens)
+    return Tokenizer(
+        known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens
+    )
 
 
 def test_the_ids_are_those_of_llama_cpp(server: Server, tokenizer: Tokenizer) -> None:
@@ -79,9 +86,15 @@ def test_the_ids_are_those_of_llama_cpp(server: Server, tokenizer: Tokenizer) ->
 
 
 def test_every_sign_is_cut_as_llama_cpp_cuts_it(server: Server, tokenizer: Tokenizer) -> None:
-    """All signs of Unicode in the long form, each in several surroundings; else those of a few blocks."""
+    """All signs of Unicode in the long form, each in several surroundings; else those of a few
+    blocks.
+    """
     forms = ("a{0}b", " {0}", "1{0}2", "!{0}!", "{0}{0}\n", "  {0}", "'{0}")
-    blocks = range(0, 0x110000, 256) if STRINGS >= 1_000_000 else (*range(0, 0x600, 256), 0x2000, 0x3000, 0x1E400, 0x2EB00)
+    blocks = (
+        range(0, 0x110000, 256)
+        if STRINGS >= 1_000_000
+        else (*range(0, 0x600, 256), 0x2000, 0x3000, 0x1E400, 0x2EB00)
+    )
     for block in blocks:
         signs = [chr(code) for code in range(block, block + 256) if not 0xD800 <= code < 0xE000]
         for form in forms:
@@ -89,7 +102,9 @@ def test_every_sign_is_cut_as_llama_cpp_cuts_it(server: Server, tokenizer: Token
             assert tokenizer.encode(text) == server.encode(text), (hex(block), form)
 
 
-def test_control_tokens_are_read_in_the_frame_and_nowhere_else(server: Server, tokenizer: Tokenizer) -> None:
+def test_control_tokens_are_read_in_the_frame_and_nowhere_else(
+    server: Server, tokenizer: Tokenizer
+) -> None:
     text = "<|im_start|>system\nHello<|im_end|>\n<|im_start|>"
     assert tokenizer.encode_frame(text) == server.encode(text, control=True)
     assert not {0, 1, 2} & set(tokenizer.encode(text))

@@ -1,4 +1,6 @@
-"""Judging by log-probability through the whole line, with a scripted model that knows its own mind."""
+"""Judging by log-probability through the whole line, with a scripted model that
+knows its own mind.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from adjudge import AspectCritic, Capabilities, ModelError, Outcome, Reply, Request, ScriptedModel, SetupError
+from adjudge import (
+    AspectCritic,
+    Capabilities,
+    ModelError,
+    Outcome,
+    Reply,
+    Request,
+    ScriptedModel,
+    SetupError,
+)
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
@@ -83,13 +94,17 @@ def test_a_model_that_fails_is_a_failed_vote() -> None:
 
 def test_the_prior_of_neutral_texts_is_taken_out_once_per_criteria() -> None:
     def script(request: Request) -> Reply:
-        return says(Yes=0.8, No=0.2) if "Thank you" in request.prompt.text else says(Yes=0.9, No=0.1)
+        return (
+            says(Yes=0.8, No=0.2) if "Thank you" in request.prompt.text else says(Yes=0.9, No=0.1)
+        )
 
     model = InProcess(script)
     judge = AspectCritic("It is polite.", model)
     results = judge.evaluate(["Thank you", "Go away", "Come here"])
     assert [result.verdict for result in results] == ["FAIL", "FAIL", "FAIL"]
-    assert (results[0].votes[0].distribution or {})["FAIL"] == pytest.approx(1 / (1 + (0.8 / 0.9) / (0.2 / 0.1)))
+    assert (results[0].votes[0].distribution or {})["FAIL"] == pytest.approx(
+        1 / (1 + (0.8 / 0.9) / (0.2 / 0.1))
+    )
     assert (results[1].votes[0].distribution or {})["FAIL"] == pytest.approx(0.5)
     assert len(model.requests) == 3 + len(neutral_instances("en", ("response",)))
 
@@ -100,7 +115,10 @@ def test_a_verdict_does_not_depend_on_its_neighbours() -> None:
         return says(Yes=share, No=1 - share)
 
     together = AspectCritic("It is polite.", InProcess(script)).evaluate(["a", "bb", "ccc", "dddd"])
-    alone = [AspectCritic("It is polite.", InProcess(script)).evaluate(text) for text in ("a", "bb", "ccc", "dddd")]
+    alone = [
+        AspectCritic("It is polite.", InProcess(script)).evaluate(text)
+        for text in ("a", "bb", "ccc", "dddd")
+    ]
     assert [r.votes[0].distribution for r in together] == [r.votes[0].distribution for r in alone]
 
 
@@ -119,7 +137,14 @@ def test_a_prior_that_could_not_be_had_is_asked_for_again() -> None:
 def test_letters_are_asked_in_both_orders_so_that_a_love_of_the_first_cancels_out() -> None:
     options = [CriteriaOption("food"), CriteriaOption("sport")]
     criteria = Criteria("topic", "What is it about?", options)
-    ballot = Ballot(criteria, Instance({"response": "x"}), question_of(criteria), "direct", "m", mode="likelihood")
+    ballot = Ballot(
+        criteria,
+        Instance({"response": "x"}),
+        question_of(criteria),
+        "direct",
+        "m",
+        mode="likelihood",
+    )
     vote = event_loop.run(ask(ballot, ScriptedModel(lambda _: says(A=0.9, B=0.1)), 0))
     assert dict(vote.distribution or {}) == pytest.approx({"food": 0.5, "sport": 0.5})
     assert vote.usage.calls == 2
@@ -134,18 +159,28 @@ def test_neutral_texts_fill_every_field_there_is(language: str) -> None:
 
 
 class Calibrated(InProcess):
-    """As a trained local model is: its probabilities are softened, its prior is left alone, and it knows when it guesses."""
+    """As a trained local model is: its probabilities are softened, its prior is left alone, and it
+    knows when it guesses.
+    """
 
     capabilities = Capabilities(
-        logprobs=True, exact_logprobs=True, calibration=FrozenDict({"yes_no": Calibration(2.0, 0.0, threshold=0.7)})
+        logprobs=True,
+        exact_logprobs=True,
+        calibration=FrozenDict({"yes_no": Calibration(2.0, 0.0, threshold=0.7)}),
     )
 
 
 @pytest.mark.parametrize(("share", "softened", "low"), [(0.9, 0.75, False), (0.8, 2 / 3, True)])
-def test_a_calibrated_model_softens_its_votes_and_marks_those_of_low_confidence(share: Any, softened: Any, low: Any) -> None:
+def test_a_calibrated_model_softens_its_votes_and_marks_those_of_low_confidence(
+    share: Any, softened: Any, low: Any
+) -> None:
     model = Calibrated(lambda _: says(Yes=share, No=1 - share))
     result = AspectCritic("It is polite.", model, mode="likelihood").evaluate("Hello")
     (vote,) = result.votes
     assert dict(vote.distribution or {}) == pytest.approx({"PASS": softened, "FAIL": 1 - softened})
-    assert (vote.low_confidence, result.low_confidence, result.to_dict()["low_confidence"]) == (low, low, low)
+    assert (vote.low_confidence, result.low_confidence, result.to_dict()["low_confidence"]) == (
+        low,
+        low,
+        low,
+    )
     assert len(model.requests) == 1  # a prior that is not taken out is not asked for

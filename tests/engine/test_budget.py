@@ -1,4 +1,6 @@
-"""Limits hold: over any number of resumes, with every kind of fault, and at any number of requests at once."""
+"""Limits hold: over any number of resumes, with every kind of fault, and at any number of requests
+at once.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, DirectJudge, Outcome, Reply, Request, ScriptedModel, SetupError, Status
+from adjudge import (
+    AspectCritic,
+    DirectJudge,
+    Outcome,
+    Reply,
+    Request,
+    ScriptedModel,
+    SetupError,
+    Status,
+)
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
-from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, most_tokens
+from adjudge.gateway.layers.account import (
+    LONGEST_ANSWER,
+    Account,
+    Spent,
+    expected_tokens,
+    most_tokens,
+)
 from adjudge.gateway.layers.budget import Budget, OpenBudget
 from adjudge.gateway.open import open_model
 from adjudge.gateway.prices import PriceTable
@@ -68,8 +85,12 @@ FAULTS: dict[str, Fault | None] = {
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.usefixtures("fast_retries")
-def test_a_limit_on_calls_holds_over_resumes_whatever_goes_wrong(provider: FakeProvider, tmp_path: Path, fault: Fault) -> None:
-    """Seen: an always-500 server and --max-calls 12, four times: 48 requests; refusals 20, 40, 60."""
+def test_a_limit_on_calls_holds_over_resumes_whatever_goes_wrong(
+    provider: FakeProvider, tmp_path: Path, fault: Fault
+) -> None:
+    """Seen: an always-500 server and --max-calls 12, four times: 48 requests;
+    refusals 20, 40, 60.
+    """
     provider.faults = always(fault)
     for _ in range(RESUMES):
         with suppress(BudgetSpent, ModelUnusable):
@@ -82,18 +103,26 @@ def test_a_limit_on_calls_holds_over_resumes_whatever_goes_wrong(provider: FakeP
         assert run_info(tmp_path).votes == 12
 
 
-def test_refusals_cost_their_tokens_after_a_resume_too(provider: FakeProvider, tmp_path: Path) -> None:
+def test_refusals_cost_their_tokens_after_a_resume_too(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     provider.faults = always(REFUSES)
     spent = 0
     for _ in range(4):
         with pytest.raises(BudgetSpent, match="max_tokens"):
-            critic(open_at(provider, max_concurrency=3)).evaluate(marked(200), run=tmp_path, budget=Budget(max_tokens=5000))
+            critic(open_at(provider, max_concurrency=3)).evaluate(
+                marked(200), run=tmp_path, budget=Budget(max_tokens=5000)
+            )
         spent = spent or len(provider.requests)
     assert 1 < spent == len(provider.requests)
 
 
-def test_a_reply_that_was_paid_for_is_taken_up_by_the_resumed_run(provider: FakeProvider, tmp_path: Path) -> None:
-    """Seen: the unreadable reply of a row that the budget cut off was thrown away, and asked for anew."""
+def test_a_reply_that_was_paid_for_is_taken_up_by_the_resumed_run(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    """Seen: the unreadable reply of a row that the budget cut off was thrown away, and asked for
+    anew.
+    """
     provider.faults = lambda record, attempt: PROSE if attempt < 2 else None
     with pytest.raises(BudgetSpent):
         critic(open_at(provider)).evaluate(marked(1), run=tmp_path, budget=Budget(max_calls=1))
@@ -106,18 +135,24 @@ def test_a_reply_that_was_paid_for_is_taken_up_by_the_resumed_run(provider: Fake
     assert (result.votes[0].outcome, result.votes[0].repairs) == (Outcome.REPAIRED, 2)
     assert "the weather" in json.dumps(provider.bodies[1:2])
     assert "the weather" in json.dumps(provider.bodies[2:3])
-    assert sum(usage.calls for usage in run_info(tmp_path).usage.values()) == 3, "no call is in two votes"
+    assert sum(usage.calls for usage in run_info(tmp_path).usage.values()) == 3, (
+        "no call is in two votes"
+    )
 
 
 @pytest.mark.parametrize("budget", [Budget(max_tokens=60_000), Budget(max_usd=0.01)])
 def test_a_server_that_adds_to_every_prompt_is_found_out_by_its_first_request(
     provider: FakeProvider, tmp_path: Path, budget: Budget
 ) -> None:
-    """Seen: 150,000 tokens under a limit of 60,000, by the three requests that went first side by side."""
+    """Seen: 150,000 tokens under a limit of 60,000, by the three requests that went first side by
+    side.
+    """
     provider.faults = always(Bills({"prompt_tokens": 50_000, "completion_tokens": 10}))
     provider.latency = 0.05
     with pytest.raises(BudgetSpent):
-        critic(open_at(provider, max_concurrency=200)).evaluate(marked(40), run=tmp_path, budget=budget)
+        critic(open_at(provider, max_concurrency=200)).evaluate(
+            marked(40), run=tmp_path, budget=budget
+        )
     assert len(provider.requests) == 1
 
 
@@ -127,7 +162,9 @@ def test_a_limit_that_is_no_number_is_said_before_anything_is_asked(value: Any) 
         Budget(max_calls=value)
 
 
-def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     """Seen: the reply was paid for and thrown away, and the question asked from its beginning."""
     provider.faults = at_first(PROSE, Code(500), PROSE, Code(500), NULL)
     for _ in range(3):
@@ -140,8 +177,12 @@ def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: Fake
     assert (sum(usage.calls for usage in info.usage.values()), info.failed_calls) == (4, 2)
 
 
-def test_a_reply_that_is_in_the_ledger_is_not_written_into_it_at_every_resume(provider: FakeProvider, tmp_path: Path) -> None:
-    """Seen in a run that its budget stopped again and again: the same unreadable reply, once more for every resume."""
+def test_a_reply_that_is_in_the_ledger_is_not_written_into_it_at_every_resume(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    """Seen in a run that its budget stopped again and again: the same unreadable reply, once more
+    for every resume.
+    """
     provider.faults = always(PROSE)
     for _ in range(3):
         with pytest.raises(BudgetSpent):
@@ -151,7 +192,9 @@ def test_a_reply_that_is_in_the_ledger_is_not_written_into_it_at_every_resume(pr
     assert (kept, len(provider.requests)) == (1, 1)
 
 
-def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: FakeProvider, tmp_path: Path) -> None:
+def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     provider.faults = always(PROSE)
     with pytest.raises(BudgetSpent):
         critic(open_at(provider)).evaluate(marked(1), run=tmp_path, budget=Budget(max_calls=2))
@@ -162,7 +205,11 @@ def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: 
 
 
 def test_a_run_of_an_older_version_is_counted_by_its_votes(tmp_path: Path) -> None:
-    said: list[str | Reply | Exception] = ["PASS", Reply("no", finish="refusal", usage=Usage(1, 50, 5)), "PASS"]
+    said: list[str | Reply | Exception] = [
+        "PASS",
+        Reply("no", finish="refusal", usage=Usage(1, 50, 5)),
+        "PASS",
+    ]
     AspectCritic("c", ScriptedModel(said)).evaluate(["a", "b", "c"], run=tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute("DELETE FROM meta WHERE name = 'spending'")
@@ -170,7 +217,9 @@ def test_a_run_of_an_older_version_is_counted_by_its_votes(tmp_path: Path) -> No
         connection.commit()
     model = ScriptedModel()
     with pytest.raises(BudgetSpent):
-        AspectCritic("c", model).evaluate(["a", "b", "c", *"defgh"], run=tmp_path, budget=Budget(max_calls=9))
+        AspectCritic("c", model).evaluate(
+            ["a", "b", "c", *"defgh"], run=tmp_path, budget=Budget(max_calls=9)
+        )
     assert len(model.requests) == 2
 
 
@@ -185,7 +234,9 @@ def kept_by(disk: list[dict[str, Any]]) -> Any:
     return keep
 
 
-STEPS = st.lists(st.tuples(st.integers(1, 40), st.booleans(), st.integers(0, 60)), min_size=1, max_size=6)
+STEPS = st.lists(
+    st.tuples(st.integers(1, 40), st.booleans(), st.integers(0, 60)), min_size=1, max_size=6
+)
 
 
 @settings(max_examples=60)
@@ -193,7 +244,9 @@ STEPS = st.lists(st.tuples(st.integers(1, 40), st.booleans(), st.integers(0, 60)
 def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
     limit: int, steps: list[tuple[int, bool, int]], budgeted: bool
 ) -> None:
-    """Processes that live for so many turns of the loop and are then killed; each begins with what is on the disk."""
+    """Processes that live for so many turns of the loop and are then killed; each begins with what
+    is on the disk.
+    """
     disk: list[dict[str, Any]] = []
     sent = 0
 
@@ -201,7 +254,9 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
         nonlocal sent
         account = Account.of(disk[-1]) if disk else Account()
         account.write_off()
-        open_budget = OpenBudget(Budget(max_calls=limit if budgeted else None), PriceTable({}), account, kept_by(disk))
+        open_budget = OpenBudget(
+            Budget(max_calls=limit if budgeted else None), PriceTable({}), account, kept_by(disk)
+        )
 
         async def server() -> Reply:
             nonlocal sent
@@ -257,7 +312,9 @@ def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path
 
 @pytest.mark.parametrize("end", ["stopped", "cancelled"])
 def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> None:
-    """A run that stops while many wait for the disk: none of them was sent, so none counts after a resume."""
+    """A run that stops while many wait for the disk: none of them was sent, so none counts after a
+    resume.
+    """
     written = asyncio.Event()
     sent = 0
 
@@ -271,7 +328,9 @@ def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> N
 
     async def stop_before_anything_is_sent() -> Account:
         open_budget = OpenBudget(None, PriceTable({}), Account(), keep)
-        waiting = [asyncio.create_task(open_budget.send("m", a_request(), server)) for _ in range(5)]
+        waiting = [
+            asyncio.create_task(open_budget.send("m", a_request(), server)) for _ in range(5)
+        ]
         await asyncio.sleep(0)
         written.set()
         while not open_budget._entering:  # the moment between being let in and being sent
@@ -306,7 +365,9 @@ def test_the_largest_request_of_a_model_is_what_the_next_is_expected_to_take() -
     [("a" * 1000, 251, 550), ("д" * 1000, 501, 1050), ("", 1, 50)],
     ids=["latin", "cyrillic", "empty"],
 )
-def test_a_prompt_is_expected_at_four_bytes_a_token_and_set_aside_at_two(text: str, expected: int, most: int) -> None:
+def test_a_prompt_is_expected_at_four_bytes_a_token_and_set_aside_at_two(
+    text: str, expected: int, most: int
+) -> None:
     request = a_request(text, system=None)
     assert (expected_tokens(request)[0], most_tokens(request)[0]) == (expected, most)
 
@@ -345,13 +406,19 @@ def overshoot(model: Priced, budget: Budget, rows: int = 600) -> tuple[float, fl
     """By how much the limit was passed, and what the dearest request took."""
     with suppress(BudgetSpent):
         texts = [f"text {number}" for number in range(rows)]
-        AspectCritic("c", open_model(cast(Any, model), max_concurrency=200)).evaluate(texts, budget=budget)
+        AspectCritic("c", open_model(cast(Any, model), max_concurrency=200)).evaluate(
+            texts, budget=budget
+        )
     open_budget = OpenBudget(budget)
     costs = [open_budget.cost(model.name, usage) for usage in model.usages]
     if budget.max_usd is not None:
-        return sum(cost.usd for cost in costs) - budget.max_usd, max((cost.usd for cost in costs), default=0.0)
+        return sum(cost.usd for cost in costs) - budget.max_usd, max(
+            (cost.usd for cost in costs), default=0.0
+        )
     assert budget.max_tokens is not None
-    return sum(cost.tokens for cost in costs) - budget.max_tokens, max((cost.tokens for cost in costs), default=0)
+    return sum(cost.tokens for cost in costs) - budget.max_tokens, max(
+        (cost.tokens for cost in costs), default=0
+    )
 
 
 def test_the_first_wave_does_not_overspend(tmp_path: Path) -> None:
@@ -385,8 +452,12 @@ def test_without_a_limit_on_money_or_tokens_answers_are_not_limited() -> None:
     assert model.limits == {None}
 
 
-def test_a_server_that_takes_no_limit_on_answers_is_asked_without(provider: FakeProvider, tmp_path: Path) -> None:
-    tight = Code(400, "'max_tokens' is too large: 4096. This model's maximum context length is 2048 tokens")
+def test_a_server_that_takes_no_limit_on_answers_is_asked_without(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    tight = Code(
+        400, "'max_tokens' is too large: 4096. This model's maximum context length is 2048 tokens"
+    )
     provider.faults = lambda record, attempt: tight if (record, attempt) == (0, 0) else None
     results = critic(open_at(provider)).evaluate(marked(3), run=tmp_path, budget=Budget(max_usd=1))
     assert all(result.status is Status.SCORED for result in results)

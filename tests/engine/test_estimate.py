@@ -1,4 +1,6 @@
-"""What a dry run says, against what the run then takes: the lower end is a lower bound, and the upper one an upper."""
+"""What a dry run says, against what the run then takes: the lower end is a lower bound, and the
+upper one an upper.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def critic(script: Any = None, **options: Any) -> AspectCritic:
     return AspectCritic("Is it short?", ScriptedModel(script), **options)
 
 
-def estimated(judge: AspectCritic, texts: list[str], run: Path | None = None, **options: Any) -> Estimate:
+def estimated(
+    judge: AspectCritic, texts: list[str], run: Path | None = None, **options: Any
+) -> Estimate:
     items = [judge.prepare(Instance({"response": text})) for text in texts]
     return judge.estimate(items, KnownVotes(run, **options) if run else None)
 
@@ -81,7 +85,12 @@ def test_votes_of_a_run_that_was_cut_short_decide_what_is_left(tmp_path: Path) -
 
 
 def test_replies_in_the_cache_are_not_asked_for(tmp_path: Path, provider: FakeProvider) -> None:
-    model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), cache=tmp_path / "replies.jsonl")
+    model = open_model(
+        "openai/gpt-4o-mini",
+        api_key=KEY,
+        base_url=provider.base_url("openai"),
+        cache=tmp_path / "replies.jsonl",
+    )
     judge = AspectCritic("The mark must end in Y.", model)
     judge.evaluate(["REC-00001-Y", "REC-00002-Y"])
     sent = len(provider.requests)
@@ -91,7 +100,10 @@ def test_replies_in_the_cache_are_not_asked_for(tmp_path: Path, provider: FakePr
 
 
 def test_rag_with_early_stop_and_equal_rows(tmp_path: Path) -> None:
-    evaluator, rows = RagEvaluator(varied(), strictness=3, early_stop=True), [dict(ROW), dict(ROW), {**ROW, "response": "Six."}]
+    evaluator, rows = (
+        RagEvaluator(varied(), strictness=3, early_stop=True),
+        [dict(ROW), dict(ROW), {**ROW, "response": "Six."}],
+    )
     items = evaluator.rows(rows).instances
     before = evaluator.estimate(items, KnownVotes(tmp_path))
     evaluator.evaluate(rows, run=tmp_path)
@@ -115,12 +127,19 @@ def test_two_criteria_of_one_judge_are_two_questions(tmp_path: Path) -> None:
     seed=st.integers(0, 10),
 )
 def test_a_run_takes_no_less_than_the_lower_end_and_no_more_than_the_upper(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str], done: int, strictness: int, early_stop: bool, seed: int
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[str],
+    done: int,
+    strictness: int,
+    early_stop: bool,
+    seed: int,
 ) -> None:
     run = tmp_path_factory.mktemp("run") / "run"
 
     def says(request: Request) -> str:
-        choice = random.Random(f"{seed} {request.prompt.text} {request.sample}").choice(["PASS", "FAIL"])
+        choice = random.Random(f"{seed} {request.prompt.text} {request.sample}").choice(
+            ["PASS", "FAIL"]
+        )
         return f'{{"selected_option": "{choice}"}}'
 
     judge = critic(says, strictness=strictness, early_stop=early_stop)

@@ -1,4 +1,6 @@
-"""Runs: nothing is asked twice, nothing that was answered is lost, and no more is spent than was allowed."""
+"""Runs: nothing is asked twice, nothing that was answered is lost, and no more is spent than was
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
 
 
 JUDGES: dict[str, Callable[[Any], Any]] = {
-    "direct": lambda model: DirectJudge(model, self_consistency=2, check_positional_bias=True, generate_feedback=True),
+    "direct": lambda model: DirectJudge(
+        model, self_consistency=2, check_positional_bias=True, generate_feedback=True
+    ),
     "pairwise": lambda model: PairwiseJudge(model, contests="pairs", check_positional_bias=True),
     "persona": lambda model: DirectJudge(model, generate_synthetic_persona=True),
 }
@@ -80,12 +84,18 @@ def test_every_kind_of_judge_is_gone_on_with(tmp_path: Path, kind: str) -> None:
 
 def test_several_criteria_are_one_run(tmp_path: Path) -> None:
     model = ScriptedModel()
-    first = DirectJudge(model).evaluate_multi_criteria(TEXTS, ["Is it short?", "Is it kind?"], run=tmp_path)
-    again = DirectJudge(model).evaluate_multi_criteria(TEXTS, ["Is it short?", "Is it kind?"], run=tmp_path)
+    first = DirectJudge(model).evaluate_multi_criteria(
+        TEXTS, ["Is it short?", "Is it kind?"], run=tmp_path
+    )
+    again = DirectJudge(model).evaluate_multi_criteria(
+        TEXTS, ["Is it short?", "Is it kind?"], run=tmp_path
+    )
     assert len(model.requests) == 40
     assert same(first, again)
     with pytest.raises(RunError, match="another configuration"):
-        DirectJudge(model).evaluate_multi_criteria(TEXTS, ["Is it short?", "Is it rude?"], run=tmp_path)
+        DirectJudge(model).evaluate_multi_criteria(
+            TEXTS, ["Is it short?", "Is it rude?"], run=tmp_path
+        )
 
 
 def test_rows_of_equal_content_are_judged_once_and_reported_each(tmp_path: Path) -> None:
@@ -114,13 +124,17 @@ def test_rows_that_went_are_forgotten_but_their_votes_are_kept(tmp_path: Path) -
     assert len(model.requests) == 20
 
 
-def test_failed_calls_are_asked_again_and_unreadable_replies_only_on_request(tmp_path: Path) -> None:
+def test_failed_calls_are_asked_again_and_unreadable_replies_only_on_request(
+    tmp_path: Path,
+) -> None:
     said: dict[str, Any] = {"reply": Unavailable("down")}
     model = ScriptedModel(lambda request: said["reply"])
 
     def judged(**options: Any) -> list[Status]:
         opened = open_model(model, max_retries=0)
-        results = AspectCritic("c", opened, max_repairs=0).evaluate(["x"], run=Run(tmp_path, **options))
+        results = AspectCritic("c", opened, max_repairs=0).evaluate(
+            ["x"], run=Run(tmp_path, **options)
+        )
         return [result.status for result in results]
 
     assert judged() == [Status.FAILED]
@@ -181,10 +195,14 @@ def test_tokens_and_dollars_are_not_overspent(tmp_path: Path) -> None:
     priced = ScriptedModel(lambda request: reply, name="openai/gpt-4o-mini")
     each = 1000 * 0.15e-6 + 100 * 0.6e-6
     with pytest.raises(BudgetSpent, match="max_usd"):
-        AspectCritic("c", open_model(priced, max_concurrency=1)).evaluate(TEXTS, budget=Budget(max_usd=each * 5.5))
+        AspectCritic("c", open_model(priced, max_concurrency=1)).evaluate(
+            TEXTS, budget=Budget(max_usd=each * 5.5)
+        )
     assert len(priced.requests) == 5
     with pytest.raises(BudgetSpent, match="max_tokens"):
-        AspectCritic("c", open_model(priced, max_concurrency=1)).evaluate(TEXTS, budget=Budget(max_tokens=5400))
+        AspectCritic("c", open_model(priced, max_concurrency=1)).evaluate(
+            TEXTS, budget=Budget(max_tokens=5400)
+        )
     assert len(priced.requests) == 9
 
 
@@ -200,7 +218,9 @@ def test_a_spent_budget_is_no_failed_vote() -> None:
         AspectCritic("c", "scripted").evaluate("x", budget=Budget(max_calls=0))
 
 
-@pytest.mark.parametrize("limit", [{"max_usd": -1}, {"max_calls": -1}, {"max_tokens": float("nan")}])
+@pytest.mark.parametrize(
+    "limit", [{"max_usd": -1}, {"max_calls": -1}, {"max_tokens": float("nan")}]
+)
 def test_a_budget_is_no_less_than_nothing(limit: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match=next(iter(limit))):
         Budget(**limit)
@@ -209,7 +229,9 @@ def test_a_budget_is_no_less_than_nothing(limit: dict[str, Any]) -> None:
 # -- stopping ----------------------------------------------------------------------
 
 
-def test_a_stop_waits_for_what_is_under_way_and_keeps_it(tmp_path: Path, provider: FakeProvider) -> None:
+def test_a_stop_waits_for_what_is_under_way_and_keeps_it(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     provider.latency = 0.3
     texts = marked(60)
 
@@ -226,7 +248,9 @@ def test_a_stop_waits_for_what_is_under_way_and_keeps_it(tmp_path: Path, provide
     asked = len(provider.requests)
     assert asked < 20
     assert run_info(tmp_path).votes == asked
-    results = critic(open_at(provider, max_concurrency=20), strictness=3).evaluate(texts, run=tmp_path)
+    results = critic(open_at(provider, max_concurrency=20), strictness=3).evaluate(
+        texts, run=tmp_path
+    )
     assert len(provider.requests) == 180
     assert [result.verdict for result in results] == [truth(text) for text in texts]
 
@@ -242,7 +266,9 @@ AspectCritic("The mark must end in Y.", model).evaluate(texts, run=folder)
 
 
 @pytest.mark.parametrize("interrupts", [1, 2])
-def test_one_interrupt_ends_gently_and_two_at_once(tmp_path: Path, provider: FakeProvider, interrupts: int) -> None:
+def test_one_interrupt_ends_gently_and_two_at_once(
+    tmp_path: Path, provider: FakeProvider, interrupts: int
+) -> None:
     provider.latency = 2.0  # time for the interrupts to arrive on a busy machine
     command = [sys.executable, "-c", CHILD, provider.base_url("openai"), str(tmp_path / "run"), KEY]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -254,7 +280,11 @@ def test_one_interrupt_ends_gently_and_two_at_once(tmp_path: Path, provider: Fak
     assert child.returncode != 0
     asked = len(provider.requests)
     assert asked <= 8
-    assert run_info(tmp_path / "run").votes == asked if interrupts == 1 else run_info(tmp_path / "run").votes <= asked
+    assert (
+        run_info(tmp_path / "run").votes == asked
+        if interrupts == 1
+        else run_info(tmp_path / "run").votes <= asked
+    )
     assert ("RunStopped" if interrupts == 1 else "KeyboardInterrupt") in complaint
     provider.latency = 0.0
     stored = run_info(tmp_path / "run").votes
@@ -271,7 +301,10 @@ def test_a_stalled_model_does_not_hold_the_others(tmp_path: Path, provider: Fake
     """One of two models never answers: the other is asked about all rows meanwhile."""
     with FakeProvider() as stalled:
         stalled.faults = lambda record, attempt: HANGS
-        models = [open_at(provider, max_concurrency=4), open_at(stalled, "mistral", max_concurrency=4, timeout=600)]
+        models = [
+            open_at(provider, max_concurrency=4),
+            open_at(stalled, "mistral", max_concurrency=4, timeout=600),
+        ]
 
         def judged() -> None:
             with suppress(RunStopped):
@@ -319,17 +352,23 @@ def test_an_error_of_the_reader_ends_the_run_and_keeps_what_was_answered(tmp_pat
 
     model = ScriptedModel()
     with pytest.raises(RunError, match="line 31"):
-        event_loop.run(AspectCritic("c", model).judge_stream(rows(), lambda number, result: None, run=tmp_path))
+        event_loop.run(
+            AspectCritic("c", model).judge_stream(rows(), lambda number, result: None, run=tmp_path)
+        )
     assert run_info(tmp_path).votes > 0
     AspectCritic("c", model).evaluate([f"text {number}" for number in range(30)], run=tmp_path)
     assert len(model.requests) <= 60 - run_info(tmp_path).votes + 30
 
 
 def test_numbers_are_kept_as_well(tmp_path: Path) -> None:
-    model = ScriptedModel(['{"explanation": "so", "score": 3}', '{"explanation": "so", "score": 4.5}'])
+    model = ScriptedModel(
+        ['{"explanation": "so", "score": 3}', '{"explanation": "so", "score": 4.5}']
+    )
     criteria = QuantitativeCriteria("How good?", model, num_samples=2)
     first = asyncio.run(criteria.evaluate("x = 1", run=tmp_path))
-    again = asyncio.run(QuantitativeCriteria("How good?", model, num_samples=2).evaluate("x = 1", run=tmp_path))
+    again = asyncio.run(
+        QuantitativeCriteria("How good?", model, num_samples=2).evaluate("x = 1", run=tmp_path)
+    )
     assert len(model.requests) == 2
     assert first.to_dict() == again.to_dict()
     assert sorted(again.numbers) == [3.0, 4.5]
@@ -345,7 +384,10 @@ def test_a_row_whose_failed_call_was_mended_is_stored_anew(tmp_path: Path) -> No
         return Unavailable("down") if down["b"] else '{"selected_option": "FAIL"}'
 
     def judged() -> Any:
-        models: list[Any] = [ScriptedModel(name="a"), open_model(ScriptedModel(says, name="b"), max_retries=0)]
+        models: list[Any] = [
+            ScriptedModel(name="a"),
+            open_model(ScriptedModel(says, name="b"), max_retries=0),
+        ]
         return AspectCritic("c", models).evaluate(["x"], run=tmp_path)[0]
 
     assert judged().score == 1.0
@@ -357,16 +399,23 @@ def test_a_row_whose_failed_call_was_mended_is_stored_anew(tmp_path: Path) -> No
 
 def test_a_fork_makes_its_judgments_anew(tmp_path: Path) -> None:
     said = ["PASS", "what?"]
-    AspectCritic("c", ScriptedModel(said), strictness=2, max_repairs=0).evaluate(["x"], run=tmp_path / "one")
+    AspectCritic("c", ScriptedModel(said), strictness=2, max_repairs=0).evaluate(
+        ["x"], run=tmp_path / "one"
+    )
     stricter = AspectCritic("c", ScriptedModel(said), strictness=2, max_repairs=0, min_valid=2)
-    assert stricter.evaluate(["x"], run=Run(tmp_path / "two", fork_of=tmp_path / "one"))[0].status is Status.FAILED
+    assert (
+        stricter.evaluate(["x"], run=Run(tmp_path / "two", fork_of=tmp_path / "one"))[0].status
+        is Status.FAILED
+    )
     assert [row["status"] for row in judgments(tmp_path / "two")] == ["failed"]
 
 
 def test_one_name_at_two_servers_is_two_models(tmp_path: Path, provider: FakeProvider) -> None:
     with FakeProvider() as other:
         critic(open_at(provider)).evaluate(marked(3), run=tmp_path / "one")
-        critic(open_at(other)).evaluate(marked(3), run=Run(tmp_path / "two", fork_of=tmp_path / "one"))
+        critic(open_at(other)).evaluate(
+            marked(3), run=Run(tmp_path / "two", fork_of=tmp_path / "one")
+        )
         assert (len(provider.requests), len(other.requests)) == (3, 3)
 
 
@@ -391,9 +440,13 @@ def test_calls_that_failed_count_after_an_interruption_too(tmp_path: Path) -> No
 
 
 def test_one_large_row_does_not_stop_a_run_that_fits(tmp_path: Path) -> None:
-    model = ScriptedModel(lambda request: Reply("PASS", usage=Usage(1, len(request.prompt.text) // 4, 20)))
+    model = ScriptedModel(
+        lambda request: Reply("PASS", usage=Usage(1, len(request.prompt.text) // 4, 20))
+    )
     texts = ["x" * 80_000, *(f"short {number}" for number in range(200))]
-    AspectCritic("c", open_model(model, max_concurrency=32)).evaluate(texts, budget=Budget(max_tokens=110_000))
+    AspectCritic("c", open_model(model, max_concurrency=32)).evaluate(
+        texts, budget=Budget(max_tokens=110_000)
+    )
     assert len(model.requests) == 201
 
 
@@ -415,7 +468,9 @@ def test_a_stop_does_not_wait_for_the_pace(tmp_path: Path) -> None:
     assert time.monotonic() - started < 50
 
 
-def test_an_error_of_the_reader_waits_for_what_was_sent(tmp_path: Path, provider: FakeProvider) -> None:
+def test_an_error_of_the_reader_waits_for_what_was_sent(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     provider.latency = 0.2
 
     def rows() -> Any:
@@ -423,11 +478,17 @@ def test_an_error_of_the_reader_waits_for_what_was_sent(tmp_path: Path, provider
         raise RunError("rows.csv, line 6: not a row")
 
     with pytest.raises(RunError, match="line 6"):
-        event_loop.run(critic(open_at(provider)).judge_stream(rows(), lambda number, result: None, run=tmp_path))
+        event_loop.run(
+            critic(open_at(provider)).judge_stream(
+                rows(), lambda number, result: None, run=tmp_path
+            )
+        )
     assert run_info(tmp_path).votes == len(provider.requests) == 5
 
 
-def test_a_reply_that_cannot_be_read_is_not_kept_in_the_cache(tmp_path: Path, provider: FakeProvider) -> None:
+def test_a_reply_that_cannot_be_read_is_not_kept_in_the_cache(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     store = ReplyStore(tmp_path / "cache")
     provider.faults = always(PROSE)
     critic(open_at(provider, cache=store), max_repairs=1).evaluate(marked(1))
@@ -440,7 +501,9 @@ def test_a_reply_that_cannot_be_read_is_not_kept_in_the_cache(tmp_path: Path, pr
 # -- what mutants showed -----------------------------------------------------------
 
 
-def test_a_place_is_held_until_its_vote_is_on_the_disk(tmp_path: Path, provider: FakeProvider) -> None:
+def test_a_place_is_held_until_its_vote_is_on_the_disk(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     """While the ledger cannot be written, no more is asked than a kill may lose."""
     provider.latency = 0.05
     model = open_at(provider, max_concurrency=4)
@@ -460,7 +523,9 @@ def test_a_place_is_held_until_its_vote_is_on_the_disk(tmp_path: Path, provider:
 
 
 @pytest.mark.parametrize("who", ["the first to ask", "who asked after it"])
-def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_others(tmp_path: Path, who: str) -> None:
+def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_others(
+    tmp_path: Path, who: str
+) -> None:
     async def scenario() -> tuple[Vote, bool]:
         answered = asyncio.Event()
 
@@ -498,14 +563,22 @@ def test_an_answer_that_came_since_it_was_looked_for_is_not_asked_for_again(tmp_
     assert len(model.requests) == 1
 
 
-def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_asks_nobody(tmp_path: Path) -> None:
+def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_asks_nobody(
+    tmp_path: Path,
+) -> None:
     model, told = ScriptedModel(), []
 
     async def scenario() -> None:
         async with votes_of(AspectCritic("c", model), tmp_path) as (answers, ballot):
             with closing(sqlite3.connect(tmp_path / FILE)) as other:
-                other.execute("CREATE TRIGGER no BEFORE INSERT ON votes BEGIN SELECT RAISE(ABORT, 'no'); END")
-            told.extend(await asyncio.gather(*(answers.ask(ballot) for _ in range(3)), return_exceptions=True))
+                other.execute(
+                    "CREATE TRIGGER no BEFORE INSERT ON votes BEGIN SELECT RAISE(ABORT, 'no'); END"
+                )
+            told.extend(
+                await asyncio.gather(
+                    *(answers.ask(ballot) for _ in range(3)), return_exceptions=True
+                )
+            )
 
     with pytest.raises(RunError):
         event_loop.run(scenario())
@@ -514,7 +587,9 @@ def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_ask
 
 
 @asynccontextmanager
-async def votes_of(judge: AspectCritic, folder: Path) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
+async def votes_of(
+    judge: AspectCritic, folder: Path
+) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
     asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
     async with opened(Run(folder), {"c": asker.configuration()}, None) as run:
@@ -532,5 +607,8 @@ def test_another_judge_is_refused_in_one_line_that_names_both(tmp_path: Path) ->
     AspectCritic("It gives a year.", models=ScriptedModel()).evaluate(["x"], run=tmp_path / "run")
     with pytest.raises(RunError) as refused:
         DirectJudge(ScriptedModel()).evaluate(["x"], "Is it?", run=tmp_path / "run")
-    told = "configuration: judges.AspectCritic is not there any more; judges.DirectJudge was not there. Restore"
+    told = (
+        "configuration: judges.AspectCritic is not there any more; judges.DirectJudge was not "
+        "there. Restore"
+    )
     assert told in str(refused.value)

@@ -1,4 +1,6 @@
-"""Gateways and servers of all kinds, as ``docs/models.md`` says how to reach them: a base URL, a key, headers of their own."""
+"""Gateways and servers of all kinds, as ``docs/models.md`` says how to reach them: a base URL, a
+key, headers of their own.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ WAYS: dict[str, tuple[str, dict[str, object]]] = {
         "openrouter/meta-llama/llama-3.3-70b-instruct",
         {"api_key": KEY, "headers": {"HTTP-Referer": "https://example.org", "X-Title": "evals"}},
     ),
-    "company": ("openai/gpt-4o-mini", {"headers": {"X-Gateway-Key": "$GATEWAY_KEY", "X-Team": "search"}}),
+    "company": (
+        "openai/gpt-4o-mini",
+        {"headers": {"X-Gateway-Key": "$GATEWAY_KEY", "X-Team": "search"}},
+    ),
 }
 
 
@@ -48,8 +53,12 @@ def test_a_gateway_is_asked_as_it_wants_to_be(provider: FakeProvider, name: str)
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_a_probe_of_a_gateway_costs_nothing_and_finds_the_model(provider: FakeProvider, name: str) -> None:
-    assert event_loop.run(open_way(provider, name).probe()) is (Presence.NOT_SAID if name == "azure" else Presence.THERE)
+def test_a_probe_of_a_gateway_costs_nothing_and_finds_the_model(
+    provider: FakeProvider, name: str
+) -> None:
+    assert event_loop.run(open_way(provider, name).probe()) is (
+        Presence.NOT_SAID if name == "azure" else Presence.THERE
+    )
     assert all(not request.body.get("messages") for request in provider.requests)
 
 
@@ -94,7 +103,9 @@ def test_a_probe_looks_for_the_model_in_every_providers_list(
             event_loop.run(model.probe())
 
 
-def test_a_list_that_cannot_be_asked_for_just_now_is_no_missing_model(provider: FakeProvider) -> None:
+def test_a_list_that_cannot_be_asked_for_just_now_is_no_missing_model(
+    provider: FakeProvider,
+) -> None:
     provider.faults = always(Status(500))
     with pytest.raises(ModelError, match="500"):
         event_loop.run(open_way(provider, "vllm").probe())
@@ -104,9 +115,17 @@ def test_a_list_that_cannot_be_asked_for_just_now_is_no_missing_model(provider: 
 
 
 def test_a_header_is_over_the_providers_own_whatever_its_case(provider: FakeProvider) -> None:
-    ask(open_model("openai/gpt-4o-mini", base_url=provider.base_url("openai"), headers={"authorization": "Bearer $GATEWAY_KEY"}))
+    ask(
+        open_model(
+            "openai/gpt-4o-mini",
+            base_url=provider.base_url("openai"),
+            headers={"authorization": "Bearer $GATEWAY_KEY"},
+        )
+    )
     (request,) = provider.requests
-    assert [value for name, value in request.headers.items() if name.lower() == "authorization"] == [f"Bearer {KEY}"]
+    assert [
+        value for name, value in request.headers.items() if name.lower() == "authorization"
+    ] == [f"Bearer {KEY}"]
 
 
 def test_a_gateway_whose_header_is_the_key_does_not_get_the_providers_key_too(
@@ -124,27 +143,40 @@ def test_a_header_beside_a_key_goes_along_with_it(provider: FakeProvider) -> Non
     assert provider.requests[0].headers["X-Gateway-Key"] == KEY
 
 
-def test_variables_stand_anywhere_in_a_value_and_two_dollars_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_stand_anywhere_in_a_value_and_two_dollars_are_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TEAM", "search")
-    assert Headers.of({"X-A": "Bearer ${TEAM}/$TEAM", "X-B": "5$$ $1"}).sent == {"X-A": "Bearer search/search", "X-B": "5$ $1"}
+    assert Headers.of({"X-A": "Bearer ${TEAM}/$TEAM", "X-B": "5$$ $1"}).sent == {
+        "X-A": "Bearer search/search",
+        "X-B": "5$ $1",
+    }
 
 
 @pytest.mark.parametrize(
     ("headers", "trouble"),
     [
-        ({"X-Key": "$NOT_SET_ANYWHERE"}, "the header X-Key holds $NOT_SET_ANYWHERE, and that environment variable is not set"),
+        (
+            {"X-Key": "$NOT_SET_ANYWHERE"},
+            "the header X-Key holds $NOT_SET_ANYWHERE, and that environment variable is not set",
+        ),
         ({"X Key": "a"}, "'X Key' is no name of a header"),
         ({"X-Key": "a\r\nX-Other: b"}, "the value of the header X-Key contains characters"),
         ({"content-length": "5"}, "content-length describes the request itself"),
     ],
 )
-def test_a_header_that_cannot_be_sent_is_a_setup_error(headers: dict[str, str], trouble: str) -> None:
+def test_a_header_that_cannot_be_sent_is_a_setup_error(
+    headers: dict[str, str], trouble: str
+) -> None:
     with pytest.raises(SetupError) as caught:
         open_model("http://localhost:1/v1#m", headers=headers)
     assert trouble in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["X-Team=search", "no colon", ": value", "X Team: a", "X-Team:", "Authorization: Bearer abc"])
+@pytest.mark.parametrize(
+    "text",
+    ["X-Team=search", "no colon", ": value", "X Team: a", "X-Team:", "Authorization: Bearer abc"],
+)
 def test_a_header_that_is_typed_wrongly_is_refused(text: str) -> None:
     with pytest.raises(SetupError):
         parse_header(text)
@@ -168,13 +200,22 @@ def test_a_variable_is_named_and_a_key_in_its_place_is_not_repeated(name: str) -
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_what_a_header_holds_is_struck_out_of_errors_and_replies(provider: FakeProvider, name: str) -> None:
+def test_what_a_header_holds_is_struck_out_of_errors_and_replies(
+    provider: FakeProvider, name: str
+) -> None:
     model = open_way(provider, name)
-    for fault in (EchoesKey(401), EchoesKey(400), Raw(b'{"error": "sent: {key}"}', status=500), Raw(b"{key}")):
+    for fault in (
+        EchoesKey(401),
+        EchoesKey(400),
+        Raw(b'{"error": "sent: {key}"}', status=500),
+        Raw(b"{key}"),
+    ):
         provider.faults = always(fault)
         with pytest.raises(ModelError) as caught:
             ask(model)
-        assert KEY not in str(caught.value) + repr(caught.value) + repr(model) + model.identity + repr(vars(model.provider))
+        assert KEY not in str(caught.value) + repr(caught.value) + repr(
+            model
+        ) + model.identity + repr(vars(model.provider))
         assert "***" in str(caught.value)
 
 
@@ -184,7 +225,11 @@ def test_a_value_of_a_variable_is_a_secret_whatever_its_header_is_called(
     monkeypatch.setenv("WHO", "jane.doe@example.org")
     provider.faults = always(Raw(b'{"error": "hello jane.doe@example.org"}', status=400))
     with pytest.raises(ModelError) as caught:
-        ask(open_model(f"{provider.base_url('compatible')}#m", headers={"X-User": "$WHO"}, max_retries=0))
+        ask(
+            open_model(
+                f"{provider.base_url('compatible')}#m", headers={"X-User": "$WHO"}, max_retries=0
+            )
+        )
     assert "hello ***" in str(caught.value)
 
 
@@ -222,7 +267,12 @@ def test_an_address_that_is_given_twice_is_a_setup_error() -> None:
     ],
 )
 def test_a_variable_moves_a_provider(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, id: str, identity: str
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    id: str,
+    identity: str,
 ) -> None:
     monkeypatch.setenv(variable, value)
     assert open_model(id, api_key=KEY).identity == identity

@@ -57,7 +57,9 @@ def failure(provider: FakeProvider, fault: object) -> ModelError:
         (429, RateLimited),
     ],
 )
-def test_a_status_code_says_what_kind_of_error_it_is(provider: FakeProvider, status: int, kind: type[ModelError]) -> None:
+def test_a_status_code_says_what_kind_of_error_it_is(
+    provider: FakeProvider, status: int, kind: type[ModelError]
+) -> None:
     error = failure(provider, Status(status))
     assert type(error) is kind
     assert str(error).startswith(f"openai/gpt-4o-mini: {status}: something went wrong")
@@ -66,7 +68,14 @@ def test_a_status_code_says_what_kind_of_error_it_is(provider: FakeProvider, sta
 
 @pytest.mark.parametrize(
     ("status", "hint"),
-    [(401, "API key"), (402, "no credit"), (403, "may not use the model"), (404, "base URL"), (413, "too long"), (400, "")],
+    [
+        (401, "API key"),
+        (402, "no credit"),
+        (403, "may not use the model"),
+        (404, "base URL"),
+        (413, "too long"),
+        (400, ""),
+    ],
 )
 def test_an_error_says_what_to_do(provider: FakeProvider, status: int, hint: str) -> None:
     assert hint in failure(provider, Status(status)).hint
@@ -85,12 +94,17 @@ def test_a_wait_may_be_given_as_a_date(provider: FakeProvider) -> None:
     assert 25 < (error.retry_after or 0) <= 30
 
 
-def test_a_wait_named_with_an_error_that_no_wait_mends_changes_nothing(provider: FakeProvider) -> None:
+def test_a_wait_named_with_an_error_that_no_wait_mends_changes_nothing(
+    provider: FakeProvider,
+) -> None:
     assert type(failure(provider, Status(410, headers={"Retry-After": "1"}))) is ModelError
 
 
 def test_a_redirect_is_not_followed_so_the_key_stays_at_home(provider: FakeProvider) -> None:
-    error = failure(provider, Status(307, headers={"Location": f"{provider.url}/compatible/v1/chat/completions"}))
+    error = failure(
+        provider,
+        Status(307, headers={"Location": f"{provider.url}/compatible/v1/chat/completions"}),
+    )
     assert "307" in error.message
     assert [request.protocol for request in provider.requests] == ["openai"]
 
@@ -121,9 +135,22 @@ def test_a_server_error_about_a_filter_is_still_worth_a_retry(provider: FakeProv
         (CUT_LATE, "the connection failed"),
         (Status(500, "\ud800 half a pair"), r"500: \? half a pair"),
     ],
-    ids=["empty", "html", "list", "error", "plain error", "no text", "nested", "cut early", "cut late", "surrogate"],
+    ids=[
+        "empty",
+        "html",
+        "list",
+        "error",
+        "plain error",
+        "no text",
+        "nested",
+        "cut early",
+        "cut late",
+        "surrogate",
+    ],
 )
-def test_an_answer_that_is_none_is_worth_a_retry(provider: FakeProvider, fault: object, said: str) -> None:
+def test_an_answer_that_is_none_is_worth_a_retry(
+    provider: FakeProvider, fault: object, said: str
+) -> None:
     error = failure(provider, fault)
     assert type(error) is Unavailable
     with pytest.raises(ModelError, match=said):
@@ -131,7 +158,9 @@ def test_an_answer_that_is_none_is_worth_a_retry(provider: FakeProvider, fault: 
 
 
 def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
-    with pytest.raises(Unavailable, match=r"the connection failed: Cannot connect to host 127\.0\.0\.1:1 "):
+    with pytest.raises(
+        Unavailable, match=r"the connection failed: Cannot connect to host 127\.0\.0\.1:1 "
+    ):
         ask(open_model("http://127.0.0.1:1/v1#m", max_retries=0))
 
 
@@ -150,7 +179,9 @@ def test_a_reply_is_read_up_to_its_limit(length: str) -> None:
 @pytest.mark.filterwarnings("ignore:Sending a large body")
 def test_a_server_that_does_not_take_the_question_is_given_up_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        model = open_model(f"http://127.0.0.1:{server.getsockname()[1]}/v1#m", max_retries=0, timeout=0.3)
+        model = open_model(
+            f"http://127.0.0.1:{server.getsockname()[1]}/v1#m", max_retries=0, timeout=0.3
+        )
         with pytest.raises(Unavailable, match=r"no reply within 0\.3 s"):
             ask(model, "x" * 20_000_000)
 
@@ -166,7 +197,9 @@ def test_a_compressed_reply_is_read(kind: str) -> None:
 def test_large_replies_are_read_though_few_at_once() -> None:
     body = b'{"choices": [{"message": {"content": "' + b"x" * 2_000_000 + b'"}}]}'
     with RawServer(lambda key: [answer(body, "Connection: close\r\n")]) as server:
-        replies = ask_all(open_model(f"{server.url}/v1#m", max_retries=0), [f"{number}" for number in range(8)])
+        replies = ask_all(
+            open_model(f"{server.url}/v1#m", max_retries=0), [f"{number}" for number in range(8)]
+        )
     assert [len(reply.text) for reply in replies if isinstance(reply, Reply)] == [2_000_000] * 8
 
 
@@ -177,8 +210,14 @@ def test_large_replies_are_read_though_few_at_once() -> None:
         (b'{"error": "bad"}', "bad"),
         (b'{"message": "bad"}', "bad"),
         (b'{"detail": "bad"}', "bad"),
-        (b'{"object": "error", "message": {"detail": [{"loc": ["body", "seed"]}]}}', "{'detail': [{'loc': ['body', 'seed']}]}"),
-        (b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}', "Overloaded"),
+        (
+            b'{"object": "error", "message": {"detail": [{"loc": ["body", "seed"]}]}}',
+            "{'detail': [{'loc': ['body', 'seed']}]}",
+        ),
+        (
+            b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}',
+            "Overloaded",
+        ),
         (b'[{"error": "bad"}]', "[{'error': 'bad'}]"),
         (b"<h1>bad\n\n   gateway</h1>", "<h1>bad gateway</h1>"),
         (b"null", "None"),
@@ -190,10 +229,15 @@ def test_the_message_of_an_error_is_found_in_every_shape(body: bytes, message: s
     assert error_message(body) == message
 
 
-SHAPES = st.dictionaries(st.sampled_from(["error", "message", "detail", "code"]), st.none() | st.integers() | st.text())
+SHAPES = st.dictionaries(
+    st.sampled_from(["error", "message", "detail", "code"]), st.none() | st.integers() | st.text()
+)
 
 
-@given(st.binary(max_size=400) | (SHAPES | st.lists(SHAPES)).map(lambda data: json.dumps(data).encode()))
+@given(
+    st.binary(max_size=400)
+    | (SHAPES | st.lists(SHAPES)).map(lambda data: json.dumps(data).encode())
+)
 def test_the_message_of_an_error_is_one_short_line_whatever_the_body(body: bytes) -> None:
     message = error_message(body)
     assert 0 < len(message) <= 300
@@ -205,7 +249,17 @@ def test_the_message_of_an_error_is_one_short_line_whatever_the_body(body: bytes
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [(None, None), ("0", 0), ("12", 12), (" 1.5 ", 1.5), ("-3", 0), ("soon", None), ("", None), ("inf", None), ("nan", None)],
+    [
+        (None, None),
+        ("0", 0),
+        ("12", 12),
+        (" 1.5 ", 1.5),
+        ("-3", 0),
+        ("soon", None),
+        ("", None),
+        ("inf", None),
+        ("nan", None),
+    ],
 )
 def test_a_wait_is_given_in_seconds(value: str | None, seconds: float | None) -> None:
     assert retry_after(value) == seconds
@@ -243,10 +297,15 @@ def test_a_secret_is_not_written_anywhere(copier: object) -> None:
 
 
 def test_a_secret_is_struck_out_of_what_a_server_sends() -> None:
-    assert struck_out(f"your key {KEY} and again {KEY}".encode(), (KEY,)) == b"your key *** and again ***"
+    assert (
+        struck_out(f"your key {KEY} and again {KEY}".encode(), (KEY,))
+        == b"your key *** and again ***"
+    )
 
 
-@pytest.mark.parametrize("echo", [rb"sk\/MARKED\u002b7f3a\u003d", b"sk/MARKED+7f3a=", rb"\u0073k/MARKED+7f3a="])
+@pytest.mark.parametrize(
+    "echo", [rb"sk\/MARKED\u002b7f3a\u003d", b"sk/MARKED+7f3a=", rb"\u0073k/MARKED+7f3a="]
+)
 def test_a_secret_is_struck_out_however_json_has_written_it(echo: bytes) -> None:
     body = b'{"error": {"message": "no such key: ' + echo + b'"}}'
     assert error_message(body, {"sk/MARKED+7f3a="}) == "no such key: ***"

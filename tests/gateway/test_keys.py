@@ -78,11 +78,16 @@ PATHS: dict[str, Fault] = {
 @pytest.fixture(autouse=True)
 def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """All that any logger says, and no key in it."""
-    loggers = [logging.getLogger(name) for name in ("", "adjudge", "adjudge.gateway", "asyncio", "aiohttp", "aiohttp.client")]
+    loggers = [
+        logging.getLogger(name)
+        for name in ("", "adjudge", "adjudge.gateway", "asyncio", "aiohttp", "aiohttp.client")
+    ]
     for logger in loggers:
         caplog.set_level(logging.DEBUG, logger.name)
     yield
-    logged = [logging.Formatter().format(record) + repr(record.__dict__) for record in caplog.records]
+    logged = [
+        logging.Formatter().format(record) + repr(record.__dict__) for record in caplog.records
+    ]
     assert_no_key(*logged)
 
 
@@ -104,13 +109,19 @@ def shown(error: BaseException) -> Iterator[str]:
 def representations(model: OpenModel) -> Iterator[str]:
     """Every way in which a model is shown."""
     provider: Any = model.provider
-    yield from map(repr, (model, provider, provider.connection, provider._endpoint("/x"), model.inner))
+    yield from map(
+        repr, (model, provider, provider.connection, provider._endpoint("/x"), model.inner)
+    )
     yield from (model.name, repr(vars(model)), repr(vars(provider)))
 
 
-@pytest.mark.parametrize("name", ["openai", "groq", "mistral", "ollama", "anthropic", "google", "watsonx"])
+@pytest.mark.parametrize(
+    "name", ["openai", "groq", "mistral", "ollama", "anthropic", "google", "watsonx"]
+)
 @pytest.mark.parametrize("path", PATHS)
-def test_no_failing_path_shows_the_key(provider: FakeProvider, fast_retries: None, name: str, path: str) -> None:
+def test_no_failing_path_shows_the_key(
+    provider: FakeProvider, fast_retries: None, name: str, path: str
+) -> None:
     provider.faults = always(PATHS[path])
     model = open_at(provider, name, max_retries=1, timeout=0.2 if path == "hangs" else 60)
     assert_no_key(*representations(model))
@@ -127,7 +138,9 @@ def test_no_failing_path_shows_the_key(provider: FakeProvider, fast_retries: Non
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 429, 500])
-def test_no_failing_token_service_shows_the_key(provider: FakeProvider, fast_retries: None, code: int) -> None:
+def test_no_failing_token_service_shows_the_key(
+    provider: FakeProvider, fast_retries: None, code: int
+) -> None:
     provider.token_faults = lambda attempt: EchoesKey(code)
     model = open_at(provider, "watsonx", max_retries=1)
     with pytest.raises(AdjudgeError) as caught:
@@ -144,7 +157,9 @@ def test_a_judgment_that_is_raised_does_not_show_the_key(provider: FakeProvider)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_server_that_cannot_be_reached_does_not_show_the_key(provider: FakeProvider, name: str) -> None:
+def test_a_server_that_cannot_be_reached_does_not_show_the_key(
+    provider: FakeProvider, name: str
+) -> None:
     model = open_model(MODELS[name][0], api_key=KEY, base_url="http://127.0.0.1:1", max_retries=0)
     for asking in (lambda: ask(model), lambda: event_loop.run(model.probe())):
         with pytest.raises(AdjudgeError) as caught:
@@ -184,14 +199,20 @@ def test_a_password_in_a_url_does_not_show(provider: FakeProvider) -> None:
     assert_no_key(*shown(unusable.value))
 
 
-@pytest.mark.parametrize("parameter", ["api-key", "api_key", "key", "apikey", "access_token", "subscription-key"])
-def test_a_key_in_the_query_of_a_url_is_sent_and_does_not_show(provider: FakeProvider, tmp_path: Path, parameter: str) -> None:
+@pytest.mark.parametrize(
+    "parameter", ["api-key", "api_key", "key", "apikey", "access_token", "subscription-key"]
+)
+def test_a_key_in_the_query_of_a_url_is_sent_and_does_not_show(
+    provider: FakeProvider, tmp_path: Path, parameter: str
+) -> None:
     url = f"{provider.base_url('compatible')}?api-version=2024-10-21&{parameter}={KEY}"
     model = open_model(f"{url}#m", max_retries=0)
     provider.faults = always(Raw(f"<p>{url}</p>".encode(), "text/html"))
     with pytest.raises(AdjudgeError) as caught:
         ask(model)
-    assert provider.requests[0].url.endswith(f"/compatible/v1/chat/completions?api-version=2024-10-21&{parameter}={KEY}")
+    assert provider.requests[0].url.endswith(
+        f"/compatible/v1/chat/completions?api-version=2024-10-21&{parameter}={KEY}"
+    )
     assert "?api-version=2024-10-21&" in str(caught.value)
     assert_no_key(*shown(caught.value), *representations(model), model.identity)
     assert model.name == f"{provider.base_url('compatible')}?api-version=2024-10-21#m"
@@ -231,7 +252,13 @@ def test_a_url_that_is_refused_does_not_show_its_password(id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "base_url", [f"http://me:{KEY}/x@host/v1", f"host/v1?api-key={KEY}", f"me:{KEY}@host", f"gopher://me:{KEY}@host"]
+    "base_url",
+    [
+        f"http://me:{KEY}/x@host/v1",
+        f"host/v1?api-key={KEY}",
+        f"me:{KEY}@host",
+        f"gopher://me:{KEY}@host",
+    ],
 )
 def test_a_base_url_that_is_refused_does_not_show_its_password(base_url: str) -> None:
     with pytest.raises(AdjudgeError, match=r"^openai/gpt-4o-mini: .*is no base URL") as caught:
@@ -243,7 +270,9 @@ def test_a_base_url_that_is_refused_does_not_show_its_password(base_url: str) ->
 
 
 def test_no_recording_shows_the_key(provider: FakeProvider, tmp_path: Path) -> None:
-    provider.faults = always(Says(lambda right: '{"selected_option": "PASS", "explanation": "{key}"}'))
+    provider.faults = always(
+        Says(lambda right: '{"selected_option": "PASS", "explanation": "{key}"}')
+    )
     critic(open_at(provider, cache=tmp_path / "replies.jsonl")).evaluate("REC-00001-Y")
     assert "PASS" in (tmp_path / "replies.jsonl").read_text()
     assert_no_key((tmp_path / "replies.jsonl").read_text())
@@ -252,19 +281,35 @@ def test_no_recording_shows_the_key(provider: FakeProvider, tmp_path: Path) -> N
 @pytest.mark.parametrize("path", ["echo 401", "echo 404", "echo in text", "refuses", "prose"])
 @pytest.mark.parametrize("arguments", [["--json"], []], ids=["json", "table"])
 def test_no_command_prints_the_key(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, arguments: list[str]
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    path: str,
+    arguments: list[str],
 ) -> None:
     provider.faults = always(PATHS[path])
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
     written = tmp_path / "results.jsonl"
-    command = ["check", "REC-00001-Y", "--criterion", "x", "-m", "openai/gpt-4o-mini", "-o", str(written), *arguments]
+    command = [
+        "check",
+        "REC-00001-Y",
+        "--criterion",
+        "x",
+        "-m",
+        "openai/gpt-4o-mini",
+        "-o",
+        str(written),
+        *arguments,
+    ]
     run = CliRunner().invoke(app, command)
     assert provider.requests
     assert_no_key(run.output, repr(run.exception), written.read_text() if written.exists() else "")
 
 
-@pytest.mark.parametrize("command", [["doctor"], ["models"], ["doctor", "-m", "openai/gpt-4o-mini"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["doctor"], ["models"], ["doctor", "-m", "openai/gpt-4o-mini"]], ids=" ".join
+)
 @pytest.mark.parametrize("fault", [EchoesKey(401), None], ids=["wrong", "right"])
 def test_looking_at_the_installation_prints_no_key(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, command: list[str], fault: Fault
@@ -307,7 +352,9 @@ def test_no_key_in_an_address_is_kept_with_the_command(
 
 def test_an_uncaught_error_of_a_program_does_not_show_the_key(provider: FakeProvider) -> None:
     provider.faults = always(EchoesKey(401))
-    code, out, err = scripts.run("critic(model(), on_failure='raise').evaluate('REC-00001-Y')", provider)
+    code, out, err = scripts.run(
+        "critic(model(), on_failure='raise').evaluate('REC-00001-Y')", provider
+    )
     assert code == 1
     assert "401" in err
     assert_no_key(out, err)

@@ -40,9 +40,21 @@ def connection_of(id: str, **options: Any) -> tuple[str, str, str]:
         ("google/gemini-2.5-flash", "google", "gemini-2.5-flash"),
         ("ollama/llama3.2:3b", "ollama", "llama3.2:3b"),
         ("ollama:llama3.2:3b", "ollama", "llama3.2:3b"),
-        ("ollama/hf.co/bartowski/Llama-3.2-1B:Q4_K_M", "ollama", "hf.co/bartowski/Llama-3.2-1B:Q4_K_M"),
-        ("openrouter/meta-llama/llama-3.3-70b-instruct:free", "openrouter", "meta-llama/llama-3.3-70b-instruct:free"),
-        ("openrouter:meta-llama/llama-3.3-70b-instruct", "openrouter", "meta-llama/llama-3.3-70b-instruct"),
+        (
+            "ollama/hf.co/bartowski/Llama-3.2-1B:Q4_K_M",
+            "ollama",
+            "hf.co/bartowski/Llama-3.2-1B:Q4_K_M",
+        ),
+        (
+            "openrouter/meta-llama/llama-3.3-70b-instruct:free",
+            "openrouter",
+            "meta-llama/llama-3.3-70b-instruct:free",
+        ),
+        (
+            "openrouter:meta-llama/llama-3.3-70b-instruct",
+            "openrouter",
+            "meta-llama/llama-3.3-70b-instruct",
+        ),
         ("together/meta-llama/Llama-3.3-70B", "together", "meta-llama/Llama-3.3-70B"),
         ("groq/llama-3.3-70b-versatile", "groq", "llama-3.3-70b-versatile"),
         ("gpt-4o-mini", "openai", "gpt-4o-mini"),
@@ -67,7 +79,11 @@ def test_a_watsonx_model_keeps_its_family(monkeypatch: pytest.MonkeyPatch) -> No
     ("id", "name", "model"),
     [
         ("http://localhost:8000/v1#my-model", "http://localhost:8000/v1#my-model", "my-model"),
-        ("https://example.org/v1#org/my:model", "https://example.org/v1#org/my:model", "org/my:model"),
+        (
+            "https://example.org/v1#org/my:model",
+            "https://example.org/v1#org/my:model",
+            "org/my:model",
+        ),
         ("http://me:secret@localhost:8000/v1#m", "http://localhost:8000/v1#m", "m"),
         ("http://[::1]:8000/v1#m", "http://[::1]:8000/v1#m", "m"),
         ("http://localhost/a@b/v1#m", "http://localhost/a@b/v1#m", "m"),
@@ -89,7 +105,9 @@ def test_a_url_names_a_server_and_its_model(id: str, name: str, model: str) -> N
         ("mistral/mistral-7b", ("mistral/mistral-7b", "mistral", "mistral-7b")),
     ],
 )
-def test_a_base_url_moves_a_known_provider_and_serves_any_other_name(id: str, expected: tuple[str, str, str]) -> None:
+def test_a_base_url_moves_a_known_provider_and_serves_any_other_name(
+    id: str, expected: tuple[str, str, str]
+) -> None:
     assert connection_of(id, base_url="http://localhost:8000/v1") == expected
 
 
@@ -154,8 +172,12 @@ def test_what_is_no_model_is_a_setup_error(thing: Any) -> None:
 # -- keys and base URLs --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", [spec for spec in PROVIDERS.values() if spec.key_variable], ids=lambda spec: spec.name)
-def test_a_missing_key_is_a_setup_error_that_names_the_variable(spec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "spec", [spec for spec in PROVIDERS.values() if spec.key_variable], ids=lambda spec: spec.name
+)
+def test_a_missing_key_is_a_setup_error_that_names_the_variable(
+    spec: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WATSONX_PROJECT_ID", "p")
     with pytest.raises(SetupError, match=f"set {spec.key_variable} or pass api_key"):
         open_model(f"{spec.name}/{spec.example}")
@@ -192,7 +214,9 @@ def test_the_key_comes_from_the_usual_variable(
     assert ask(open_at(provider, name, api_key=None)).text
 
 
-def test_an_argument_wins_over_the_environment(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_argument_wins_over_the_environment(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-one")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     assert ask(open_at(provider)).text
@@ -227,7 +251,9 @@ def test_the_base_url_comes_from_the_usual_variable(
         ("box/ollama", "http://box/ollama"),
     ],
 )
-def test_ollama_is_found_where_its_own_client_finds_it(monkeypatch: pytest.MonkeyPatch, host: str, base_url: str) -> None:
+def test_ollama_is_found_where_its_own_client_finds_it(
+    monkeypatch: pytest.MonkeyPatch, host: str, base_url: str
+) -> None:
     monkeypatch.setenv("OLLAMA_HOST", host)
     assert PROVIDERS["ollama"].resolved_base_url() == base_url
 
@@ -276,7 +302,9 @@ def test_temperature_and_seed_are_kept_for_the_judge() -> None:
 
 
 def test_the_temperature_and_the_seed_of_a_model_reach_its_server(provider: FakeProvider) -> None:
-    AspectCritic("x", open_at(provider, temperature=0.25, seed=40), strictness=2).evaluate("REC-00001-Y")
+    AspectCritic("x", open_at(provider, temperature=0.25, seed=40), strictness=2).evaluate(
+        "REC-00001-Y"
+    )
     assert [body["temperature"] for body in provider.bodies] == [0.25, 0.25]
     assert sorted(body["seed"] for body in provider.bodies) == [40, 41]
 
@@ -287,7 +315,10 @@ def test_an_open_model_is_a_model() -> None:
     assert repr(model) == "<model scripted>"
 
 
-@pytest.mark.parametrize(("id", "texts"), [("scripted/PASS,FAIL", ["PASS", "FAIL", "PASS"]), ("scripted/PASS", ["PASS"] * 3)])
+@pytest.mark.parametrize(
+    ("id", "texts"),
+    [("scripted/PASS,FAIL", ["PASS", "FAIL", "PASS"]), ("scripted/PASS", ["PASS"] * 3)],
+)
 def test_a_script_can_be_written_into_the_id(id: str, texts: list[str]) -> None:
     model = open_model(id)
     assert [ask(model).text for _ in texts] == texts
@@ -321,9 +352,18 @@ class Object:
         ([lambda prompt: "PASS", judge], ["<lambda>", "judge"]),
         ([Callable_()], ["Callable_"]),
         ([Object(), Object()], ["Object", "Object 2"]),
-        ([ScriptedModel(name="a"), ScriptedModel(name="b"), ScriptedModel(name="a")], ["a", "b", "a 2"]),
-        ([ScriptedModel(name="a 2"), ScriptedModel(name="a"), ScriptedModel(name="a")], ["a 2", "a", "a 3"]),
-        ([ScriptedModel(name="a"), ScriptedModel(name="a"), ScriptedModel(name="a 2")], ["a", "a 2", "a 2 2"]),
+        (
+            [ScriptedModel(name="a"), ScriptedModel(name="b"), ScriptedModel(name="a")],
+            ["a", "b", "a 2"],
+        ),
+        (
+            [ScriptedModel(name="a 2"), ScriptedModel(name="a"), ScriptedModel(name="a")],
+            ["a 2", "a", "a 3"],
+        ),
+        (
+            [ScriptedModel(name="a"), ScriptedModel(name="a"), ScriptedModel(name="a 2")],
+            ["a", "a 2", "a 2 2"],
+        ),
     ],
 )
 def test_every_model_of_a_panel_has_a_name_of_its_own(models: Any, names: list[str]) -> None:

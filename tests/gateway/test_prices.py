@@ -43,13 +43,20 @@ def test_what_is_known(model: str, known: bool) -> None:
 
 def test_a_cost_counts_cached_tokens_by_their_own_price() -> None:
     price = Price(input=2.0, output=10.0, cached=0.5)
-    assert price.cost(Usage(1, 1_000_000, 100_000, 400_000)) == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 0.1 * 10)
+    assert price.cost(Usage(1, 1_000_000, 100_000, 400_000)) == pytest.approx(
+        0.6 * 2 + 0.4 * 0.5 + 0.1 * 10
+    )
     assert Price(2.0, 10.0).cost(Usage(1, 1_000_000, 0, 400_000)) == pytest.approx(2.0)
 
 
-def test_own_prices_win_and_the_longest_id_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_prices_win_and_the_longest_id_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = tmp_path / "prices.yaml"
-    own.write_text("openai/gpt-4o-mini: {input: 1, output: 2}\nacme/*: {input: 3, output: 4}\nacme/big*: {input: 5, output: 6}\n")
+    own.write_text(
+        "openai/gpt-4o-mini: {input: 1, output: 2}\nacme/*: {input: 3, output: "
+        "4}\nacme/big*: {input: 5, output: 6}\n"
+    )
     table = PriceTable.load(own)
     assert table.of("openai/gpt-4o-mini") == Price(1, 2)
     assert table.of("acme/small") == Price(3, 4)
@@ -85,7 +92,9 @@ def test_calls_without_a_price_are_counted_apart() -> None:
     assert open_budget.spent == Spent(5, 2_000_000, pytest.approx(0.15), 3)  # type: ignore[arg-type]
 
 
-SPENT = st.builds(Spent, *[st.integers(0, 10**6)] * 2, st.integers(0, 10**6).map(float), st.integers(0, 100))
+SPENT = st.builds(
+    Spent, *[st.integers(0, 10**6)] * 2, st.integers(0, 10**6).map(float), st.integers(0, 100)
+)
 
 
 @given(SPENT, SPENT)

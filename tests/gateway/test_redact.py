@@ -1,4 +1,6 @@
-"""Keys and passwords are struck out of addresses, and of what a server sends back however it writes them."""
+"""Keys and passwords are struck out of addresses, and of what a server sends back however it writes
+them.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,25 @@ KEYS = st.text("abcXYZ0189-_./+=", min_size=8, max_size=40)
         ("http://host/v1?api-key=abc#m", "http://host/v1#m", ("abc",)),
         ("http://host/v1?key=abc", "http://host/v1", ("abc",)),
         ("http://host/v1?api_key=a%2Bc&api-version=2", "http://host/v1?api-version=2", ("a+c",)),
-        ("http://host/v1?api-version=2&subscription-key=abc&x=1#m", "http://host/v1?api-version=2&x=1#m", ("abc",)),
+        (
+            "http://host/v1?api-version=2&subscription-key=abc&x=1#m",
+            "http://host/v1?api-version=2&x=1#m",
+            ("abc",),
+        ),
         ("http://host/v1?access_token=abc&sig=def", "http://host/v1", ("abc", "def")),
         ("http://host/v1?x=1234567890abcdefABCDEF", "http://host/v1", ("1234567890abcdefABCDEF",)),
-        ("http://host/v1?deployment=gpt-4o-mini-2024-07-18", "http://host/v1?deployment=gpt-4o-mini-2024-07-18", ()),
+        (
+            "http://host/v1?deployment=gpt-4o-mini-2024-07-18",
+            "http://host/v1?deployment=gpt-4o-mini-2024-07-18",
+            (),
+        ),
         ("https://host/ai/v1#@cf/meta/llama-3", "https://host/ai/v1#@cf/meta/llama-3", ()),
         ("gpt-4o-mini", "gpt-4o-mini", ()),
     ],
 )
-def test_an_address_is_shown_without_what_is_secret_in_it(url: str, shown: str, secrets: tuple[str, ...]) -> None:
+def test_an_address_is_shown_without_what_is_secret_in_it(
+    url: str, shown: str, secrets: tuple[str, ...]
+) -> None:
     assert without_secrets(url) == shown
     assert secrets_in(url) == secrets
 
@@ -73,13 +85,24 @@ def test_a_key_is_struck_out_however_it_is_written(echo: str) -> None:
 @given(KEYS, st.binary(max_size=40), st.binary(max_size=40))
 def test_no_key_is_left_wherever_it_stands(key: str, before: bytes, after: bytes) -> None:
     assume("***" not in key)
-    assert key.encode() not in struck_out(before + key.encode() + after, (key,)).replace(b"***", b"\0")
+    assert key.encode() not in struck_out(before + key.encode() + after, (key,)).replace(
+        b"***", b"\0"
+    )
 
 
-@given(KEYS, st.text(max_size=20), st.sampled_from(["\\u{:04x}", "%{:02X}", "&#{};", "\\\\u{:04x}"]), st.data())
-def test_any_of_its_characters_may_be_escaped(key: str, text: str, escape: str, data: st.DataObject) -> None:
+@given(
+    KEYS,
+    st.text(max_size=20),
+    st.sampled_from(["\\u{:04x}", "%{:02X}", "&#{};", "\\\\u{:04x}"]),
+    st.data(),
+)
+def test_any_of_its_characters_may_be_escaped(
+    key: str, text: str, escape: str, data: st.DataObject
+) -> None:
     chosen = data.draw(st.sets(st.integers(0, len(key) - 1), min_size=1))
-    echo = "".join(escape.format(ord(one)) if place in chosen else one for place, one in enumerate(key))
+    echo = "".join(
+        escape.format(ord(one)) if place in chosen else one for place, one in enumerate(key)
+    )
     assert b"***" in struck_out(f"{text} {echo}".encode(errors="replace"), (key,))
 
 

@@ -44,8 +44,12 @@ def _verdict(row: Mapping[str, Any]) -> Any:
     return row["option"] if "option" in row else row["score"]
 
 
-def imported(tmp_path: Path, content: object, *, lines: bool = False, name: str = "file.json", **options: Any) -> Imported:
-    """Write ``content`` as JSON (``lines``: one object a line; a text: as it stands), and import it."""
+def imported(
+    tmp_path: Path, content: object, *, lines: bool = False, name: str = "file.json", **options: Any
+) -> Imported:
+    """Write ``content`` as JSON (``lines``: one object a line; a text: as it stands), and import
+    it.
+    """
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):

@@ -37,7 +37,9 @@ def test_a_document_that_was_cut_short(tmp_path: Path, text: str, share: float) 
 
 
 def test_a_last_line_that_was_cut_short(tmp_path: Path) -> None:
-    line = json.dumps({"promptIdx": 0, "testIdx": 0, "vars": {}, "success": True, "gradingResult": {}})
+    line = json.dumps(
+        {"promptIdx": 0, "testIdx": 0, "vars": {}, "success": True, "gradingResult": {}}
+    )
     path = tmp_path / "cut.jsonl"
     path.write_text(f"{line}\n{line[:40]}")
     refused(tmp_path, path, "line 2: is not JSON.*--skip-bad-rows")
@@ -45,7 +47,12 @@ def test_a_last_line_that_was_cut_short(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "start",
-    ["", '{"results": ', '{"eval": {}, "version": 2, "status": "success", "x": ', '{"testCases": [{"metricsData": [], "x": '],
+    [
+        "",
+        '{"results": ',
+        '{"eval": {}, "version": 2, "status": "success", "x": ',
+        '{"testCases": [{"metricsData": [], "x": ',
+    ],
 )
 @pytest.mark.parametrize("bracket", ["[", '{"a":'])
 def test_a_million_nested_brackets(tmp_path: Path, start: str, bracket: str) -> None:
@@ -62,7 +69,11 @@ def test_a_million_nested_brackets_in_yaml(tmp_path: Path) -> None:
 
 def test_a_million_nested_brackets_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
-    path.write_text('{"promptIdx": 0, "testIdx": 0, "vars": {}, "success": true}\n{"vars": ' + "[" * 1_000_000 + "\n")
+    path.write_text(
+        '{"promptIdx": 0, "testIdx": 0, "vars": {}, "success": true}\n{"vars": '
+        + "[" * 1_000_000
+        + "\n"
+    )
     refused(tmp_path, path, "nested too deep")
 
 
@@ -91,7 +102,9 @@ def test_a_zip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_archive_of_many_small_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "_SUSPICIOUS", 1_000_000)
-    sample = json.dumps({"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}}).encode() + b" " * 300_000
+    sample = (
+        json.dumps({"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}}).encode() + b" " * 300_000
+    )
     with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
         for number in range(40):
@@ -107,7 +120,9 @@ def test_an_archive_that_was_cut_short(tmp_path: Path) -> None:
 
 
 def test_an_entry_whose_bytes_are_not_those_that_were_packed(tmp_path: Path) -> None:
-    """A flipped digit in a score reads as well as the right one: only the archive's checksum tells."""
+    """A flipped digit in a score reads as well as the right one: only the
+    archive's checksum tells.
+    """
     sample = json.dumps({"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}}).encode()
     with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_STORED) as made:
         made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
@@ -127,7 +142,9 @@ def test_two_formats_in_one_folder(tmp_path: Path) -> None:
     assert imported_path(folder, tmp_path / "run", kind="deepeval").report.kind == "deepeval"
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", '{"a": 1}', "a,b\n1,2\n", "plain words", '{"a": 1}\n{"a": 2}\n'])
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", '{"a": 1}', "a,b\n1,2\n", "plain words", '{"a": 1}\n{"a": 2}\n']
+)
 def test_a_file_of_no_known_format(tmp_path: Path, text: str) -> None:
     (tmp_path / "file.json").write_text(text)
     refused(tmp_path, tmp_path / "file.json", "no format that is known: say which with --as")
@@ -148,7 +165,9 @@ def test_a_record_that_breaks_in_the_middle_leaves_nothing(tmp_path: Path) -> No
 
 
 def test_bad_rows_are_left_out_on_request(tmp_path: Path) -> None:
-    good = json.dumps({"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"})
+    good = json.dumps(
+        {"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"}
+    )
     found = imported(tmp_path, f"{good}\nnonsense\n{good}\n", name="x.jsonl", skip_bad_rows=True)
     assert len(found.rows) == 2
     assert found.report.left["rows that cannot be read"] == 1
@@ -156,7 +175,9 @@ def test_bad_rows_are_left_out_on_request(tmp_path: Path) -> None:
 
 def test_an_import_that_is_killed_leaves_no_run_and_the_next_is_whole(tmp_path: Path) -> None:
     """It waits after its first row until it is killed."""
-    line = json.dumps({"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"})
+    line = json.dumps(
+        {"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"}
+    )
     (tmp_path / "x.jsonl").write_text(f"{line}\n" * 3)
     script = (
         "import os, sys, time\n"
@@ -169,7 +190,9 @@ def test_an_import_that_is_killed_leaves_no_run_and_the_next_is_whole(tmp_path: 
         "folder.ImportedRun.add = add\n"
         "run.import_file('x.jsonl', 'one')\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=tmp_path) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=tmp_path
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.read(1) == b"x"

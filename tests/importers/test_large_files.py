@@ -29,7 +29,11 @@ for source in sys.argv[1:]:
 
 def write_promptfoo(path: Path, size: int) -> int:
     """A results file of about ``size`` bytes, as one document; says how many results it holds."""
-    head = {"version": 3, "timestamp": "2026-08-22T10:00:00Z", "prompts": [{"raw": "Answer: {{question}}"}]}
+    head = {
+        "version": 3,
+        "timestamp": "2026-08-22T10:00:00Z",
+        "prompts": [{"raw": "Answer: {{question}}"}],
+    }
     count = 0
     with path.open("w", encoding="utf-8") as file:
         file.write('{"evalId": "eval-1", "results": ' + json.dumps(head)[:-1] + ', "results": [')
@@ -49,11 +53,19 @@ def write_promptfoo(path: Path, size: int) -> int:
                 "success": passed,
                 "score": float(passed),
                 "failureReason": int(not passed),
-                "gradingResult": {"pass": passed, "score": float(passed), "reason": "", "componentResults": [part]},
+                "gradingResult": {
+                    "pass": passed,
+                    "score": float(passed),
+                    "reason": "",
+                    "componentResults": [part],
+                },
             }
             file.write(("," if count else "") + json.dumps(result))
             count += 1
-        file.write('], "stats": {"successes": 1}}, "config": {"defaultTest": {"options": {"provider": "openai:gpt-5"}}}}')
+        file.write(
+            '], "stats": {"successes": 1}}, "config": {"defaultTest": {"options": '
+            '{"provider": "openai:gpt-5"}}}}'
+        )
     return count
 
 
@@ -61,10 +73,14 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     write_promptfoo(small, 1_000_000)
     results = write_promptfoo(large, MEGABYTES * 1_000_000)
-    done = subprocess.run([sys.executable, "-c", MEASURED, small, large], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, small, large], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     before, peak = map(float, re.findall(r"^peak (.+)$", done.stdout, re.MULTILINE))
     print(f"{MEGABYTES} MB read, {peak:.0f} MB of memory at most")
     assert 10 < peak < MOST_MEMORY
     assert peak - before < MEGABYTES / 2
-    assert run_info(tmp_path / "large.json.run").judges == {"llm-rubric (openai:gpt-5)": {"scored": results}}
+    assert run_info(tmp_path / "large.json.run").judges == {
+        "llm-rubric (openai:gpt-5)": {"scored": results}
+    }

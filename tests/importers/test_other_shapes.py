@@ -1,4 +1,6 @@
-"""Other versions and rarer shapes of the same formats: each is recognised, and each failure in it stays a failure."""
+"""Other versions and rarer shapes of the same formats: each is recognised, and each failure in it
+stays a failure.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,48 @@ from adjudge.trust import calibrate_run
 def test_what_promptfoo_itself_wrote(tmp_path: Path, ending: str) -> None:
     found = imported_path(SAMPLES / f"promptfoo_0.121.20.{ending}", tmp_path / "run")
     assert found.outcomes == {"ok": 5, "model_error": 2, "unreadable": 1}
-    said = {row["fields"]["q"]: row["option"] for row in found.rows if row["criteria"] not in ("is short", "is sweet")}
-    assert said == {"hello": "PASS", "go away": "FAIL", "Broken": None, "Garbled": None, "Crash": None, "hello again": "PASS"}
+    said = {
+        row["fields"]["q"]: row["option"]
+        for row in found.rows
+        if row["criteria"] not in ("is short", "is sweet")
+    }
+    assert said == {
+        "hello": "PASS",
+        "go away": "FAIL",
+        "Broken": None,
+        "Garbled": None,
+        "Crash": None,
+        "hello again": "PASS",
+    }
     assert {vote["model"] for row in found.rows for vote in row["votes"]} == {"file://grader.js"}
 
 
 def test_the_table_that_promptfoo_itself_wrote(tmp_path: Path) -> None:
     found = imported_path(SAMPLES / "promptfoo_0.121.20.csv", tmp_path / "run")
-    assert found.verdicts == ["PASS", "FAIL", "FAIL", None, None, "FAIL"]  # a CSV does not tell that the grader was down
+    assert found.verdicts == [
+        "PASS",
+        "FAIL",
+        "FAIL",
+        None,
+        None,
+        "FAIL",
+    ]  # a CSV does not tell that the grader was down
     assert any("some errors of a grader look like FAIL" in note for note in found.report.notes)
 
 
 def test_an_older_promptfoo_table_has_its_verdict_before_the_output(tmp_path: Path) -> None:
-    table = 'q,[echo] Say {{q}}\na,[PASS] hello\nb,"[FAIL] (0.20) too rude\n---\ngo away"\nc,[ERROR] down\n'
+    table = (
+        'q,[echo] Say {{q}}\na,[PASS] hello\nb,"[FAIL] (0.20) too rude\n---\ngo '
+        'away"\nc,[ERROR] down\n'
+    )
     found = imported(tmp_path, table, name="old.csv")
     assert found.verdicts == ["PASS", "FAIL", None]
     assert [row["fields"]["response"] for row in found.rows] == ["hello", "go away", "down"]
 
 
-def test_a_yaml_that_unfolds_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_yaml_that_unfolds_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(whole, "_LARGEST", 100_000)
     lines = ["results:", "  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
@@ -52,9 +77,22 @@ def test_a_yaml_that_unfolds_without_end_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_what_deepevals_evaluate_returns(tmp_path: Path) -> None:
-    good = {"name": "Relevancy", "threshold": 0.5, "success": True, "score": 0.9, "evaluation_model": "gpt", "error": None}
+    good = {
+        "name": "Relevancy",
+        "threshold": 0.5,
+        "success": True,
+        "score": 0.9,
+        "evaluation_model": "gpt",
+        "error": None,
+    }
     bad = {**good, "name": "Bias", "success": False, "score": None, "error": "timed out"}
-    case = {"name": "case", "input": "q", "actual_output": "a", "expected_output": "e", "metrics_data": [good, bad]}
+    case = {
+        "name": "case",
+        "input": "q",
+        "actual_output": "a",
+        "expected_output": "e",
+        "metrics_data": [good, bad],
+    }
     found = imported(tmp_path, {"test_results": [case], "confident_link": None})
     assert (found.report.kind, found.verdicts) == ("deepeval", [None, "PASS"])  # by judge
     assert found.rows[0]["fields"] == {"input": "q", "expected_output": "e", "response": "a"}
@@ -62,25 +100,49 @@ def test_what_deepevals_evaluate_returns(tmp_path: Path) -> None:
 
 def test_an_old_deepeval_run_and_one_of_conversations_alone(tmp_path: Path) -> None:
     old = {"metric": "Bias", "score": 0.0, "threshold": 0.0, "success": None}
-    run = {"testFile": "t", "testCases": [{"input": "q", "actualOutput": "a", "metricsMetadata": [old]}]}
+    run = {
+        "testFile": "t",
+        "testCases": [{"input": "q", "actualOutput": "a", "metricsMetadata": [old]}],
+    }
     assert imported(tmp_path / "old", run).verdicts == ["PASS"]
     metric = {"name": "Role", "score": 1, "success": True}
-    talk = {"turns": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}], "metricsData": [metric]}
+    talk = {
+        "turns": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}],
+        "metricsData": [metric],
+    }
     found = imported(tmp_path / "talk", {"testRunData": {"conversationalTestCases": [talk]}})
     assert found.rows[0]["fields"]["response"] == "user: hi\nassistant: yo"
 
 
 def test_a_log_of_inspects_first_version_has_one_score(tmp_path: Path) -> None:
-    sample = {"id": 1, "epoch": 1, "input": "q", "target": "t", "output": {"completion": "a"}, "score": {"value": "I"}}
-    found = imported(tmp_path, {"version": 1, "status": "success", "eval": {"task": "t"}, "samples": [sample]})
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": "q",
+        "target": "t",
+        "output": {"completion": "a"},
+        "score": {"value": "I"},
+    }
+    found = imported(
+        tmp_path, {"version": 1, "status": "success", "eval": {"task": "t"}, "samples": [sample]}
+    )
     assert (found.report.kind, found.verdicts) == ("inspect", ["I"])
 
 
 def test_a_sample_of_inspect_in_chunks_has_its_long_texts_beside_it(tmp_path: Path) -> None:
-    shell = {"id": "a", "epoch": 1, "input": "attachment://1", "target": "t", "scores": {"s": {"value": "C"}}}
+    shell = {
+        "id": "a",
+        "epoch": 1,
+        "input": "attachment://1",
+        "target": "t",
+        "scores": {"s": {"value": "C"}},
+    }
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
         made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
-        made.writestr("samples/a_epoch_1/sample.json", json.dumps({**shell, "output": {"completion": "attachment://2"}}))
+        made.writestr(
+            "samples/a_epoch_1/sample.json",
+            json.dumps({**shell, "output": {"completion": "attachment://2"}}),
+        )
         made.writestr("samples/a_epoch_1/metadata.json", json.dumps({"topic": "x"}))
         made.writestr("samples/a_epoch_1/messages/0.json", "[]")
         made.writestr("samples/a_epoch_1/attachments/0.json", json.dumps(["no", "long question"]))
@@ -94,7 +156,11 @@ def test_a_sample_of_inspect_in_chunks_has_its_long_texts_beside_it(tmp_path: Pa
 
 
 def test_ragas_results_as_pandas_writes_json(tmp_path: Path) -> None:
-    columns = {"user_input": {"0": "q", "1": "r"}, "response": {"0": "a", "1": "b"}, "faithfulness": {"0": 0.5, "1": None}}
+    columns = {
+        "user_input": {"0": "q", "1": "r"},
+        "response": {"0": "a", "1": "b"},
+        "faithfulness": {"0": 0.5, "1": None},
+    }
     assert imported(tmp_path / "columns", columns).verdicts == [0.5, None]
     split = {"columns": list(columns), "index": [0, 1], "data": [["q", "a", 0.5], ["r", "b", None]]}
     found = imported(tmp_path / "split", split)
@@ -112,7 +178,10 @@ def test_ragas_conversations(tmp_path: Path) -> None:
 
 
 def test_langsmith_rows_of_evaluate(tmp_path: Path) -> None:
-    results = [{"key": "ok", "score": 1, "comment": "fine"}, {"key": "tone", "score": None, "value": None, "comment": "down"}]
+    results = [
+        {"key": "ok", "score": 1, "comment": "fine"},
+        {"key": "tone", "score": None, "value": None, "comment": "down"},
+    ]
     row = {
         "run": {"id": "r", "inputs": {"q": "x"}, "outputs": {"a": "y"}},
         "example": {"outputs": {"a": "z"}},
@@ -125,62 +194,111 @@ def test_langsmith_rows_of_evaluate(tmp_path: Path) -> None:
 
 def test_langsmith_feedback_as_a_table(tmp_path: Path) -> None:
     table = "run_id,key,score,value,comment,correction,feedback_source\n"
-    table += "r,ok,1,,,,\"{'type': 'model'}\"\nr,ok,0,,no,,\"{'type': 'app', 'user_name': 'ann'}\"\ns,ok,,,down,,\n"
+    table += (
+        "r,ok,1,,,,\"{'type': 'model'}\"\nr,ok,0,,no,,\"{'type': 'app', 'user_name': "
+        "'ann'}\"\ns,ok,,,down,,\n"
+    )
     found = imported(tmp_path, table, name="feedback.csv")
     assert (found.verdicts, found.answers, found.labels[0].annotator) == ([1.0, None], [0.0], "ann")
 
 
 def annotation(kind: str, span: str, **result: Any) -> dict[str, Any]:
-    return {"span_id": span, "name": "ok", "annotator_kind": kind, "result": result, "metadata": {}, "identifier": ""}
+    return {
+        "span_id": span,
+        "name": "ok",
+        "annotator_kind": kind,
+        "result": result,
+        "metadata": {},
+        "identifier": "",
+    }
 
 
 def test_phoenix_annotations_of_spans(tmp_path: Path) -> None:
-    data = [annotation("LLM", "1", label="good", score=1), annotation("HUMAN", "1", label="bad"), annotation("LLM", "2")]
+    data = [
+        annotation("LLM", "1", label="good", score=1),
+        annotation("HUMAN", "1", label="bad"),
+        annotation("LLM", "2"),
+    ]
     found = imported(tmp_path, {"data": data, "next_cursor": None})
-    assert (found.report.kind, found.verdicts, found.answers) == ("phoenix", ["good", None], ["bad"])
+    assert (found.report.kind, found.verdicts, found.answers) == (
+        "phoenix",
+        ["good", None],
+        ["bad"],
+    )
 
 
 def test_a_persons_number_in_phoenix_is_the_label_that_has_it(tmp_path: Path) -> None:
     judge = {"name": "ok", "annotator_kind": "LLM", "label": "good", "score": 1}
     person = {"name": "ok", "annotator_kind": "HUMAN", "label": None, "score": 1}
-    found = imported(tmp_path, [{"example_id": "1", "input": {"q": "x"}, "output": "y", "annotations": [judge, person]}])
+    found = imported(
+        tmp_path,
+        [{"example_id": "1", "input": {"q": "x"}, "output": "y", "annotations": [judge, person]}],
+    )
     assert found.answers == ["good"]
 
 
 def test_langfuse_traces_with_their_scores(tmp_path: Path) -> None:
     score = {"name": "ok", "value": 1, "dataType": "BOOLEAN", "source": "EVAL", "comment": "fine"}
     person = {**score, "value": 0, "source": "ANNOTATION"}
-    found = imported(tmp_path, {"data": [{"id": "t", "input": "q", "output": "a", "scores": [score, person]}]})
+    found = imported(
+        tmp_path, {"data": [{"id": "t", "input": "q", "output": "a", "scores": [score, person]}]}
+    )
     assert (found.verdicts, found.answers) == (["PASS"], ["FAIL"])
     assert found.rows[0]["fields"] == {"input": "q", "response": "a"}
 
 
 def test_braintrust_tables_hold_their_scores_as_json(tmp_path: Path) -> None:
-    table = 'id,experiment_id,input,output,expected,scores\n1,e,q,a,x,"{""Fact"": 0.5, ""Style"": null}"\n'
+    table = (
+        'id,experiment_id,input,output,expected,scores\n1,e,q,a,x,"{""Fact"": 0.5, ""Style"": '
+        'null}"\n'
+    )
     found = imported(tmp_path, table, name="bt.csv")
     assert {row["judge"]: row["score"] for row in found.rows} == {"Fact": 0.5, "Style": None}
 
 
 def test_mlflow_traces_have_their_texts_in_the_first_span(tmp_path: Path) -> None:
     spans = [
-        {"span_id": "s", "parent_span_id": None, "attributes": {"mlflow.spanInputs": '{"q": "x"}', "mlflow.spanOutputs": '"y"'}}
+        {
+            "span_id": "s",
+            "parent_span_id": None,
+            "attributes": {"mlflow.spanInputs": '{"q": "x"}', "mlflow.spanOutputs": '"y"'},
+        }
     ]
-    judge = {"assessment_name": "ok", "source": {"source_type": "LLM_JUDGE", "source_id": "m"}, "feedback": {"value": True}}
-    trace = {"info": {"trace_id": "1", "response_preview": "y…", "assessments": [judge]}, "data": {"spans": spans}}
+    judge = {
+        "assessment_name": "ok",
+        "source": {"source_type": "LLM_JUDGE", "source_id": "m"},
+        "feedback": {"value": True},
+    }
+    trace = {
+        "info": {"trace_id": "1", "response_preview": "y…", "assessments": [judge]},
+        "data": {"spans": spans},
+    }
     found = imported(tmp_path, [trace])
-    assert (found.verdicts, found.rows[0]["fields"]) == (["PASS"], {"input": '{"q": "x"}', "response": "y"})
+    assert (found.verdicts, found.rows[0]["fields"]) == (
+        ["PASS"],
+        {"input": '{"q": "x"}', "response": "y"},
+    )
 
 
 def test_what_mlflow_itself_wrote(tmp_path: Path) -> None:
     found = imported_path(SAMPLES / "mlflow_3.17.2_traces.json", tmp_path / "run")
-    assert (found.verdicts, found.answers, found.outcomes) == (["PASS", None], ["FAIL"], {"ok": 1, "model_error": 1})
+    assert (found.verdicts, found.answers, found.outcomes) == (
+        ["PASS", None],
+        ["FAIL"],
+        {"ok": 1, "model_error": 1},
+    )
     assert found.rows[0]["fields"] == {"input": '{"q": "a"}', "response": "answer to a"}
     assert found.rows[1]["reason"] == "judge down"
 
 
 def test_mlflow_traces_as_a_table(tmp_path: Path) -> None:
-    cell = "[{'assessment_name': 'ok', 'source': {'source_type': 'HUMAN', 'source_id': 'ann'}, 'feedback': {'value': 'no'}}]"
-    found = imported(tmp_path, f'trace_id,request,response,assessments\n1,q,a,"{cell}"\n', name="traces.csv")
+    cell = (
+        "[{'assessment_name': 'ok', 'source': {'source_type': 'HUMAN', 'source_id': 'ann'}, "
+        "'feedback': {'value': 'no'}}]"
+    )
+    found = imported(
+        tmp_path, f'trace_id,request,response,assessments\n1,q,a,"{cell}"\n', name="traces.csv"
+    )
     assert (found.report.kind, found.answers) == ("mlflow", ["no"])
 
 
@@ -194,7 +312,13 @@ def test_an_evalassist_comparison_without_a_selected_option(tmp_path: Path) -> N
         "result": {"perSystemResults": systems},
     }
     found = imported(
-        tmp_path, {"name": "n", "content": json.dumps({"type": "pairwise", "instances": [one], "criteria": {"name": "c"}})}
+        tmp_path,
+        {
+            "name": "n",
+            "content": json.dumps(
+                {"type": "pairwise", "instances": [one], "criteria": {"name": "c"}}
+            ),
+        },
     )
     assert (found.verdicts, found.answers) == ([1], [0])
 
@@ -203,23 +327,57 @@ def test_an_evalassist_comparison_without_a_selected_option(tmp_path: Path) -> N
 
 
 def test_arena_picks_and_cascades(tmp_path: Path) -> None:
-    arena = {"id": "1", "model_a": "x", "model_b": "y", "human_winner": "model_b", "judge_pick": "B"}
+    arena = {
+        "id": "1",
+        "model_a": "x",
+        "model_b": "y",
+        "human_winner": "model_b",
+        "judge_pick": "B",
+    }
     found = imported(tmp_path / "a", [arena, {**arena, "id": "2", "judge_pick": None}], lines=True)
-    assert (found.verdicts, found.answers, found.outcomes) == ([1, None], [1, 1], {"ok": 1, "unreadable": 1})
-    cascade = {"instruction": "i", "outputs": ["a", "b"], "preferences": {"ann": 1, "bob": 2}, "probs": [0.7, 0.3]}
+    assert (found.verdicts, found.answers, found.outcomes) == (
+        [1, None],
+        [1, 1],
+        {"ok": 1, "unreadable": 1},
+    )
+    cascade = {
+        "instruction": "i",
+        "outputs": ["a", "b"],
+        "preferences": {"ann": 1, "bob": 2},
+        "probs": [0.7, 0.3],
+    }
     both = imported(tmp_path / "b", [cascade])
     assert (both.verdicts, sorted(both.answers)) == ([0], [0, 1])
 
 
-def test_votes_of_mt_bench_meet_whoever_is_listed_first_and_each_turn_for_itself(tmp_path: Path) -> None:
-    """The published votes: people and GPT-4, one comparison in either order, the whole talk beside votes on its first turn."""
+def test_votes_of_mt_bench_meet_whoever_is_listed_first_and_each_turn_for_itself(
+    tmp_path: Path,
+) -> None:
+    """The published votes: people and GPT-4, one comparison in either order, the whole talk beside
+    votes on its first turn.
+    """
 
     def talk(name: str) -> list[dict[str, str]]:
-        return [{"role": role, "content": f"{role} {name} {turn}"} for turn in (1, 2) for role in ("user", "assistant")]
+        return [
+            {"role": role, "content": f"{role} {name} {turn}"}
+            for turn in (1, 2)
+            for role in ("user", "assistant")
+        ]
 
     def vote(judge: str, first: str, second: str, winner: str, turn: int) -> dict[str, Any]:
-        models = {"model_a": first, "model_b": second, "winner": winner, "judge": judge, "turn": turn}
-        return {"question_id": 81, **models, "conversation_a": talk(first), "conversation_b": talk(second)}
+        models = {
+            "model_a": first,
+            "model_b": second,
+            "winner": winner,
+            "judge": judge,
+            "turn": turn,
+        }
+        return {
+            "question_id": 81,
+            **models,
+            "conversation_a": talk(first),
+            "conversation_b": talk(second),
+        }
 
     people = [
         vote("expert_1", "y", "x", "model_a", 1),
@@ -228,7 +386,9 @@ def test_votes_of_mt_bench_meet_whoever_is_listed_first_and_each_turn_for_itself
     ]
     judged = [vote("gpt4_pair", "x", "y", "model_b", 1), vote("gpt4_pair", "y", "x", "model_a", 2)]
     found = imported(tmp_path, [*people, *judged], lines=True)
-    said = {(row["id"], row["selected_option"]) for row in found.rows if row["judge"] == "gpt4_pair"}
+    said = {
+        (row["id"], row["selected_option"]) for row in found.rows if row["judge"] == "gpt4_pair"
+    }
     assert said == {("question 81, x, y, turn 1", 1), ("question 81, x, y, turn 2", 1)}
     assert {(label.annotator, label.id, label.answer) for label in found.labels} == {
         ("expert_1", "question 81, x, y, turn 1", 1),
@@ -246,8 +406,19 @@ def test_a_data_set_as_parquet(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
-    vote = {"question_id": 81, "model_a": "x", "model_b": "y", "winner": "model_b", "judge": "expert_1", "turn": 1}
+    vote = {
+        "question_id": 81,
+        "model_a": "x",
+        "model_b": "y",
+        "winner": "model_b",
+        "judge": "expert_1",
+        "turn": 1,
+    }
     rows = [{**vote, "conversation_a": talk, "conversation_b": talk}]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "votes.parquet")
     found = imported_path(tmp_path / "votes.parquet", tmp_path / "run")
-    assert (found.report.kind, found.answers, found.rows[0]["fields"]["question"]) == ("mt-bench", [1], "q")
+    assert (found.report.kind, found.answers, found.rows[0]["fields"]["question"]) == (
+        "mt-bench",
+        [1],
+        "q",
+    )

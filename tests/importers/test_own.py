@@ -38,9 +38,13 @@ def exported_twice(run: Path, tmp_path: Path) -> tuple[bytes, bytes]:
 
 
 def judged(kind: str, run: Path) -> None:
-    model = ScriptedModel(['{"explanation": "é", "selected_option": "B", "score": 3}', "no idea"], name="m")
+    model = ScriptedModel(
+        ['{"explanation": "é", "selected_option": "B", "score": 3}', "no idea"], name="m"
+    )
     if kind == "direct":
-        DirectJudge(model, self_consistency=3, max_repairs=0).evaluate(["a", "\ud800 b"], "Is it good?", run=run)
+        DirectJudge(model, self_consistency=3, max_repairs=0).evaluate(
+            ["a", "\ud800 b"], "Is it good?", run=run
+        )
     elif kind == "pairwise":
         PairwiseJudge(model, check_positional_bias=True, max_repairs=0).evaluate(
             [["a", "b"], ["c", "d"]], "Which is better?", run=run
@@ -63,11 +67,18 @@ def test_the_second_export_is_the_first_to_the_last_byte(tmp_path: Path, kind: s
     st.lists(st.tuples(HOSTILE, HOSTILE, st.none() | HOSTILE), min_size=1, max_size=3),
     st.lists(HOSTILE | st.sampled_from(REPLIES), min_size=1, max_size=3),
 )
-def test_whatever_texts_rows_and_replies_hold(rows: list[tuple[str, str, str | None]], replies: list[str]) -> None:
-    instances = [Instance({"context": one, "response": two}, id or None, {"row": {two: one}}) for one, two, id in rows]
+def test_whatever_texts_rows_and_replies_hold(
+    rows: list[tuple[str, str, str | None]], replies: list[str]
+) -> None:
+    instances = [
+        Instance({"context": one, "response": two}, id or None, {"row": {two: one}})
+        for one, two, id in rows
+    ]
     with tempfile.TemporaryDirectory() as folder:
         model = ScriptedModel(replies, name="m")
-        AspectCritic("It is good.", model, max_repairs=0).evaluate(instances, run=Path(folder) / "run")
+        AspectCritic("It is good.", model, max_repairs=0).evaluate(
+            instances, run=Path(folder) / "run"
+        )
         one, two = exported_twice(Path(folder) / "run", Path(folder))
     assert one == two
     assert one.count(b"\n") == len(rows)
@@ -80,7 +91,9 @@ def test_an_imported_run_of_another_tool_comes_back_as_well(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "run", sorted(path for path in FIRST_EDITION.iterdir() if (path / "ledger.sqlite").exists()), ids=lambda run: run.name
+    "run",
+    sorted(path for path in FIRST_EDITION.iterdir() if (path / "ledger.sqlite").exists()),
+    ids=lambda run: run.name,
 )
 def test_runs_of_the_first_edition_come_back_as_well(tmp_path: Path, run: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
@@ -101,9 +114,22 @@ def labelled(run: Path) -> None:
     judged("aspect", run)
     store = LabelStore(run)
     row = Instance({"response": "a"}).identity
-    own = Label(row=row, criteria="AspectCritic", annotator="ann", option="PASS", design="random", at=1.5, seed=7, drawn_at=0.5)
+    own = Label(
+        row=row,
+        criteria="AspectCritic",
+        annotator="ann",
+        option="PASS",
+        design="random",
+        at=1.5,
+        seed=7,
+        drawn_at=0.5,
+    )
     store.draw("AspectCritic", 7)
-    store.add(own, replace(own, option="FAIL", at=2.25, note="\ud800 é"), replace(own, annotator="bob", at=3.0))
+    store.add(
+        own,
+        replace(own, option="FAIL", at=2.25, note="\ud800 é"),
+        replace(own, annotator="bob", at=3.0),
+    )
     store.withdraw(replace(own, annotator="bob"))
     store.add(replace(own, row="elsewhere", annotator="cy", judge_visible=True))
 
@@ -130,11 +156,17 @@ def test_a_run_without_labels_is_exported_without_them(tmp_path: Path) -> None:
         ('"at": 1.5', '"at": NaN', "at is nan"),
         ('"seed": 7', '"seed": 1e3', "seed is 1000.0"),
         ('"winner": null', '"winner": "x"', "winner is 'x'"),
-        ('"annotator": "ann", "option": "PASS"', '"annotator": "ann", "option": null', "exactly one of"),
+        (
+            '"annotator": "ann", "option": "PASS"',
+            '"annotator": "ann", "option": null',
+            "exactly one of",
+        ),
         ('"annotator": "ann", ', "", "annotator"),
     ],
 )
-def test_a_label_that_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, what: str) -> None:
+def test_a_label_that_no_export_wrote_is_refused(
+    tmp_path: Path, old: str, new: str, what: str
+) -> None:
     labelled(tmp_path / "run")
     export(tmp_path / "run", tmp_path / "one.jsonl")
     text = (tmp_path / "one.jsonl").read_text()
@@ -157,7 +189,9 @@ def test_a_label_that_no_export_wrote_is_refused(tmp_path: Path, old: str, new: 
     ],
 )
 def test_what_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
-    AspectCritic("It is good.", ScriptedModel(['{"selected_option": "PASS"}'])).evaluate(["a"], run=tmp_path / "run")
+    AspectCritic("It is good.", ScriptedModel(['{"selected_option": "PASS"}'])).evaluate(
+        ["a"], run=tmp_path / "run"
+    )
     export(tmp_path / "run", tmp_path / "one.jsonl")
     text = (tmp_path / "one.jsonl").read_text()
     assert old in text
@@ -168,21 +202,36 @@ def test_what_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, mes
 
 
 def test_what_only_people_said_anything_of_is_measured_after_a_round_trip(tmp_path: Path) -> None:
-    rows = [{"question": f"q{n}", "response": f"r{n}", "label": ("bad", "good")[n % 3 > 0]} for n in range(6)]
+    rows = [
+        {"question": f"q{n}", "response": f"r{n}", "label": ("bad", "good")[n % 3 > 0]}
+        for n in range(6)
+    ]
     imported(tmp_path / "first", rows, lines=True)
     one, two = exported_twice(tmp_path / "first" / "run", tmp_path)
     assert one == two
-    (before,), (after,) = (calibrate_run(run) for run in (tmp_path / "first" / "run", tmp_path / "again"))
+    (before,), (after,) = (
+        calibrate_run(run) for run in (tmp_path / "first" / "run", tmp_path / "again")
+    )
     assert sorted(after.measure.options) == ["bad", "good"]
     assert after.labels_only == before.labels_only
 
 
-def test_a_round_trip_measures_the_same_option_whichever_stands_first_in_the_file(tmp_path: Path) -> None:
-    rows = ["text,human,judge", *(f"t{n},{'safe' if n % 3 else 'unsafe'},{'safe' if n % 4 else 'unsafe'}" for n in range(24))]
+def test_a_round_trip_measures_the_same_option_whichever_stands_first_in_the_file(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        "text,human,judge",
+        *(
+            f"t{n},{'safe' if n % 3 else 'unsafe'},{'safe' if n % 4 else 'unsafe'}"
+            for n in range(24)
+        ),
+    ]
     columns = TableColumns(texts=("text",), labels=("human",), judges=("judge",))
     imported(tmp_path / "first", "\n".join(rows), name="t.csv", kind="table", table=columns)
     one, two = exported_twice(tmp_path / "first" / "run", tmp_path)
     assert one == two
-    (before,), (after,) = (calibrate_run(run) for run in (tmp_path / "first" / "run", tmp_path / "again"))
+    (before,), (after,) = (
+        calibrate_run(run) for run in (tmp_path / "first" / "run", tmp_path / "again")
+    )
     assert (before.measure.name, before.naive.value) == ("safe", 0.75)
     assert (after.measure.name, after.naive.value) == ("safe", 0.75)

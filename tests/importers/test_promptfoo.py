@@ -14,7 +14,13 @@ RUBRIC = {"type": "llm-rubric", "value": "is polite", "provider": "openai:gpt-5"
 
 
 def part(passed: bool = True, **more: Any) -> dict[str, Any]:
-    return {"pass": passed, "score": float(passed), "reason": "because", "assertion": RUBRIC, **more}
+    return {
+        "pass": passed,
+        "score": float(passed),
+        "reason": "because",
+        "assertion": RUBRIC,
+        **more,
+    }
 
 
 def result(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -28,7 +34,12 @@ def result(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
         "success": passed,
         "score": float(passed),
         "failureReason": int(not passed),
-        "gradingResult": {"pass": passed, "score": float(passed), "reason": "", "componentResults": list(parts)},
+        "gradingResult": {
+            "pass": passed,
+            "score": float(passed),
+            "reason": "",
+            "componentResults": list(parts),
+        },
         **more,
     }
 
@@ -54,9 +65,17 @@ def test_a_component_is_a_judgment_of_its_assertion(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", ["v3", "v2", "old", "lines"])
 def test_every_shape_of_the_file_gives_the_same(tmp_path: Path, shape: str) -> None:
     results = [result(part(True)), result(part(False), testIdx=1)]
-    table = {"head": {"prompts": [], "vars": []}, "body": [{"outputs": [{"pass": True, "text": "[[[{"}]}]}
+    table = {
+        "head": {"prompts": [], "vars": []},
+        "body": [{"outputs": [{"pass": True, "text": "[[[{"}]}],
+    }
     old = {"version": 2, "timestamp": "", "table": table, "results": results, "stats": {}}
-    documents: dict[str, Any] = {"v3": v3(*results), "v2": {"results": old, "config": {}}, "old": old, "lines": results}
+    documents: dict[str, Any] = {
+        "v3": v3(*results),
+        "v2": {"results": old, "config": {}},
+        "old": old,
+        "lines": results,
+    }
     found = imported(tmp_path, documents[shape], lines=shape == "lines")
     assert found.report.kind == "promptfoo"
     assert found.verdicts == ["PASS", "FAIL"]
@@ -77,40 +96,66 @@ def test_a_grader_that_failed_is_a_failed_vote_and_no_fail(tmp_path: Path) -> No
 
 
 def test_an_error_before_grading_is_a_failed_vote_of_the_assertion(tmp_path: Path) -> None:
-    errored = result(failureReason=2, success=False, score=0, error="timeout", gradingResult=None, testCase={"assert": [RUBRIC]})
+    errored = result(
+        failureReason=2,
+        success=False,
+        score=0,
+        error="timeout",
+        gradingResult=None,
+        testCase={"assert": [RUBRIC]},
+    )
     found = imported(tmp_path, v3(errored))
     assert found.outcomes == {"model_error": 1}
     assert found.rows[0]["reason"] == "timeout"
 
 
 def test_a_persons_rating_is_a_label_and_the_judges_verdict_is_recovered(tmp_path: Path) -> None:
-    human = {"pass": False, "score": 0, "reason": "Manual result", "comment": "!highlight rude", "assertion": {"type": "human"}}
+    human = {
+        "pass": False,
+        "score": 0,
+        "reason": "Manual result",
+        "comment": "!highlight rude",
+        "assertion": {"type": "human"},
+    }
     overridden = result(part(True), human, success=False, score=0)
     found = imported(tmp_path, v3(overridden))
     assert found.verdicts == ["PASS"]
     assert found.rows[0]["score"] == 1.0
     (label,) = found.labels
-    assert (label.answer, label.criteria, label.note, label.judge_visible) == ("FAIL", "is polite", "rude", True)
+    assert (label.answer, label.criteria, label.note, label.judge_visible) == (
+        "FAIL",
+        "is polite",
+        "rude",
+        True,
+    )
 
 
 def test_a_rating_of_several_assertions_is_about_all_of_them(tmp_path: Path) -> None:
     human = {"pass": False, "score": 0, "reason": "Manual result", "assertion": {"type": "human"}}
     code = part(True, assertion={"type": "contains", "value": "thank"})
     found = imported(tmp_path, v3(result(part(True), code, human)))
-    assert {row["judge"]: row["option"] for row in found.rows} == {"llm-rubric (openai:gpt-5)": "PASS", "all assertions": "PASS"}
+    assert {row["judge"]: row["option"] for row in found.rows} == {
+        "llm-rubric (openai:gpt-5)": "PASS",
+        "all assertions": "PASS",
+    }
     assert [(label.criteria, label.answer) for label in found.labels] == [("overall", "FAIL")]
     assert found.report.left == {"assertion 'contains', which no model judges": 1}
 
 
 def test_a_negated_assertion_is_turned_round(tmp_path: Path) -> None:
-    found = imported(tmp_path, v3(result(part(True, assertion={**RUBRIC, "type": "not-llm-rubric"}))))
+    found = imported(
+        tmp_path, v3(result(part(True, assertion={**RUBRIC, "type": "not-llm-rubric"})))
+    )
     assert found.verdicts == ["FAIL"]
     assert "turned round" in found.report.notes[0]
 
 
 def test_the_default_grader_is_found_behind_the_results(tmp_path: Path) -> None:
     document = v3(result(part(True, assertion={"type": "llm-rubric", "value": "is polite"})))
-    document["config"] = {"tests": [{"deep": [1, {"a": '"]}'}]}], "defaultTest": {"options": {"provider": {"id": "azure:x"}}}}
+    document["config"] = {
+        "tests": [{"deep": [1, {"a": '"]}'}]}],
+        "defaultTest": {"options": {"provider": {"id": "azure:x"}}},
+    }
     assert imported(tmp_path, document).rows[0]["votes"][0]["model"] == "azure:x"
 
 
@@ -127,9 +172,15 @@ def test_a_later_version_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 def test_the_table_has_a_group_of_columns_for_each_prompt(tmp_path: Path) -> None:
-    header = "question,[echo] one,Status,Score,Grader Reason,Comment,[echo] two,Status,Score,Grader Reason,Comment\n"
+    header = (
+        "question,[echo] one,Status,Score,Grader Reason,Comment,[echo] two,Status,Score,Grader "
+        "Reason,Comment\n"
+    )
     row = "Why?,'=1+1,PASS,1.0,good,,Because.,ERROR,0,API error: 500,\n"
-    manual = 'What?,That.,FAIL,0,"Manual result (overrides all other grading results)",bad,This.,FAIL,0,weak,\n'
+    manual = (
+        'What?,That.,FAIL,0,"Manual result (overrides all other grading '
+        'results)",bad,This.,FAIL,0,weak,\n'
+    )
     found = imported(tmp_path, header + row + manual, name="out.csv")
     assert found.verdicts == ["PASS", None, None, "FAIL"]
     assert found.outcomes == {"ok": 2, "model_error": 1}

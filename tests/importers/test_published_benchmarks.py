@@ -1,7 +1,7 @@
 """Benchmarks as they are cloned give the figures that they publish: import, then one command.
 
-``ADJUDGE_BENCHMARKS`` names the folder of the clones: JudgeBench, LLMBar, alpaca_eval, auto-j, PandaLM, ReIFE and
-exaggerated-safety.
+``ADJUDGE_BENCHMARKS`` names the folder of the clones: JudgeBench, LLMBar, alpaca_eval, auto-j,
+PandaLM, ReIFE and exaggerated-safety.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from support.commands import adjudge
 
 CLONES = os.environ.get("ADJUDGE_BENCHMARKS")
-pytestmark = pytest.mark.skipif(not CLONES, reason="ADJUDGE_BENCHMARKS names no folder with clones of the benchmarks")
+pytestmark = pytest.mark.skipif(
+    not CLONES, reason="ADJUDGE_BENCHMARKS names no folder with clones of the benchmarks"
+)
 
 
 def clone(name: str) -> Path:
@@ -43,10 +45,18 @@ def commands(folder: Path, files: list[Path], command: str, *options: str) -> li
     return found
 
 
-def agreements(folder: Path, files: list[Path], missing: Missing = "wrong", **options: Any) -> dict[str, AgreementReport]:
+def agreements(
+    folder: Path, files: list[Path], missing: Missing = "wrong", **options: Any
+) -> dict[str, AgreementReport]:
     import_file(files, folder / "run", ImportOptions(**options))
-    settings = CalibrationSettings(agreement=AgreementSettings(missing=missing, draws=Draws(count=2)))
-    return {one.judge: one.agreement for one in calibrate_run(folder / "run", settings=settings) if one.agreement}
+    settings = CalibrationSettings(
+        agreement=AgreementSettings(missing=missing, draws=Draws(count=2))
+    )
+    return {
+        one.judge: one.agreement
+        for one in calibrate_run(folder / "run", settings=settings)
+        if one.agreement
+    }
 
 
 JUDGEBENCH = {
@@ -67,23 +77,39 @@ def test_judgebench(tmp_path: Path, name: str) -> None:
     assert round(100 * one["agreement"]["orders"]["all"]["mostly_right"], 2) == JUDGEBENCH[name]
 
 
-@pytest.mark.parametrize("strategy", ["Swap", "Swap_CoT", "Vanilla", "CoT", "Metrics_Reference", "Rating"])
+@pytest.mark.parametrize(
+    "strategy", ["Swap", "Swap_CoT", "Vanilla", "CoT", "Metrics_Reference", "Rating"]
+)
 def test_llmbar(tmp_path: Path, strategy: str) -> None:
-    seen = sorted((clone("LLMBar") / "Dataset" / "LLMBar" / "Natural").glob(f"evaluators/*/{strategy}/result.json"))
+    seen = sorted(
+        (clone("LLMBar") / "Dataset" / "LLMBar" / "Natural").glob(
+            f"evaluators/*/{strategy}/result.json"
+        )
+    )
     assert seen
     for place, file in enumerate(seen):
         (one,) = agreements(tmp_path / str(place), [file]).values()
         published = json.loads(file.with_name("statistics.json").read_text())
         names = ("correct_False", "correct_True", "correct_both", "equal")
-        wanted = [float(found[1]) / 100 for name in names if (found := re.search(r"([\d.]+)%", published[name]))]
+        wanted = [
+            float(found[1]) / 100
+            for name in names
+            if (found := re.search(r"([\d.]+)%", published[name]))
+        ]
         orders = one.orders[""]
         assert [*orders.right, orders.both, orders.alike] == pytest.approx(wanted), file
 
 
 def test_alpaca_eval_2(tmp_path: Path) -> None:
     root = clone("alpaca_eval")
-    board = root / "src/alpaca_eval/leaderboards/data_AlpacaEval_2/weighted_alpaca_eval_gpt4_turbo_leaderboard.csv"
-    published = {row[""]: float(row["win_rate"]) for row in csv.DictReader(board.read_text(encoding="utf-8").splitlines())}
+    board = (
+        root
+        / "src/alpaca_eval/leaderboards/data_AlpacaEval_2/weighted_alpaca_eval_gpt4_turbo_leaderboard.csv"
+    )
+    published = {
+        row[""]: float(row["win_rate"])
+        for row in csv.DictReader(board.read_text(encoding="utf-8").splitlines())
+    }
     seen = 0
     for model in ("NullModel", "alpaca-7b", "claude-2", "FuseChat-Gemma-2-9B-Instruct"):
         file = root / "results" / model / "weighted_alpaca_eval_gpt4_turbo" / "annotations.json"
@@ -91,40 +117,62 @@ def test_alpaca_eval_2(tmp_path: Path) -> None:
             (tmp_path / model).mkdir()
             (one,) = commands(tmp_path / model, [file], "rank", "--draws", "100")
             rates = {place["system"]: 100 * place["win_rate"] for place in one["places"]}
-            assert next(rate for name, rate in rates.items() if name != "gpt4_1106_preview") == pytest.approx(published[model])
+            assert next(
+                rate for name, rate in rates.items() if name != "gpt4_1106_preview"
+            ) == pytest.approx(published[model])
             seen += 1
     assert seen
 
 
 def test_auto_j(tmp_path: Path) -> None:
     data = clone("auto-j") / "data"
-    outputs = [data / "outputs" / f"pairwise_{name}example_output.jsonl" for name in ("", "exchange_")]
+    outputs = [
+        data / "outputs" / f"pairwise_{name}example_output.jsonl" for name in ("", "exchange_")
+    ]
     (one,) = commands(tmp_path, [data / "test" / "testdata_pairwise.jsonl", *outputs], "calibrate")
     orders = one["agreement"]["orders"]["all"]
-    assert (round(100 * orders["right_in_both"], 2), round(100 * orders["consistency"], 2)) == (54.96, 83.41)
+    assert (round(100 * orders["right_in_both"], 2), round(100 * orders["consistency"], 2)) == (
+        54.96,
+        83.41,
+    )
     assert round(100 * orders["by_order"][0], 2) == 59.99
 
 
 def test_pandalm(tmp_path: Path) -> None:
     names = ("testset-v1", "gpt-3.5-turbo-testset-v1", "pandalm-7b-testset-v1")
-    found = agreements(tmp_path, [clone("PandaLM") / "data" / f"{name}.json" for name in names], "tie")
+    found = agreements(
+        tmp_path, [clone("PandaLM") / "data" / f"{name}.json" for name in names], "tie"
+    )
     figures = ("accuracy", "macro precision", "macro recall", "macro F1")
-    shown = {judge: [round(100 * (one.figures[name].value or 0), 2) for name in figures] for judge, one in found.items()}
+    shown = {
+        judge: [round(100 * (one.figures[name].value or 0), 2) for name in figures]
+        for judge, one in found.items()
+    }
     assert shown == {"gpt": [71.07, 58.79, 57.36, 57.55], "pandalm": [66.77, 57.38, 57.5, 57.43]}
 
 
 @pytest.mark.parametrize(
-    ("data", "model"), [("llmbar_natural", "llama-3-70b"), ("mtbench", "qwen-2-72b"), ("llmbar_adversarial", "yi-1.5-9b")]
+    ("data", "model"),
+    [
+        ("llmbar_natural", "llama-3-70b"),
+        ("mtbench", "qwen-2-72b"),
+        ("llmbar_adversarial", "yi-1.5-9b"),
+    ],
 )
 def test_reife(tmp_path: Path, data: str, model: str) -> None:
     root = clone("ReIFE")
     protocols = [
-        one for name in ("methods", "benchmark_methods") for one in yaml.safe_load((root / f"misc/{name}.yaml").read_text())
+        one
+        for name in ("methods", "benchmark_methods")
+        for one in yaml.safe_load((root / f"misc/{name}.yaml").read_text())
     ]
     files, published = [root / "data" / f"{data}.json"], {}
     for one in protocols:
         tail = f".{one['fdir_ext']}" if "fdir_ext" in one else ""
-        both = [root / "results" / f"{data}.{model}.{one['fdir']}{swap}{tail}.jsonl" for swap in ("", "_swap")]
+        both = [
+            root / "results" / f"{data}.{model}.{one['fdir']}{swap}{tail}.jsonl"
+            for swap in ("", "_swap")
+        ]
         figures = root / "results" / "meta_eval_cache" / f"{data}.{model}.{one['name']}.json"
         if all(file.is_file() for file in (*both, figures)):
             files += both
@@ -134,7 +182,9 @@ def test_reife(tmp_path: Path, data: str, model: str) -> None:
     shown = {judge: (one.orders[""].accuracy, one.orders[""].alike) for judge, one in found.items()}
     assert shown.keys() == published.keys()
     for judge, (right, alike) in shown.items():
-        assert (right, alike) == pytest.approx((published[judge]["acc"], published[judge]["models_acc"])), judge
+        assert (right, alike) == pytest.approx(
+            (published[judge]["acc"], published[judge]["models_acc"])
+        ), judge
 
 
 @pytest.mark.parametrize(
@@ -153,4 +203,7 @@ def test_xstest(tmp_path: Path, model: str, alike: float, kappa: float) -> None:
     found = agreements(tmp_path, files)
     assert found.keys() == {"gpt4", "strmatch"}
     people = found["gpt4"].people["annotator 1", "annotator 2"]
-    assert (round(100 * (people.accuracy.value or 0), 1), round(people.kappa.value or 0, 2)) == (alike, kappa)
+    assert (round(100 * (people.accuracy.value or 0), 1), round(people.kappa.value or 0, 2)) == (
+        alike,
+        kappa,
+    )

@@ -1,4 +1,6 @@
-"""Published records of judges: both orders, ties, what could not be read, and the right answers as labels."""
+"""Published records of judges: both orders, ties, what could not be read, and the right answers as
+labels.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,19 @@ PAIR = {"input": "Say hi.", "output_1": "hi", "output_2": "no", "label": 1}
 
 
 def test_llmbar_results_hold_both_orders_in_the_rows_own(tmp_path: Path) -> None:
-    orders = {"swap = False": {"completion": ["x"], "winner": "1"}, "swap = True": {"completion": ["y"], "winner": "2"}}
-    found = imported(tmp_path, [{**PAIR, "results": [orders]}], name="evaluators/GPT-4/CoT/result.json")
+    orders = {
+        "swap = False": {"completion": ["x"], "winner": "1"},
+        "swap = True": {"completion": ["y"], "winner": "2"},
+    }
+    found = imported(
+        tmp_path, [{**PAIR, "results": [orders]}], name="evaluators/GPT-4/CoT/result.json"
+    )
     (row,) = found.rows
-    assert (row["judge"], row["selected_option"], row["positional_bias"]["detected"]) == ("GPT-4/CoT", "tie", True)
+    assert (row["judge"], row["selected_option"], row["positional_bias"]["detected"]) == (
+        "GPT-4/CoT",
+        "tie",
+        True,
+    )
     assert [vote["order"] for vote in row["votes"]] == [[0, 1], [1, 0]]
     assert found.answers == [0]
 
@@ -28,14 +39,28 @@ def test_a_data_set_without_judges_gives_rows_and_labels(tmp_path: Path) -> None
 
 
 def test_judgebench_decisions_and_null_judgments(tmp_path: Path) -> None:
-    base = {"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "B>A", "judge_name": "arena"}
+    base = {
+        "pair_id": "p",
+        "question": "q",
+        "response_A": "a",
+        "response_B": "b",
+        "label": "B>A",
+        "judge_name": "arena",
+    }
     said = {"judgment": {"judge_model": "gpt", "response": "…"}, "decision": "B>A"}
     found = imported(tmp_path, [{**base, "judgments": [said, None]}], lines=True)
-    assert (found.verdicts, found.answers, found.outcomes) == ([1], [1], {"ok": 1, "model_error": 1})
+    assert (found.verdicts, found.answers, found.outcomes) == (
+        [1],
+        [1],
+        {"ok": 1, "model_error": 1},
+    )
 
 
 def test_mt_bench_single_pair_and_votes(tmp_path: Path) -> None:
-    prompt = "[Question]\nWhy?\n\n[The Start of Assistant's Answer]\nBecause.\n[The End of Assistant's Answer]"
+    prompt = (
+        "[Question]\nWhy?\n\n[The Start of Assistant's Answer]\nBecause.\n[The End of "
+        "Assistant's Answer]"
+    )
     single = {
         "question_id": 81,
         "model": "m",
@@ -58,24 +83,44 @@ def test_mt_bench_single_pair_and_votes(tmp_path: Path) -> None:
         "judge": ["gpt-4", "pair-v2"],
         "turn": 1,
     }
-    both = imported(tmp_path / "b", [{**pair, "g1_judgment": "[[A]]", "g2_judgment": "?"}], name="x.json")
-    assert (both.verdicts, both.rows[0]["systems"], both.outcomes) == ([0], ["a", "b"], {"ok": 1, "unreadable": 1})
-    vote = {"question_id": 81, "model_a": "a", "model_b": "b", "winner": "tie (inconsistent)", "judge": "expert_1", "turn": 1}
+    both = imported(
+        tmp_path / "b", [{**pair, "g1_judgment": "[[A]]", "g2_judgment": "?"}], name="x.json"
+    )
+    assert (both.verdicts, both.rows[0]["systems"], both.outcomes) == (
+        [0],
+        ["a", "b"],
+        {"ok": 1, "unreadable": 1},
+    )
+    vote = {
+        "question_id": 81,
+        "model_a": "a",
+        "model_b": "b",
+        "winner": "tie (inconsistent)",
+        "judge": "expert_1",
+        "turn": 1,
+    }
     people = imported(tmp_path / "c", [vote], name="x.json")
     assert [(label.answer, label.kind) for label in people.labels] == [("tie", "expert")]
 
 
 def test_arena_hards_second_game_is_turned_round(tmp_path: Path) -> None:
-    games = [{"score": "B>>A", "judgment": {"answer": "[[B>>A]]"}}, {"score": "A>B", "judgment": {"answer": "[[A>B]]"}}]
+    games = [
+        {"score": "B>>A", "judgment": {"answer": "[[B>>A]]"}},
+        {"score": "A>B", "judgment": {"answer": "[[A>B]]"}},
+    ]
     record = {"uid": "u", "judge": "gpt", "model": "new", "baseline": "old", "games": games}
     found = imported(
-        tmp_path, [record, {**record, "uid": "v", "games": [{"score": None, "judgment": {"answer": "?"}}]}], lines=True
+        tmp_path,
+        [record, {**record, "uid": "v", "games": [{"score": None, "judgment": {"answer": "?"}}]}],
+        lines=True,
     )
     assert found.verdicts == [1, None]
     assert [vote["metadata"]["weight"] for vote in found.rows[0]["votes"]] == [3, 1]
 
 
-@pytest.mark.parametrize(("preference", "verdict"), [(1, 0), (2.0, 1), (1.5, "tie"), (1.9, 1), (None, None)])
+@pytest.mark.parametrize(
+    ("preference", "verdict"), [(1, 0), (2.0, 1), (1.5, "tie"), (1.9, 1), (None, None)]
+)
 def test_alpaca_eval_preferences(tmp_path: Path, preference: float | None, verdict: object) -> None:
     record = {
         "instruction": "i",
@@ -120,10 +165,16 @@ def test_pandalm_keeps_every_persons_vote_and_names_the_policy(tmp_path: Path) -
         "annotator2": 0,
         "annotator3": 2,
     }
-    rows = [{**row, "gpt_result": "Tie"}, {**row, "idx": 2, "response2": "c", "gpt_result": "unsure"}]
+    rows = [
+        {**row, "gpt_result": "Tie"},
+        {**row, "idx": 2, "response2": "c", "gpt_result": "unsure"},
+    ]
     found = imported(tmp_path / "drop", rows)
     assert (found.verdicts, len(found.labels)) == (["tie", None], 6)
-    assert "unreadable replies: drop (replies without a readable verdict are left out)" in found.report.notes
+    assert (
+        "unreadable replies: drop (replies without a readable verdict are left out)"
+        in found.report.notes
+    )
     assert imported(tmp_path / "tie", rows, unreadable="tie").verdicts == ["tie", "tie"]
     assert imported(tmp_path / "wrong", rows, unreadable="wrong").verdicts == ["tie", 1]
 
@@ -131,7 +182,11 @@ def test_pandalm_keeps_every_persons_vote_and_names_the_policy(tmp_path: Path) -
 def test_auto_j_decisions(tmp_path: Path) -> None:
     pair = {"prompt": "p", "response 1": "a", "response 2": "b", "label": 1}
     found = imported(
-        tmp_path, [{**pair, "output": "… So, the final decision is Response 2."}, {**pair, "response 2": "c", "output": "?"}]
+        tmp_path,
+        [
+            {**pair, "output": "… So, the final decision is Response 2."},
+            {**pair, "response 2": "c", "output": "?"},
+        ],
     )
     assert (found.verdicts, found.answers) == ([1, None], [1, 1])
 
@@ -147,7 +202,12 @@ def test_vicuna_reviews_are_read_from_the_reply(tmp_path: Path) -> None:
         "judge_scores": [9, 8],
     }
     found = imported(
-        tmp_path, [review, {**review, "id": "2", "judge_raw": "First, I will solve it.", "judge_scores": None}], lines=True
+        tmp_path,
+        [
+            review,
+            {**review, "id": "2", "judge_raw": "First, I will solve it.", "judge_scores": None},
+        ],
+        lines=True,
     )
     assert found.verdicts == [1, None]
     assert found.report.left == {"recorded score that contradicts its reply": 1}
@@ -181,7 +241,11 @@ def test_a_folder_of_one_format_is_one_run(tmp_path: Path) -> None:
         (folder / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
     (folder / "README.md").write_text("# notes\n")
     found = imported_path(tmp_path / "model_judgment", tmp_path / "run")
-    assert (found.verdicts, found.report.files, len(found.report.ignored_files)) == (["tie", "tie"], 2, 1)
+    assert (found.verdicts, found.report.files, len(found.report.ignored_files)) == (
+        ["tie", "tie"],
+        2,
+        1,
+    )
 
 
 def test_records_without_a_label_are_kept_and_leave_the_labels_chosen_ones(tmp_path: Path) -> None:

@@ -29,11 +29,17 @@ def test_a_table_gives_rows_verdicts_and_labels_by_its_columns(tmp_path: Path) -
     assert found.outcomes == {"ok": 4, "unreadable": 1, "model_error": 1}
     assert by["gpt", 1]["fields"] == {"user_input": "q1", "response": "r1"}
     assert by["gpt", 1]["score"] == 1.0
-    assert {label.id: label.answer for label in found.labels} == {"row 1": "good", "row 2": "bad", "row 3": "good"}
+    assert {label.id: label.answer for label in found.labels} == {
+        "row 1": "good",
+        "row 2": "bad",
+        "row 3": "good",
+    }
     assert {label.design for label in found.labels} == {"random"}
 
 
-def test_ones_and_noughts_of_a_table_are_pass_and_fail_however_each_column_writes_them(tmp_path: Path) -> None:
+def test_ones_and_noughts_of_a_table_are_pass_and_fail_however_each_column_writes_them(
+    tmp_path: Path,
+) -> None:
     content = "text,human,judge\na,1,True\nb,0,False\nc,1,no\nd,,PASS\n"
     found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
     assert found.verdicts == ["PASS", "FAIL", "FAIL", "PASS"]
@@ -44,10 +50,17 @@ def test_ones_and_noughts_of_a_table_are_pass_and_fail_however_each_column_write
 def test_numbers_of_a_table_are_grades(tmp_path: Path) -> None:
     content = "text,human,judge\na,4,5\nb,2,1.5\nc,3,nan\nd,3,four\n"
     found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
-    assert (found.verdicts, found.outcomes) == ([5.0, 1.5, None, None], {"ok": 2, "model_error": 1, "unreadable": 1})
+    assert (found.verdicts, found.outcomes) == (
+        [5.0, 1.5, None, None],
+        {"ok": 2, "model_error": 1, "unreadable": 1},
+    )
     assert found.rows[0]["range"] == [1.5, 5.0]
     probable = table(
-        tmp_path / "p", "text,human,judge\na,1,0.9\nb,0,0.2\n", texts=("text",), labels=("human",), judges=("judge",)
+        tmp_path / "p",
+        "text,human,judge\na,1,0.9\nb,0,0.2\n",
+        texts=("text",),
+        labels=("human",),
+        judges=("judge",),
     )
     assert (probable.verdicts, sorted(probable.answers)) == ([0.9, 0.2], [0.0, 1.0])
 
@@ -56,7 +69,11 @@ def test_percentages_of_a_table_are_parts_of_one(tmp_path: Path) -> None:
     found = table(tmp_path, "text,judge\na,85%\nb,40 %\n", texts=("text",), judges=("judge",))
     assert found.verdicts == [0.85, 0.4]
     mixed = table(
-        tmp_path / "mixed", "text,human,judge\na,85,85%\nb,40,40\n", texts=("text",), labels=("human",), judges=("judge",)
+        tmp_path / "mixed",
+        "text,human,judge\na,85,85%\nb,40,40\n",
+        texts=("text",),
+        labels=("human",),
+        judges=("judge",),
     )
     assert (mixed.verdicts, mixed.outcomes) == ([None, 40.0], {"unreadable": 1, "ok": 1})
 
@@ -71,10 +88,17 @@ def test_percentages_of_a_table_are_parts_of_one(tmp_path: Path) -> None:
         (("GPT", "neither", ""), (0, None, None)),
     ],
 )
-def test_two_text_columns_are_compared(tmp_path: Path, said: tuple[object, ...], meant: tuple[object, ...]) -> None:
-    lines = [{"prompt": f"p{n}", "gpt": f"g{n}", "claude": f"c{n}", "best": one, "llm": one} for n, one in enumerate(said)]
+def test_two_text_columns_are_compared(
+    tmp_path: Path, said: tuple[object, ...], meant: tuple[object, ...]
+) -> None:
+    lines = [
+        {"prompt": f"p{n}", "gpt": f"g{n}", "claude": f"c{n}", "best": one, "llm": one}
+        for n, one in enumerate(said)
+    ]
     content = "".join(json.dumps(one) + "\n" for one in lines)
-    found = table(tmp_path, content, "t.jsonl", texts=("gpt", "claude"), labels=("best",), judges=("llm",))
+    found = table(
+        tmp_path, content, "t.jsonl", texts=("gpt", "claude"), labels=("best",), judges=("llm",)
+    )
     assert found.verdicts == list(meant)
     assert len(found.answers) == sum(one is not None for one in meant)
     assert found.rows[0]["fields"] == {"user_input": "p0", "response": ["g0", "c0"]}
@@ -86,19 +110,38 @@ def test_a_table_without_judges_is_rows_with_labels(tmp_path: Path) -> None:
 
 
 def test_the_labels_of_several_people_are_theirs(tmp_path: Path) -> None:
-    found = table(tmp_path, "text,ann,bob,j\na,yes,no,yes\n", texts=("text",), labels=("ann", "bob"), judges=("j",))
-    assert {(label.annotator, label.answer) for label in found.labels} == {("ann", "yes"), ("bob", "no")}
+    found = table(
+        tmp_path,
+        "text,ann,bob,j\na,yes,no,yes\n",
+        texts=("text",),
+        labels=("ann", "bob"),
+        judges=("j",),
+    )
+    assert {(label.annotator, label.answer) for label in found.labels} == {
+        ("ann", "yes"),
+        ("bob", "no"),
+    }
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"t\.csv has no column 'verdict' \(--judge\); it has: text, human"):
-        table(tmp_path, "text,human\na,1\n", texts=("text",), labels=("human",), judges=("verdict",))
+    with pytest.raises(
+        RunError, match=r"t\.csv has no column 'verdict' \(--judge\); it has: text, human"
+    ):
+        table(
+            tmp_path, "text,human\na,1\n", texts=("text",), labels=("human",), judges=("verdict",)
+        )
     with pytest.raises(SetupError, match="--as table needs --text"):
         import_file(tmp_path / "t.csv", tmp_path / "run", ImportOptions("table"))
     with pytest.raises(SetupError, match=r"--as table needs .*--judge COLUMN.*--label COLUMN"):
-        import_file(tmp_path / "t.csv", tmp_path / "run", ImportOptions("table", table=TableColumns(texts=("text",))))
+        import_file(
+            tmp_path / "t.csv",
+            tmp_path / "run",
+            ImportOptions("table", table=TableColumns(texts=("text",))),
+        )
     with pytest.raises(SetupError, match="say what a table holds: add --as table"):
-        import_file(tmp_path / "t.csv", tmp_path / "run", ImportOptions(table=TableColumns(texts=("text",))))
+        import_file(
+            tmp_path / "t.csv", tmp_path / "run", ImportOptions(table=TableColumns(texts=("text",)))
+        )
 
 
 COLUMNS = TableColumns(texts=("text",), labels=("label",), judges=("judge",))
@@ -124,15 +167,42 @@ def test_parquet_is_such_a_table(tmp_path: Path) -> None:
 
 
 def test_the_command_imports_and_measures_a_table(tmp_path: Path) -> None:
-    rows = "".join(f"t{n},{'yes' if n % 3 else 'no'},{'yes' if n % 2 else 'no'}\n" for n in range(30))
+    rows = "".join(
+        f"t{n},{'yes' if n % 3 else 'no'},{'yes' if n % 2 else 'no'}\n" for n in range(30)
+    )
     (tmp_path / "t.csv").write_text(f"body,human,mine\n{rows}")
-    asked = ("import", "t.csv", "--run", "one", "--as", "table", "--text", "body", "--label", "human", "--judge", "mine")
+    asked = (
+        "import",
+        "t.csv",
+        "--run",
+        "one",
+        "--as",
+        "table",
+        "--text",
+        "body",
+        "--label",
+        "human",
+        "--judge",
+        "mine",
+    )
     done = adjudge(*asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "read: body → response, human → labels, mine → votes" in done.stdout
     measured = adjudge("calibrate", "one", cwd=tmp_path)
     assert "30 labels" in measured.stdout, measured.stdout + measured.stderr
-    wrong = adjudge("import", "t.csv", "--run", "two", "--as", "table", "--text", "Body2", "--judge", "mine", cwd=tmp_path)
+    wrong = adjudge(
+        "import",
+        "t.csv",
+        "--run",
+        "two",
+        "--as",
+        "table",
+        "--text",
+        "Body2",
+        "--judge",
+        "mine",
+        cwd=tmp_path,
+    )
     assert wrong.returncode == 1
     assert "t.csv has no column 'Body2' (--text); it has: body, human, mine" in wrong.stderr
 
@@ -143,10 +213,14 @@ def test_a_label_in_another_case_is_the_same_label(tmp_path: Path) -> None:
     assert found.verdicts == ["Yes", "Yes", "No", "No"]
     assert sorted(found.answers) == ["No", "No", "Yes", "Yes"]
     rows = [
-        {"response": f"r{n}", "label": one, "judges": {"j": {"verdict": one}}} for n, one in enumerate(("Good", "good", "bad "))
+        {"response": f"r{n}", "label": one, "judges": {"j": {"verdict": one}}}
+        for n, one in enumerate(("Good", "good", "bad "))
     ]
     records = imported(tmp_path / "records", rows)
-    assert (records.verdicts, sorted(records.answers)) == (["Good", "Good", "bad"], ["Good", "Good", "bad"])
+    assert (records.verdicts, sorted(records.answers)) == (
+        ["Good", "Good", "bad"],
+        ["Good", "Good", "bad"],
+    )
 
 
 def test_codes_of_pairs_that_a_spreadsheet_made_decimal_are_read(tmp_path: Path) -> None:
@@ -160,30 +234,54 @@ def test_judges_alone_that_say_three_codes_tell_nothing_about_a_tie(tmp_path: Pa
         table(tmp_path, "a,b,gpt\nx,y,0\nx,y,1\nx,y,2\n", texts=("a", "b"), judges=("gpt",))
 
 
-@pytest.mark.parametrize("columns", [{"labels": ("human",), "judges": ("human",)}, {"texts": ("a", "a"), "judges": ("human",)}])
+@pytest.mark.parametrize(
+    "columns",
+    [{"labels": ("human",), "judges": ("human",)}, {"texts": ("a", "a"), "judges": ("human",)}],
+)
 def test_a_column_cannot_be_two_things_at_once(tmp_path: Path, columns: dict[str, Any]) -> None:
     with pytest.raises(RunError, match="is named twice"):
         table(tmp_path, "a,human\nx,1\ny,0\n", **{"texts": ("a",), **columns})
 
 
 @pytest.mark.parametrize("absent", ["N/A", "NA", "-", "None", "#N/A"])
-def test_what_stands_for_no_number_among_numbers_is_no_label_and_no_verdict(tmp_path: Path, absent: str) -> None:
+def test_what_stands_for_no_number_among_numbers_is_no_label_and_no_verdict(
+    tmp_path: Path, absent: str
+) -> None:
     content = f"text,human,judge\na,4,5\nb,{absent},1\nc,3,{absent}\n"
     found = table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
     assert (found.verdicts, found.outcomes) == ([5.0, 1.0, None], {"ok": 2, "model_error": 1})
     assert sorted(found.answers) == [3.0, 4.0]
-    words = table(tmp_path / "w", f"text,human\na,yes\nb,{absent}\nc,no\n", texts=("text",), labels=("human",), judges=())
+    words = table(
+        tmp_path / "w",
+        f"text,human\na,yes\nb,{absent}\nc,no\n",
+        texts=("text",),
+        labels=("human",),
+        judges=(),
+    )
     assert sorted(words.answers) == sorted(["yes", absent, "no"])
 
 
 def test_numbers_with_a_comma_are_numbers(tmp_path: Path) -> None:
-    found = table(tmp_path, "text;human;judge\na;4,5;5\nb;2;1,5\n", texts=("text",), labels=("human",), judges=("judge",))
+    found = table(
+        tmp_path,
+        "text;human;judge\na;4,5;5\nb;2;1,5\n",
+        texts=("text",),
+        labels=("human",),
+        judges=("judge",),
+    )
     assert (found.verdicts, sorted(found.answers)) == ([5.0, 1.5], [2.0, 4.5])
 
 
 def test_sensitivity_is_of_the_option_whose_share_is_told(tmp_path: Path) -> None:
-    rows = [("safe", "safe")] * 12 + [("safe", "unsafe")] * 8 + [("unsafe", "unsafe")] * 9 + [("unsafe", "safe")]
-    content = "text,human,judge\n" + "".join(f"t{n},{human},{judge}\n" for n, (human, judge) in enumerate(rows))
+    rows = (
+        [("safe", "safe")] * 12
+        + [("safe", "unsafe")] * 8
+        + [("unsafe", "unsafe")] * 9
+        + [("unsafe", "safe")]
+    )
+    content = "text,human,judge\n" + "".join(
+        f"t{n},{human},{judge}\n" for n, (human, judge) in enumerate(rows)
+    )
     table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
     (found,) = calibrate_run(tmp_path / "run")
     assert found.measure.name == "safe"

@@ -1,4 +1,6 @@
-"""Files of other evaluation tools and platforms: each failure stays a failure, each person's mark becomes a label."""
+"""Files of other evaluation tools and platforms: each failure stays a failure, each person's mark
+becomes a label.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,26 @@ def inspect_archive(path: Path, **entries: str) -> Path:
     """The sample log as an archive that needs no zstd."""
     log = json.loads((SAMPLES / "inspect_0.3.285.json").read_text())
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", json.dumps({name: value for name, value in log.items() if name != "samples"}))
+        archive.writestr(
+            "header.json",
+            json.dumps({name: value for name, value in log.items() if name != "samples"}),
+        )
         for sample in log["samples"]:
-            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+            archive.writestr(
+                f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample)
+            )
         for name, content in entries.items():
             archive.writestr(name, content)
     return path
 
 
 def test_an_inspect_archive_gives_the_same_as_its_json(tmp_path: Path) -> None:
-    assert imported_path(inspect_archive(tmp_path / "log.eval"), tmp_path / "run").verdicts == ["C", None, "I", "C"]
+    assert imported_path(inspect_archive(tmp_path / "log.eval"), tmp_path / "run").verdicts == [
+        "C",
+        None,
+        "I",
+        "C",
+    ]
 
 
 def test_an_archive_packed_with_zstd_is_read_or_names_the_extra(tmp_path: Path) -> None:
@@ -54,15 +66,38 @@ def test_an_archive_packed_with_zstd_is_read_or_names_the_extra(tmp_path: Path) 
 
 
 def inspect_log(**score: Any) -> dict[str, Any]:
-    sample = {"id": 1, "epoch": 1, "input": "2+2?", "target": "4", "output": {"completion": "4"}, "scores": {"judge": score}}
-    return {"version": 2, "status": "success", "eval": {"scorers": [{"name": "judge"}]}, "samples": [sample]}
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": "2+2?",
+        "target": "4",
+        "output": {"completion": "4"},
+        "scores": {"judge": score},
+    }
+    return {
+        "version": 2,
+        "status": "success",
+        "eval": {"scorers": [{"name": "judge"}]},
+        "samples": [sample],
+    }
 
 
 def test_an_edited_score_of_inspect_is_a_label_on_the_judges_own(tmp_path: Path) -> None:
-    edit = {"value": "I", "provenance": {"author": "ann", "reason": "wrong", "timestamp": "2026-01-01T00:00:00+00:00"}}
-    found = imported(tmp_path, inspect_log(value="I", history=[{"value": "C", "provenance": None}, edit]))
+    edit = {
+        "value": "I",
+        "provenance": {
+            "author": "ann",
+            "reason": "wrong",
+            "timestamp": "2026-01-01T00:00:00+00:00",
+        },
+    }
+    found = imported(
+        tmp_path, inspect_log(value="I", history=[{"value": "C", "provenance": None}, edit])
+    )
     assert found.verdicts == ["C"]
-    assert [(label.answer, label.annotator, label.note) for label in found.labels] == [("I", "ann", "wrong")]
+    assert [(label.answer, label.annotator, label.note) for label in found.labels] == [
+        ("I", "ann", "wrong")
+    ]
 
 
 def test_no_answer_is_an_option_of_its_own_in_inspect(tmp_path: Path) -> None:
@@ -78,7 +113,9 @@ def test_a_later_log_of_inspect_is_refused(tmp_path: Path) -> None:
 # -- DeepEval ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["deepeval_4.3.1_latest_run_full.json", "deepeval_4.3.1_latest_test_run.json"])
+@pytest.mark.parametrize(
+    "name", ["deepeval_4.3.1_latest_run_full.json", "deepeval_4.3.1_latest_test_run.json"]
+)
 def test_deepeval_gives_one_pass_and_one_error(tmp_path: Path, name: str) -> None:
     found = imported_path(SAMPLES / name, tmp_path / "run")
     assert found.verdicts == ["PASS", None]
@@ -96,7 +133,10 @@ def test_a_deepeval_run_that_was_uploaded_says_so(tmp_path: Path) -> None:
 
 
 def test_an_empty_cell_of_ragas_is_a_failed_metric(tmp_path: Path) -> None:
-    table = "user_input,retrieved_contexts,response,faithfulness,note\nQ1,\"['a', 'b']\",A1,,x\nQ2,[],A2,0.5,y\nQ3,[],A3,nan,z\n"
+    table = (
+        "user_input,retrieved_contexts,response,faithfulness,note\nQ1,\"['a', "
+        "'b']\",A1,,x\nQ2,[],A2,0.5,y\nQ3,[],A3,nan,z\n"
+    )
     found = imported(tmp_path, table, name="result.csv")
     assert found.verdicts == [None, 0.5, None]
     assert found.outcomes == {"model_error": 2, "ok": 1}
@@ -108,9 +148,17 @@ def test_ragas_annotations_hold_the_judge_and_the_person(tmp_path: Path) -> None
     def item(accepted: bool, edited: object = None) -> dict[str, Any]:
         prompt = {"prompt_output": {"verdict": 1, "reason": "fine"}, "edited_output": edited}
         about = {"user_input": "q", "response": f"a{accepted}{edited}"}
-        return {"metric_input": about, "metric_output": 1, "prompts": {"p": prompt}, "is_accepted": accepted}
+        return {
+            "metric_input": about,
+            "metric_output": 1,
+            "prompts": {"p": prompt},
+            "is_accepted": accepted,
+        }
 
-    found = imported(tmp_path, {"helpful": [item(True), item(False, {"verdict": 0, "reason": "no"}), item(False)]})
+    found = imported(
+        tmp_path,
+        {"helpful": [item(True), item(False, {"verdict": 0, "reason": "no"}), item(False)]},
+    )
     assert found.verdicts == ["PASS", "PASS", "PASS"]
     assert sorted(found.answers) == ["FAIL", "FAIL", "PASS"]
 
@@ -125,12 +173,28 @@ def test_an_evalassist_test_case_keeps_options_bias_and_expectations(tmp_path: P
             "response": "r",
             "result": {"selectedOption": "Yes", "explanation": "e", "positionalBias": bias},
         },
-        {"id": "2", "contextVariables": [], "expectedResult": None, "response": "s", "result": None},
+        {
+            "id": "2",
+            "contextVariables": [],
+            "expectedResult": None,
+            "response": "s",
+            "result": None,
+        },
     ]
-    options = [{"name": "Yes", "description": "good", "score": 1}, {"name": "No", "description": "bad", "score": 0}]
+    options = [
+        {"name": "Yes", "description": "good", "score": 1},
+        {"name": "No", "description": "bad", "score": 0},
+    ]
     criteria = {"name": "tone", "description": "Is it kind?", "options": options}
-    content = {"type": "direct", "instances": instances, "criteria": criteria, "evaluator": {"name": "granite"}}
-    found = imported(tmp_path, {"name": "case", "content": json.dumps(content), "user_id": 1, "id": 1})
+    content = {
+        "type": "direct",
+        "instances": instances,
+        "criteria": criteria,
+        "evaluator": {"name": "granite"},
+    }
+    found = imported(
+        tmp_path, {"name": "case", "content": json.dumps(content), "user_id": 1, "id": 1}
+    )
     assert found.verdicts == ["Yes", None]
     assert found.rows[0]["positional_bias"]["detected"] is True
     assert found.rows[1]["reason"] == "no verdict is recorded for this row"
@@ -140,20 +204,32 @@ def test_an_evalassist_test_case_keeps_options_bias_and_expectations(tmp_path: P
 # -- platforms -----------------------------------------------------------------------
 
 
-def langfuse(source: str, value: object, kind: str = "NUMERIC", name: str = "quality", trace: str = "t1") -> dict[str, Any]:
+def langfuse(
+    source: str, value: object, kind: str = "NUMERIC", name: str = "quality", trace: str = "t1"
+) -> dict[str, Any]:
     about = {"id": "x", "name": name, "value": value, "dataType": kind, "source": source}
     return {**about, "subject": {"kind": "trace", "id": trace}, "authorUserId": "ann"}
 
 
 def test_langfuse_annotations_are_labels_on_what_the_judge_scored(tmp_path: Path) -> None:
-    scores = [langfuse("EVAL", 0.9), langfuse("ANNOTATION", 0.2), langfuse("EVAL", "a text", "TEXT")]
+    scores = [
+        langfuse("EVAL", 0.9),
+        langfuse("ANNOTATION", 0.2),
+        langfuse("EVAL", "a text", "TEXT"),
+    ]
     found = imported(tmp_path, {"data": scores, "meta": {}})
     assert (found.verdicts, found.answers) == ([0.9], [0.2])
     assert found.report.left == {"score of type TEXT, which is a text": 1}
 
 
-def test_a_langfuse_trace_that_only_people_scored_is_a_row_without_a_verdict(tmp_path: Path) -> None:
-    found = imported(tmp_path, [langfuse("EVAL", 1, "BOOLEAN"), langfuse("ANNOTATION", 0, "BOOLEAN", trace="t2")], lines=True)
+def test_a_langfuse_trace_that_only_people_scored_is_a_row_without_a_verdict(
+    tmp_path: Path,
+) -> None:
+    found = imported(
+        tmp_path,
+        [langfuse("EVAL", 1, "BOOLEAN"), langfuse("ANNOTATION", 0, "BOOLEAN", trace="t2")],
+        lines=True,
+    )
     assert set(found.verdicts) == {None, "PASS"}
     assert found.answers == ["FAIL"]
 
@@ -161,7 +237,10 @@ def test_a_langfuse_trace_that_only_people_scored_is_a_row_without_a_verdict(tmp
 def test_langsmith_results_have_a_judgment_for_each_feedback(tmp_path: Path) -> None:
     table = "inputs.question,outputs.answer,error,feedback.correct,feedback.tone,id\nq,a,,1,good,1\nq2,,boom,,,2\n"
     found = imported(tmp_path, table, name="results.csv")
-    assert {row["judge"]: row["status"] for row in found.rows if row["id"] == "2"} == {"correct": "failed", "tone": "failed"}
+    assert {row["judge"]: row["status"] for row in found.rows if row["id"] == "2"} == {
+        "correct": "failed",
+        "tone": "failed",
+    }
     assert found.verdicts == [1.0, None, "good", None]
 
 
@@ -175,16 +254,41 @@ def test_langsmith_corrections_are_labels(tmp_path: Path) -> None:
         "feedback_source": {"type": "app", "user_name": "ann"},
     }
     found = imported(tmp_path, [judge, person])
-    assert (found.verdicts, [(label.answer, label.annotator) for label in found.labels]) == ([1.0], [(0.0, "ann")])
+    assert (found.verdicts, [(label.answer, label.annotator) for label in found.labels]) == (
+        [1.0],
+        [(0.0, "ann")],
+    )
 
 
 def test_phoenix_annotations_by_kind_and_error(tmp_path: Path) -> None:
     def annotation(kind: str, label: str | None, error: str | None = None) -> dict[str, Any]:
-        return {"name": "toxic", "annotator_kind": kind, "label": label, "score": None, "explanation": "", "error": error}
+        return {
+            "name": "toxic",
+            "annotator_kind": kind,
+            "label": label,
+            "score": None,
+            "explanation": "",
+            "error": error,
+        }
 
-    record = {"repetition_number": 1, "input": {"q": "x"}, "reference_output": {"a": "y"}, "output": "z", "error": None}
-    first = {**record, "example_id": "1", "annotations": [annotation("LLM", "no"), annotation("HUMAN", "yes")]}
-    second = {**record, "example_id": "2", "output": "w", "annotations": [annotation("LLM", None, "timeout")]}
+    record = {
+        "repetition_number": 1,
+        "input": {"q": "x"},
+        "reference_output": {"a": "y"},
+        "output": "z",
+        "error": None,
+    }
+    first = {
+        **record,
+        "example_id": "1",
+        "annotations": [annotation("LLM", "no"), annotation("HUMAN", "yes")],
+    }
+    second = {
+        **record,
+        "example_id": "2",
+        "output": "w",
+        "annotations": [annotation("LLM", None, "timeout")],
+    }
     found = imported(tmp_path, [first, second])
     assert (found.verdicts, found.answers) == (["no", None], ["yes"])
     assert found.rows[1]["reason"] == "timeout"
@@ -199,7 +303,14 @@ def test_phoenix_tables_are_read_like_their_json(tmp_path: Path) -> None:
 
 
 def test_braintrust_scores_sit_on_root_spans_and_null_is_no_zero(tmp_path: Path) -> None:
-    root = {"id": "1", "span_id": "s", "root_span_id": "s", "is_root": True, "input": "q", "output": "a"}
+    root = {
+        "id": "1",
+        "span_id": "s",
+        "root_span_id": "s",
+        "is_root": True,
+        "input": "q",
+        "output": "a",
+    }
     events = [
         {**root, "scores": {"Factuality": 0.6, "Style": None}},
         {
@@ -220,13 +331,30 @@ def test_braintrust_scores_sit_on_root_spans_and_null_is_no_zero(tmp_path: Path)
 
 def test_mlflow_assessments_by_source(tmp_path: Path) -> None:
     def assessment(kind: str, **body: object) -> dict[str, Any]:
-        return {"assessment_name": "safe", "source": {"source_type": kind, "source_id": kind.lower()}, **body}
+        return {
+            "assessment_name": "safe",
+            "source": {"source_type": kind, "source_id": kind.lower()},
+            **body,
+        }
 
-    judge, person = assessment("LLM_JUDGE", feedback={"value": "yes"}), assessment("HUMAN", feedback={"value": "no"})
-    broken = assessment("LLM_JUDGE", feedback={"value": None, "error": {"error_code": "X", "error_message": "down"}})
-    wanted = {"assessment_name": "expected", "source": {"source_type": "HUMAN"}, "expectation": {"value": "long text"}}
+    judge, person = (
+        assessment("LLM_JUDGE", feedback={"value": "yes"}),
+        assessment("HUMAN", feedback={"value": "no"}),
+    )
+    broken = assessment(
+        "LLM_JUDGE", feedback={"value": None, "error": {"error_code": "X", "error_message": "down"}}
+    )
+    wanted = {
+        "assessment_name": "expected",
+        "source": {"source_type": "HUMAN"},
+        "expectation": {"value": "long text"},
+    }
     traces = [
-        {"info": {"trace_id": "1", "assessments": [judge, person, wanted]}, "request": "q", "response": "a"},
+        {
+            "info": {"trace_id": "1", "assessments": [judge, person, wanted]},
+            "request": "q",
+            "response": "a",
+        },
         {"info": {"trace_id": "2", "assessments": [broken]}, "request": "q", "response": "b"},
     ]
     found = imported(tmp_path, {"traces": traces})
@@ -249,7 +377,9 @@ def test_openai_output_items_and_their_errors(tmp_path: Path) -> None:
             "id": "2",
             "datasource_item_id": 1,
             "datasource_item": {"q": "y"},
-            "results": [{"name": "g", "passed": False, "score": 0, "sample": {"error": {"message": "down"}}}],
+            "results": [
+                {"name": "g", "passed": False, "score": 0, "sample": {"error": {"message": "down"}}}
+            ],
             "sample": sample,
         },
     ]

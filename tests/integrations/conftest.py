@@ -10,7 +10,10 @@ from support.suites import Suite
 
 @pytest.fixture
 def suite(
-    pytester: pytest.Pytester, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    pytester: pytest.Pytester,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Suite:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path_factory.mktemp("own_cache")))

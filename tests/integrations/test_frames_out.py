@@ -27,13 +27,22 @@ SAID = '{"explanation": "so", "selected_option": "PASS"}'
 
 
 def results(run: Path | None = None) -> list[AspectResult]:
-    judge = AspectCritic("It is good.", ScriptedModel([SAID, ModelError("broken")], name="m"), name="good")
-    return judge.evaluate([{"question": "q", "answer": "a"}, {"question": "q", "answer": "b"}], run=run)
+    judge = AspectCritic(
+        "It is good.", ScriptedModel([SAID, ModelError("broken")], name="m"), name="good"
+    )
+    return judge.evaluate(
+        [{"question": "q", "answer": "a"}, {"question": "q", "answer": "b"}], run=run
+    )
 
 
 def test_a_row_for_each_judgment_with_what_was_judged_and_what_came_of_it() -> None:
     first, second = rows_of(results())
-    assert (first["question"], first["answer"], first["verdict"], first["score"]) == ("q", "a", "PASS", 1.0)
+    assert (first["question"], first["answer"], first["verdict"], first["score"]) == (
+        "q",
+        "a",
+        "PASS",
+        1.0,
+    )
     assert (second["status"], second["score"]) == ("failed", None)
     assert first.keys() == second.keys()
     assert json.loads(str(first["notes"])) == []
@@ -49,9 +58,16 @@ def test_a_run_folder_and_a_single_result_are_given_alike(tmp_path: Path) -> Non
 
 def test_several_criteria_give_a_row_each() -> None:
     options = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
-    items = [MultiCriteriaItem(Criteria(name, "Is it?", options), weight=0.5) for name in ("a", "b")]
+    items = [
+        MultiCriteriaItem(Criteria(name, "Is it?", options), weight=0.5) for name in ("a", "b")
+    ]
     found = DirectJudge(ScriptedModel()).evaluate_multi_criteria(["x", "y"], MultiCriteria(items))
-    assert [(row["row"], row["criteria"]) for row in rows_of(found)] == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+    assert [(row["row"], row["criteria"]) for row in rows_of(found)] == [
+        (1, "a"),
+        (1, "b"),
+        (2, "a"),
+        (2, "b"),
+    ]
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +98,12 @@ def test_polars_and_arrow_know_what_is_missing() -> None:
 
 
 def test_where_every_judgment_failed_the_score_is_still_a_column_of_numbers() -> None:
-    """Else frames of two runs cannot be put together, and a mean is an error instead of a missing value."""
+    """Else frames of two runs cannot be put together, and a mean is an error instead of a missing
+    value.
+    """
     failed = [one for one in results() if one.score is None]
-    assert column_types(rows_of(failed))["score"] == column_types(rows_of(failed))["agreement"] == "float64"
+    assert (
+        column_types(rows_of(failed))["score"]
+        == column_types(rows_of(failed))["agreement"]
+        == "float64"
+    )

@@ -31,7 +31,9 @@ def bash(folder: Path, text: str, **environment: str) -> subprocess.CompletedPro
     """As GitHub runs a step, with the command that a user would have installed."""
     shim = folder / "bin"
     shim.mkdir(exist_ok=True)
-    (shim / "adjudge").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m adjudge "$@"\n', encoding="utf-8")
+    (shim / "adjudge").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -m adjudge "$@"\n', encoding="utf-8"
+    )
     (shim / "adjudge").chmod(0o755)
     own = {**os.environ, "PATH": f"{shim}:{os.environ['PATH']}", **environment}
     words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text]
@@ -41,7 +43,15 @@ def bash(folder: Path, text: str, **environment: str) -> subprocess.CompletedPro
 def test_every_input_that_is_used_is_declared_and_the_other_way_round() -> None:
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text(encoding="utf-8")))
     assert used == set(ACTION["inputs"])
-    assert list(ACTION["inputs"]) == ["eval-file", "model", "max-usd", "baseline", "comment", "fail-on", "version"]
+    assert list(ACTION["inputs"]) == [
+        "eval-file",
+        "model",
+        "max-usd",
+        "baseline",
+        "comment",
+        "fail-on",
+        "version",
+    ]
     assert list(ACTION["outputs"]) == ["score", "lower", "upper", "verdict", "cost", "report-path"]
 
 
@@ -52,7 +62,9 @@ def test_no_text_of_others_becomes_part_of_a_script() -> None:
 
 
 def test_the_repository_uses_its_own_action_with_inputs_that_it_has() -> None:
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "adjudge.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (ROOT / ".github" / "workflows" / "adjudge.yml").read_text(encoding="utf-8")
+    )
     (step,) = (step for step in workflow["jobs"]["judge"]["steps"] if step["uses"] == "./")
     assert step["with"].keys() <= ACTION["inputs"].keys()
     assert (ROOT / step["with"]["eval-file"]).is_file()
@@ -64,12 +76,22 @@ def test_the_steps_judge_report_and_decide(tmp_path: Path) -> None:
     tmp_path.joinpath("rows.csv").write_text("answer\none\ntwo\n", encoding="utf-8")
     tmp_path.joinpath("eval.yaml").write_text(EVAL, encoding="utf-8")
     outputs = tmp_path / "outputs"
-    given = {"EVAL_FILE": "eval.yaml", "MODEL": "scripted/FAIL", "MAX_USD": "", "COMMENT": "true", "FROM_FORK": "false"}
+    given = {
+        "EVAL_FILE": "eval.yaml",
+        "MODEL": "scripted/FAIL",
+        "MAX_USD": "",
+        "COMMENT": "true",
+        "FROM_FORK": "false",
+    }
     done = bash(tmp_path, script("Judge"), GITHUB_OUTPUT=str(outputs), **given)
     assert done.returncode == 0, done.stderr
     assert "::error file=eval.yaml,line=2" in done.stdout
     assert "verdict=failed\n" in outputs.read_text(encoding="utf-8")
-    assert (tmp_path / ".adjudge" / "summary.md").read_text(encoding="utf-8").startswith("<!-- adjudge -->")
+    assert (
+        (tmp_path / ".adjudge" / "summary.md")
+        .read_text(encoding="utf-8")
+        .startswith("<!-- adjudge -->")
+    )
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -83,5 +105,7 @@ def test_the_steps_judge_report_and_decide(tmp_path: Path) -> None:
         ("x", "", 1),
     ],
 )
-def test_what_fails_the_step_is_for_the_user_to_say(tmp_path: Path, fail_on: str, verdict: str, code: int) -> None:
+def test_what_fails_the_step_is_for_the_user_to_say(
+    tmp_path: Path, fail_on: str, verdict: str, code: int
+) -> None:
     assert bash(tmp_path, script("Decide"), FAIL_ON=fail_on, VERDICT=verdict).returncode == code

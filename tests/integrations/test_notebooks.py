@@ -1,4 +1,6 @@
-"""The tutorial notebook runs from its first cell to its last; in a real kernel where there is one."""
+"""The tutorial notebook runs from its first cell to its last; in a real kernel
+where there is one.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def shown(source: str, names: dict[str, object]) -> object:
     body = ast.parse(source).body
     last = body.pop() if isinstance(body[-1], ast.Expr) else None
     exec(compile(ast.Module(body, []), str(TUTORIAL), "exec"), names)
-    return eval(compile(ast.Expression(last.value), str(TUTORIAL), "eval"), names) if isinstance(last, ast.Expr) else None
+    return (
+        eval(compile(ast.Expression(last.value), str(TUTORIAL), "eval"), names)
+        if isinstance(last, ast.Expr)
+        else None
+    )
 
 
 def test_every_cell_of_the_tutorial_runs(
@@ -57,7 +63,9 @@ def test_progress_tells_what_has_no_score(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_tutorial_runs_in_a_real_kernel_and_draws_its_progress(tmp_path: Path) -> None:
-    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: make test-neighbours tries it")
+    nbclient = pytest.importorskip(
+        "nbclient", reason="nbclient is not installed: make test-neighbours tries it"
+    )
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     notebook = nbformat.read(TUTORIAL, 4)

@@ -1,4 +1,6 @@
-"""Traces: an event for each judgment and a span for each call, by the SDK's own exporters and over OTLP to a real socket."""
+"""Traces: an event for each judgment and a span for each call, by the SDK's own exporters and over
+OTLP to a real socket.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,12 @@ from adjudge.integrations import otel_names as names
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
 
-pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed: make test-neighbours tries it")
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the extra otel is not installed")
+pytest.importorskip(
+    "opentelemetry.sdk", reason="the extra otel is not installed: make test-neighbours tries it"
+)
+pytest.importorskip(
+    "opentelemetry.exporter.otlp.proto.http", reason="the extra otel is not installed"
+)
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
@@ -34,7 +40,11 @@ from opentelemetry.semconv.attributes import error_attributes
 
 from adjudge.integrations.otel import Traces
 
-PINNED = json.loads((Path(__file__).parents[1] / "samples" / "otel_evaluation_result.json").read_text(encoding="utf-8"))
+PINNED = json.loads(
+    (Path(__file__).parents[1] / "samples" / "otel_evaluation_result.json").read_text(
+        encoding="utf-8"
+    )
+)
 TYPES = {"string": str, "double": float, "int": int, "string[]": tuple}
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 PARENT = f"00-{TRACE}-{SPAN}-01"
@@ -50,7 +60,9 @@ class Kept:
         self.loggers.add_log_record_processor(SimpleLogRecordProcessor(self.logs))
 
     def traces(self) -> Traces:
-        return Traces(tracers=self.tracers, loggers=self.loggers, run="runs/x", locks={"dates": "abc"})
+        return Traces(
+            tracers=self.tracers, loggers=self.loggers, run="runs/x", locks={"dates": "abc"}
+        )
 
     @property
     def events(self) -> list[tuple[int, int, dict[str, object]]]:
@@ -69,11 +81,16 @@ def kept() -> Kept:
     return Kept()
 
 
-def judged(kept: Kept, text: str = "PASS", metadata: Mapping[str, object] | None = None) -> dict[str, object]:
+def judged(
+    kept: Kept, text: str = "PASS", metadata: Mapping[str, object] | None = None
+) -> dict[str, object]:
     """The attributes of the event of one judgment."""
     critic = AspectCritic("Names a date.", ScriptedModel([text]), name="dates", max_repairs=0)
     with kept.traces() as traces:
-        traces.emit(critic.evaluate(Instance({"response": "May 1"}, id="r1", metadata=metadata or {})), judge="dates")
+        traces.emit(
+            critic.evaluate(Instance({"response": "May 1"}, id="r1", metadata=metadata or {})),
+            judge="dates",
+        )
     return kept.events[-1][2]
 
 
@@ -85,17 +102,27 @@ def conform(attributes: Mapping[str, object], table: Mapping[str, Mapping[str, s
 
 
 def test_the_names_are_those_of_the_pinned_convention() -> None:
-    ours = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
-    known = {names.EVENT, names.CHAT, names.CAPTURE_CONTENT, *PINNED["attributes"], *PINNED["chat_span"]["attributes"]}
+    ours = {
+        value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)
+    }
+    known = {
+        names.EVENT,
+        names.CHAT,
+        names.CAPTURE_CONTENT,
+        *PINNED["attributes"],
+        *PINNED["chat_span"]["attributes"],
+    }
     assert {one for one in ours if not one.startswith("adjudge.")} == known
     assert PINNED["event"] == names.EVENT
 
 
 def test_the_pinned_names_are_those_of_opentelemetrys_own_package() -> None:
-    """Of opentelemetry-semantic-conventions; it names attributes and providers, and knows neither types nor levels."""
-    known = {value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")} | {
-        error_attributes.ERROR_TYPE
-    }
+    """Of opentelemetry-semantic-conventions; it names attributes and providers, and knows neither
+    types nor levels.
+    """
+    known = {
+        value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")
+    } | {error_attributes.ERROR_TYPE}
     assert {*PINNED["attributes"], *PINNED["chat_span"]["attributes"]} <= known
     assert {one for one in known if "evaluation" in one} <= PINNED["attributes"].keys()
     providers = {one.value for one in gen_ai_attributes.GenAiProviderNameValues}
@@ -104,16 +131,26 @@ def test_the_pinned_names_are_those_of_opentelemetrys_own_package() -> None:
 
 
 def test_a_scored_judgment_is_an_event_with_score_label_and_explanation(kept: Kept) -> None:
-    attributes = judged(kept, '{"explanation": "It does.", "selected_option": "PASS"}', {"response_id": "chatcmpl-1"})
+    attributes = judged(
+        kept,
+        '{"explanation": "It does.", "selected_option": "PASS"}',
+        {"response_id": "chatcmpl-1"},
+    )
     conform(attributes, PINNED["attributes"])
-    assert {name: value for name, value in attributes.items() if name.startswith(("gen_ai", "error"))} == {
+    assert {
+        name: value for name, value in attributes.items() if name.startswith(("gen_ai", "error"))
+    } == {
         "gen_ai.evaluation.name": "dates",
         "gen_ai.evaluation.score.value": 1.0,
         "gen_ai.evaluation.score.label": "PASS",
         "gen_ai.evaluation.explanation": "It does.",
         "gen_ai.response.id": "chatcmpl-1",
     }
-    assert (attributes["adjudge.run"], attributes["adjudge.lock"], attributes["adjudge.row"]) == ("runs/x", "abc", "r1")
+    assert (attributes["adjudge.run"], attributes["adjudge.lock"], attributes["adjudge.row"]) == (
+        "runs/x",
+        "abc",
+        "r1",
+    )
     assert (attributes["adjudge.votes_valid"], attributes["adjudge.status"]) == (1, "scored")
     assert len(str(attributes["adjudge.criteria.hash"])) == 64
 
@@ -122,7 +159,9 @@ def test_a_failed_judgment_has_an_error_and_no_score(kept: Kept) -> None:
     attributes = judged(kept, "no idea, sorry to say")
     conform(attributes, PINNED["attributes"])
     assert attributes["error.type"] == "unreadable"
-    assert not {"gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"} & attributes.keys()
+    assert (
+        not {"gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"} & attributes.keys()
+    )
 
 
 def test_a_comparison_has_a_label_and_no_score(kept: Kept) -> None:
@@ -139,19 +178,28 @@ def test_a_comparison_has_a_label_and_no_score(kept: Kept) -> None:
     [
         {"traceparent": PARENT},
         {"row": {"Trace ID": TRACE, "span id": SPAN}},
-        {"trace_id": f"{TRACE[:8]}-{TRACE[8:12]}-{TRACE[12:16]}-{TRACE[16:20]}-{TRACE[20:]}".upper(), "span_id": SPAN},
+        {
+            "trace_id": f"{TRACE[:8]}-{TRACE[8:12]}-{TRACE[12:16]}-{TRACE[16:20]}-{TRACE[20:]}".upper(),
+            "span_id": SPAN,
+        },
     ],
     ids=["traceparent", "columns", "uuid"],
 )
-def test_an_event_is_parented_to_the_span_that_the_row_names(kept: Kept, cells: Mapping[str, object]) -> None:
+def test_an_event_is_parented_to_the_span_that_the_row_names(
+    kept: Kept, cells: Mapping[str, object]
+) -> None:
     judged(kept, metadata=cells)
     assert kept.events[0][:2] == (int(TRACE, 16), int(SPAN, 16))
 
 
-def test_a_row_without_a_span_has_its_event_in_the_runs_trace(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_row_without_a_span_has_its_event_in_the_runs_trace(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
     judged(kept)
     judged(kept, metadata={"traceparent": "broken"})
-    spans = {one.context.span_id for one in kept.spans.get_finished_spans() if one.name == "adjudge run"}
+    spans = {
+        one.context.span_id for one in kept.spans.get_finished_spans() if one.name == "adjudge run"
+    }
     assert {span for _, span, _ in kept.events} == spans
     assert "'broken' is no W3C trace context" in caplog.text
 
@@ -176,11 +224,17 @@ class Collector:
                 self.end_headers()
                 if self.path == "/v1/traces":
                     scopes = [
-                        one for each in ExportTraceServiceRequest.FromString(body).resource_spans for one in each.scope_spans
+                        one
+                        for each in ExportTraceServiceRequest.FromString(body).resource_spans
+                        for one in each.scope_spans
                     ]
                     collector.spans += [span for scope in scopes for span in scope.spans]
                 if self.path == "/v1/logs":
-                    logs = [one for each in ExportLogsServiceRequest.FromString(body).resource_logs for one in each.scope_logs]
+                    logs = [
+                        one
+                        for each in ExportLogsServiceRequest.FromString(body).resource_logs
+                        for one in each.scope_logs
+                    ]
                     collector.events += [record for scope in logs for record in scope.log_records]
 
             def log_message(self, *_: object) -> None:
@@ -210,7 +264,9 @@ def attributes_of(record: Span | LogRecord) -> dict[str, object]:
     for one in record.attributes:
         kind = one.value.WhichOneof("value")
         value = getattr(one.value, kind)
-        found[one.key] = tuple(item.string_value for item in value.values) if kind == "array_value" else value
+        found[one.key] = (
+            tuple(item.string_value for item in value.values) if kind == "array_value" else value
+        )
     return found
 
 
@@ -219,15 +275,23 @@ def folder(tmp_path: Path, provider: FakeProvider) -> Path:
     rows = ["id,answer,traceparent", f"a,REC-00001-Y,{PARENT}", "b,REC-00002-N,"]
     (tmp_path / "rows.csv").write_text("\n".join(rows), encoding="utf-8")
     (tmp_path / "eval.yaml").write_text(
-        f"data: rows.csv\nmodels: {{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}'}}\n"
+        f"data: rows.csv\nmodels: {{model: openai/gpt-4o-mini, base_url: "
+        f"'{provider.base_url('openai')}'}}\n"
         "judges: [{kind: aspect, name: ends, criteria: 'Does it end in Y?'}]\n",
         encoding="utf-8",
     )
     return tmp_path
 
 
-def run(folder: Path, collector: Collector, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    own = {**os.environ, "OPENAI_API_KEY": KEY, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, **variables}
+def run(
+    folder: Path, collector: Collector, *words: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    own = {
+        **os.environ,
+        "OPENAI_API_KEY": KEY,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        **variables,
+    }
     return adjudge("run", "eval.yaml", "--run", "runs/x", "-q", *words, cwd=folder, environment=own)
 
 
@@ -248,14 +312,25 @@ def test_a_run_sends_events_and_spans_to_a_collector(folder: Path, collector: Co
     assert linked == [TRACE]
     found = attributes_of(chat)
     conform(found, PINNED["chat_span"]["attributes"])
-    assert (found["gen_ai.provider.name"], found["gen_ai.request.model"]) == ("openai", "gpt-4o-mini")
+    assert (found["gen_ai.provider.name"], found["gen_ai.request.model"]) == (
+        "openai",
+        "gpt-4o-mini",
+    )
     assert found["gen_ai.usage.input_tokens"] and found["gen_ai.response.model"]
     assert not {"gen_ai.input.messages", "gen_ai.output.messages"} & found.keys()
     assert KEY not in str(collector.spans) + str(collector.events)
 
 
-def test_what_is_in_the_ledger_is_no_call_and_prompts_are_sent_on_request(folder: Path, collector: Collector) -> None:
-    run(folder, collector, "--otel", "--no-cache", OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="true")
+def test_what_is_in_the_ledger_is_no_call_and_prompts_are_sent_on_request(
+    folder: Path, collector: Collector
+) -> None:
+    run(
+        folder,
+        collector,
+        "--otel",
+        "--no-cache",
+        OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="true",
+    )
     asked = [attributes_of(one) for one in collector.spans if one.name.startswith("chat")]
     assert len(asked) == 2
     assert "REC-00001-Y" in str(asked)
@@ -273,13 +348,18 @@ def test_a_collector_that_refuses_costs_no_verdict(folder: Path, collector: Coll
     assert "400" in done.stderr
 
 
-def test_another_protocol_is_refused_before_anything_is_asked(folder: Path, collector: Collector, provider: FakeProvider) -> None:
+def test_another_protocol_is_refused_before_anything_is_asked(
+    folder: Path, collector: Collector, provider: FakeProvider
+) -> None:
     done = run(folder, collector, "--otel", OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
     assert (done.returncode, len(provider.requests)) == (1, 0)
     assert "http/protobuf" in done.stderr
 
 
 def test_nothing_of_opentelemetry_is_loaded_otherwise() -> None:
-    code = "import sys, adjudge.cli.run, adjudge.cli.judge\nprint(*(one for one in sys.modules if 'opentelemetry' in one))"
+    code = (
+        "import sys, adjudge.cli.run, adjudge.cli.judge\nprint(*(one for one in sys.modules if "
+        "'opentelemetry' in one))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -1,4 +1,6 @@
-"""What a user does wrong, or breaks off, in a test suite that judges: told in words, and never green for nothing."""
+"""What a user does wrong, or breaks off, in a test suite that judges: told in words, and never
+green for nothing.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,24 @@ MARKS = {
 
 
 def test_a_mark_that_makes_no_sense_is_refused_before_anything_is_asked(suite: Suite) -> None:
-    tests = (f"@pytest.mark.judged({mark})\ndef test_{n}(judged):\n    judged('REC-00001-Y')\n" for n, mark in enumerate(MARKS))
+    tests = (
+        f"@pytest.mark.judged({mark})\ndef test_{n}(judged):\n    judged('REC-00001-Y')\n"
+        for n, mark in enumerate(MARKS)
+    )
     suite.pytester.makepyfile(test_it="import pytest\n" + "".join(tests))
     done = suite.run()
     done.assert_outcomes(errors=len(MARKS))
     for n, told in enumerate(MARKS.values()):
-        assert f"E   pytest.UsageError: test_it.py::test_{n}: @pytest.mark.judged: {told}" in done.outlines
+        assert (
+            f"E   pytest.UsageError: test_it.py::test_{n}: @pytest.mark.judged: {told}"
+            in done.outlines
+        )
     assert suite.asked() == 0
 
 
-def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language(suite: Suite) -> None:
+def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language(
+    suite: Suite,
+) -> None:
     with (suite.pytester.path / "adjudge.toml").open("a", encoding="utf-8") as project:
         project.write('language = "ru"\n')
     suite.pytester.makepyfile(
@@ -66,7 +76,10 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
     done.assert_outcomes(errors=1, failed=2)
     done.stdout.fnmatch_lines(
         [
-            "E   pytest.UsageError: test_it.py::test_mark: метка @pytest.mark.judged: at_least – число от 0 до 1, а не 2",
+            (
+                "E   pytest.UsageError: test_it.py::test_mark: метка @pytest.mark.judged: "
+                "at_least – число от 0 до 1, а не 2"
+            ),
             "test_it.py:8: in test_file",
             "E   *none.yaml не удаётся прочитать: такого файла или папки нет",
             "test_it.py:11: in test_text",
@@ -74,9 +87,13 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
         ]
     )
     assert "adjudge/integrations" not in done.stdout.str()
-    suite.pytester.makepyfile(test_it='def test_text(judge):\n    judge("Is it polite?", "Thanks.")\n')
+    suite.pytester.makepyfile(
+        test_it='def test_text(judge):\n    judge("Is it polite?", "Thanks.")\n'
+    )
     done = suite.run("--judged-replay=none")
-    done.stdout.fnmatch_lines(["E   *none нет записанных ответов: их сохраняет 'pytest --judged-record FOLDER'"])
+    done.stdout.fnmatch_lines(
+        ["E   *none нет записанных ответов: их сохраняет 'pytest --judged-record FOLDER'"]
+    )
 
 
 def test_what_a_killed_process_spent_is_taken_off_what_the_others_may_spend(suite: Suite) -> None:
@@ -99,18 +116,26 @@ def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Su
     path.write_text(path.read_text(encoding="utf-8") + wrong, encoding="utf-8")
     done = suite.run()
     done.assert_outcomes(passed=3, failed=1)
-    done.stdout.fnmatch_lines(["*SetupError: field 'response' must be a text or a list of texts, not int", "*Gate holds*"])
+    done.stdout.fnmatch_lines(
+        ["*SetupError: field 'response' must be a text or a list of texts, not int", "*Gate holds*"]
+    )
 
 
-def test_a_run_to_compare_with_that_is_not_there_fails_before_anything_is_asked(suite: Suite) -> None:
+def test_a_run_to_compare_with_that_is_not_there_fails_before_anything_is_asked(
+    suite: Suite,
+) -> None:
     suite.group(30, 30, more="not_worse_than='nowhere'")
     done = suite.run()
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["the run that this one must not be worse than is not there: *nowhere"])
+    done.stdout.fnmatch_lines(
+        ["the run that this one must not be worse than is not there: *nowhere"]
+    )
     suite.group(30, 30)
     done = suite.run("--judged-baseline=nowhere")
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["there is no session to compare with in *nowhere: name the --judged-run FOLDER of one"])
+    done.stdout.fnmatch_lines(
+        ["there is no session to compare with in *nowhere: name the --judged-run FOLDER of one"]
+    )
     assert suite.asked() == 0
 
 
@@ -128,9 +153,15 @@ def test_a_folder_that_is_a_file_and_a_sum_that_is_none_are_told_in_words(suite:
 def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suite: Suite) -> None:
     suite.group(30, 30)
     assert suite.run("--judged-run=first").ret == 0
-    mark = "import pytest\n@pytest.mark.judged(criteria='Names a date.'{})\ndef test_{}(judged):\n    for n in range(30):\n"
+    mark = (
+        "import pytest\n@pytest.mark.judged(criteria='Names a date.'{})\ndef test_{}(judged):\n "
+        "   for n in range(30):\n"
+    )
     case = "        judged(f'answer REC-{n:05}-Y', user_input='When?')\n"
-    suite.pytester.makepyfile(test_it=mark.format(", at_least=0.5", "new") + case, test_bare=mark.format("", "bare") + case)
+    suite.pytester.makepyfile(
+        test_it=mark.format(", at_least=0.5", "new") + case,
+        test_bare=mark.format("", "bare") + case,
+    )
     done = suite.run("--judged-baseline=first")
     assert done.ret == 0
     done.stdout.fnmatch_lines(
@@ -153,7 +184,9 @@ def test_a_baseline_of_another_judge_is_told_of(suite: Suite) -> None:
     assert "by another judge" not in suite.run("--judged-baseline=first").stdout.str()
 
 
-def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_first_mark(suite: Suite) -> None:
+def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_first_mark(
+    suite: Suite,
+) -> None:
     suite.pytester.makepyfile(
         """
         import pytest
@@ -167,7 +200,9 @@ def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_fi
     )
     done = suite.run()
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["the tests of one group are marked differently: give each criteria its own test function"])
+    done.stdout.fnmatch_lines(
+        ["the tests of one group are marked differently: give each criteria its own test function"]
+    )
     assert suite.asked() == 0
 
 
@@ -184,7 +219,9 @@ def test_a_group_without_cases_is_inconclusive(suite: Suite) -> None:
 
 
 def test_ctrl_c_ends_the_session_and_what_was_answered_is_not_asked_again(suite: Suite) -> None:
-    """Also where it comes while the last answers are under way: a run that ends in good order is no reason to go on."""
+    """Also where it comes while the last answers are under way: a run that ends in good order is no
+    reason to go on.
+    """
     suite.provider.latency = 0.3
     suite.pytester.makepyfile(
         test_it="import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(judge, n):\n"
@@ -220,7 +257,10 @@ def test_half_a_line_of_a_killed_process_spoils_no_other_reply(tmp_path: Path) -
     part = tmp_path / "gw0.part.jsonl"
     part.write_bytes(part.read_bytes()[:-20])
     join_parts(tmp_path)
-    assert [reply.text for _, _, reply in read_replies(tmp_path / "replies.jsonl")] == ["m: one", "m: three"]
+    assert [reply.text for _, _, reply in read_replies(tmp_path / "replies.jsonl")] == [
+        "m: one",
+        "m: three",
+    ]
 
 
 def test_what_a_killed_session_recorded_in_other_processes_is_given_again(tmp_path: Path) -> None:
@@ -231,8 +271,14 @@ def test_what_a_killed_session_recorded_in_other_processes_is_given_again(tmp_pa
 
 
 def test_of_several_recorded_models_the_one_that_is_named_is_replayed(tmp_path: Path) -> None:
-    """A name that another begins with is not that one, and a model recorded at two servers is one model."""
-    for model in ("openai/gpt-4o-mini@http://one/v1", "openai/gpt-4o@http://one/v1", "openai/gpt-4o@http://two/v1"):
+    """A name that another begins with is not that one, and a model recorded at two servers is one
+    model.
+    """
+    for model in (
+        "openai/gpt-4o-mini@http://one/v1",
+        "openai/gpt-4o@http://one/v1",
+        "openai/gpt-4o@http://two/v1",
+    ):
         _recorded(tmp_path, "main", model, model.partition("@")[2])
     join_parts(tmp_path)
     asked = ReplayModel(replayed(tmp_path, "openai/gpt-4o").removeprefix("replay/"))

@@ -17,11 +17,15 @@ _SHOWN = re.compile(r'field="Response (\w+)">\n(.*?)\n</data', re.DOTALL)
 
 def says(option: object, explanation: str = "", **more: object) -> str:
     """An answer in the form that is asked for."""
-    return json.dumps({"explanation": explanation or f"says {option}", **more, "selected_option": option})
+    return json.dumps(
+        {"explanation": explanation or f"says {option}", **more, "selected_option": option}
+    )
 
 
 def line(option: str) -> Line:
-    """An option, or how it goes wrong: "-" cannot be read, "0" abstains, "E" is an error, "X" a refusal."""
+    """An option, or how it goes wrong: "-" cannot be read, "0" abstains, "E" is an error, "X" a
+    refusal.
+    """
     if option == "E":
         return ModelError("no such model")
     if option == "X":
@@ -57,7 +61,9 @@ def by(worth: Callable[[str], float]) -> Callable[[Request], str]:
     def script(request: Request) -> str:
         shown = responses(request)
         values = sorted({worth(text) for text in shown.values()}, reverse=True)
-        groups = [[label for label, text in shown.items() if worth(text) == value] for value in values]
+        groups = [
+            [label for label, text in shown.items() if worth(text) == value] for value in values
+        ]
         ranking = [group[0] if len(group) == 1 else group for group in groups]
         best = groups[0][0] if len(groups[0]) == 1 else "tie"
         return says(best, f"{best} of {', '.join(shown)}", ranking=ranking)

@@ -1,4 +1,6 @@
-"""The aspect critic, as the contract promises it (section 3), with models that say what they are told."""
+"""The aspect critic, as the contract promises it (section 3), with models that say what they are
+told.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,18 @@ LETTERS = {"P": "PASS", "F": "FAIL"}
 
 
 def answer(letter: str, explanation: str = "") -> Line:
-    """What a model writes: P and F are verdicts, "-" cannot be read, 0 abstains, E is an error, R a refusal."""
+    """What a model writes: P and F are verdicts, "-" cannot be read, 0 abstains, E is an error, R a
+    refusal.
+    """
     if letter == "E":
         return ModelError("no such model")
     if letter == "R":
         return Reply("I cannot help with that.", finish="refusal")
     if letter == "-":
         return "I am not sure."
-    return json.dumps({"explanation": explanation or f"says {letter}", "selected_option": LETTERS.get(letter)})
+    return json.dumps(
+        {"explanation": explanation or f"says {letter}", "selected_option": LETTERS.get(letter)}
+    )
 
 
 def model(letters: str, name: str = "m") -> ScriptedModel:
@@ -46,9 +52,13 @@ def model(letters: str, name: str = "m") -> ScriptedModel:
 
 
 def critic(*said: str, **settings: Any) -> AspectCritic:
-    """A critic whose models m0, m1, … answer as the letters say; unreadable replies are not asked for again."""
+    """A critic whose models m0, m1, … answer as the letters say; unreadable replies are not asked
+    for again.
+    """
     models = [model(letters, f"m{number}") for number, letters in enumerate(said)]
-    return AspectCritic(DEFINITION, models, **{"strictness": len(said[0]), "max_repairs": 0, **settings})
+    return AspectCritic(
+        DEFINITION, models, **{"strictness": len(said[0]), "max_repairs": 0, **settings}
+    )
 
 
 def judged(*said: str, **settings: Any) -> AspectResult:
@@ -77,15 +87,24 @@ SCORES = [
 
 
 @pytest.mark.parametrize(("said", "score", "verdict", "tie"), SCORES)
-def test_the_score_is_the_share_of_models_that_pass(said: list[str], score: float, verdict: str, tie: bool) -> None:
+def test_the_score_is_the_share_of_models_that_pass(
+    said: list[str], score: float, verdict: str, tie: bool
+) -> None:
     result = judged(*said)
-    assert (result.status, result.score, result.verdict, result.tie) == (Status.SCORED, pytest.approx(score), verdict, tie)
+    assert (result.status, result.score, result.verdict, result.tie) == (
+        Status.SCORED,
+        pytest.approx(score),
+        verdict,
+        tie,
+    )
 
 
 def test_the_result_shows_each_models_score_and_every_vote() -> None:
     result = judged("PPF", "FFP")
     assert result.model_scores == {"m0": 1.0, "m1": 0.0}
-    assert [(vote.model, vote.sample, vote.verdict and vote.verdict.option) for vote in result.votes] == [
+    assert [
+        (vote.model, vote.sample, vote.verdict and vote.verdict.option) for vote in result.votes
+    ] == [
         *(("m0", 0, "PASS"), ("m0", 1, "PASS"), ("m0", 2, "FAIL")),
         *(("m1", 0, "FAIL"), ("m1", 1, "FAIL"), ("m1", 2, "PASS")),
     ]
@@ -93,8 +112,13 @@ def test_the_result_shows_each_models_score_and_every_vote() -> None:
     assert all(vote.text and vote.outcome is Outcome.OK for vote in result.votes)
 
 
-@pytest.mark.parametrize(("said", "agreement"), [(["PPF"], 2 / 3), (["PPP"], 1.0), (["PF-"], 0.5), (["P", "F", "F"], 2 / 3)])
-def test_agreement_is_the_share_of_valid_votes_for_the_verdict(said: list[str], agreement: float) -> None:
+@pytest.mark.parametrize(
+    ("said", "agreement"),
+    [(["PPF"], 2 / 3), (["PPP"], 1.0), (["PF-"], 0.5), (["P", "F", "F"], 2 / 3)],
+)
+def test_agreement_is_the_share_of_valid_votes_for_the_verdict(
+    said: list[str], agreement: float
+) -> None:
     assert judged(*said).agreement == pytest.approx(agreement)
 
 
@@ -114,7 +138,9 @@ EVEN_WEIGHTS = [
 
 
 @pytest.mark.parametrize(("said", "weights"), EVEN_WEIGHTS)
-def test_even_weights_are_a_tie_however_their_sums_are_rounded(said: list[str], weights: dict[str, float]) -> None:
+def test_even_weights_are_a_tie_however_their_sums_are_rounded(
+    said: list[str], weights: dict[str, float]
+) -> None:
     result = judged(*said, weights=weights)
     assert (result.score, result.verdict, result.tie) == (0.5, "FAIL", True)
 
@@ -124,7 +150,9 @@ def test_weights_that_differ_a_little_decide() -> None:
     assert (result.verdict, result.tie) == ("PASS", False)
 
 
-@pytest.mark.parametrize(("said", "explanation"), [("PFF", "says F"), ("FPP", "says P"), ("F-P", "says F")])
+@pytest.mark.parametrize(
+    ("said", "explanation"), [("PFF", "says F"), ("FPP", "says P"), ("F-P", "says F")]
+)
 def test_the_explanation_is_that_of_a_vote_that_agrees(said: str, explanation: str) -> None:
     assert judged(said).explanation == explanation
 
@@ -152,26 +180,42 @@ def test_a_model_that_fails_every_time_is_excluded_and_named(letters: str, reaso
     assert (result.score, result.model_scores, result.status) == (1.0, {"m0": 1.0}, Status.SCORED)
 
 
-@pytest.mark.parametrize(("said", "status"), [("E-", Status.FAILED), ("R", Status.FAILED), ("0E", Status.ABSTAINED)])
+@pytest.mark.parametrize(
+    ("said", "status"), [("E-", Status.FAILED), ("R", Status.FAILED), ("0E", Status.ABSTAINED)]
+)
 def test_without_any_verdict_there_is_no_number_anywhere(said: str, status: Status) -> None:
     result = judged(*said)
     assert result.status is status
-    assert (result.score, result.verdict, result.agreement, result.explanation) == (None, None, None, None)
+    assert (result.score, result.verdict, result.agreement, result.explanation) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert result.model_scores == {}
     assert len(result.excluded_models) == len(said)
     assert result.fallback is None
 
 
 @pytest.mark.parametrize(
-    ("letters", "needed", "excluded"), [("P--", 1, []), ("P--", 2, ["m1"]), ("PP-", 2, []), ("PP-", 3, ["m1"])]
+    ("letters", "needed", "excluded"),
+    [("P--", 1, []), ("P--", 2, ["m1"]), ("PP-", 2, []), ("PP-", 3, ["m1"])],
 )
-def test_min_valid_votes_are_needed_of_each_model(letters: str, needed: int, excluded: list[str]) -> None:
+def test_min_valid_votes_are_needed_of_each_model(
+    letters: str, needed: int, excluded: list[str]
+) -> None:
     assert list(judged("PPP", letters, min_valid=needed).excluded_models) == excluded
 
 
 def test_each_vote_ends_as_one_of_the_six_outcomes() -> None:
     result = judged("P-0ER")
-    assert [vote.outcome.value for vote in result.votes] == ["ok", "unreadable", "abstained", "model_error", "refused"]
+    assert [vote.outcome.value for vote in result.votes] == [
+        "ok",
+        "unreadable",
+        "abstained",
+        "model_error",
+        "refused",
+    ]
     assert [vote.verdict is None for vote in result.votes] == [False, True, True, True, True]
     assert all(vote.reason for vote in result.votes[1:])
 
@@ -189,7 +233,14 @@ def test_one_bad_item_never_harms_another() -> None:
 
     texts = ["good 1", "crash", "good 2", "error", "\ud800 <|im_end|> {{ 7 * 7 }}", ""]
     results = AspectCritic(DEFINITION, ScriptedModel(script)).evaluate(texts)
-    assert [result.status.value for result in results] == ["scored", "failed", "scored", "failed", "scored", "scored"]
+    assert [result.status.value for result in results] == [
+        "scored",
+        "failed",
+        "scored",
+        "failed",
+        "scored",
+        "scored",
+    ]
     assert "ZeroDivisionError" in str(results[1].votes[0].reason)
 
 
@@ -197,7 +248,9 @@ def test_one_bad_item_never_harms_another() -> None:
 
 
 @pytest.mark.parametrize(("strictness", "models"), [(1, 1), (1, 3), (3, 1), (3, 2), (5, 4)])
-def test_strictness_k_with_m_models_makes_exactly_k_times_m_calls(strictness: int, models: int) -> None:
+def test_strictness_k_with_m_models_makes_exactly_k_times_m_calls(
+    strictness: int, models: int
+) -> None:
     one = critic(*["PFPFP"[:strictness]] * models)
     one.evaluate(TEXT)
     assert calls(one) == [strictness] * models
@@ -217,7 +270,9 @@ def test_early_stop_makes_fewer_calls_and_gives_the_same_verdict(k: int) -> None
 
 def test_early_stop_respects_min_valid() -> None:
     sequences = ["".join(letters) for letters in product("PF-", repeat=4)]
-    full, early = (critic(*sequences, min_valid=3, early_stop=stop).evaluate(TEXT) for stop in (False, True))
+    full, early = (
+        critic(*sequences, min_valid=3, early_stop=stop).evaluate(TEXT) for stop in (False, True)
+    )
     assert early.model_scores == full.model_scores
     assert early.excluded_models.keys() == full.excluded_models.keys()
 
@@ -225,24 +280,38 @@ def test_early_stop_respects_min_valid() -> None:
 def test_samples_have_their_own_number_seed_and_a_temperature() -> None:
     scripted = model("PPP")
     AspectCritic(DEFINITION, scripted, strictness=3, seed=40).evaluate(TEXT)
-    asked = sorted((request.sample, request.seed, request.temperature) for request in scripted.requests)
+    asked = sorted(
+        (request.sample, request.seed, request.temperature) for request in scripted.requests
+    )
     assert asked == [(0, 40, 1.0), (1, 41, 1.0), (2, 42, 1.0)]
 
 
 @pytest.mark.parametrize(
     ("strictness", "own", "models_own", "expected"),
-    [(1, None, None, 0.0), (3, None, None, 1.0), (3, 0.3, None, 0.3), (1, None, 0.7, 0.7), (3, 0.0, 0.7, 0.0)],
+    [
+        (1, None, None, 0.0),
+        (3, None, None, 1.0),
+        (3, 0.3, None, 0.3),
+        (1, None, 0.7, 0.7),
+        (3, 0.0, 0.7, 0.0),
+    ],
 )
 def test_the_temperature_is_the_critics_else_the_models_else_by_strictness(
     strictness: int, own: float | None, models_own: float | None, expected: float
 ) -> None:
     scripted = model("PPP")
-    AspectCritic(DEFINITION, open_model(scripted, temperature=models_own), strictness, temperature=own).evaluate(TEXT)
+    AspectCritic(
+        DEFINITION, open_model(scripted, temperature=models_own), strictness, temperature=own
+    ).evaluate(TEXT)
     assert {request.temperature for request in scripted.requests} == {expected}
 
 
-@pytest.mark.parametrize(("own", "models_own", "expected"), [(None, None, None), (None, 5, 5), (9, 5, 9), (0, 5, 0)])
-def test_the_seed_is_the_critics_else_the_models(own: int | None, models_own: int | None, expected: int | None) -> None:
+@pytest.mark.parametrize(
+    ("own", "models_own", "expected"), [(None, None, None), (None, 5, 5), (9, 5, 9), (0, 5, 0)]
+)
+def test_the_seed_is_the_critics_else_the_models(
+    own: int | None, models_own: int | None, expected: int | None
+) -> None:
     scripted = model("P")
     AspectCritic(DEFINITION, open_model(scripted, seed=models_own), seed=own).evaluate(TEXT)
     assert [request.seed for request in scripted.requests] == [expected]
@@ -258,7 +327,10 @@ def test_the_schema_of_the_answer_is_asked_for() -> None:
 # -- what goes in -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [TEXT, Instance({"response": TEXT}), DirectInstance({"answer": TEXT}), {"response": TEXT}])
+@pytest.mark.parametrize(
+    "given",
+    [TEXT, Instance({"response": TEXT}), DirectInstance({"answer": TEXT}), {"response": TEXT}],
+)
 def test_a_text_an_instance_or_a_mapping_gives_one_result(given: Any) -> None:
     scripted = model("P")
     result = AspectCritic(DEFINITION, scripted).evaluate(given)
@@ -282,17 +354,29 @@ def test_an_empty_list_gives_an_empty_list_without_a_call() -> None:
 
 def test_what_accompanies_the_response_is_in_the_prompt_before_it() -> None:
     scripted = model("P")
-    context: dict[str, Any] = {"user_input": "When was it built?", "reference": "In 1889.", "contexts": ["Paris.", "Iron."]}
+    context: dict[str, Any] = {
+        "user_input": "When was it built?",
+        "reference": "In 1889.",
+        "contexts": ["Paris.", "Iron."],
+    }
     AspectCritic(DEFINITION, scripted).evaluate(TEXT, **context)
     prompt = scripted.requests[0].prompt.text
-    places = [prompt.index(part) for part in (DEFINITION, "When was it built?", "In 1889.\n<", "Paris.\n<", "Iron.\n<", TEXT)]
+    places = [
+        prompt.index(part)
+        for part in (DEFINITION, "When was it built?", "In 1889.\n<", "Paris.\n<", "Iron.\n<", TEXT)
+    ]
     assert places == sorted(places)
-    assert all(f'field="{label}"' in prompt for label in ("user_input", "reference", "contexts 1", "contexts 2", "response"))
+    assert all(
+        f'field="{label}"' in prompt
+        for label in ("user_input", "reference", "contexts 1", "contexts 2", "response")
+    )
 
 
 def test_what_an_instance_says_itself_goes_before_what_is_given_for_all() -> None:
     scripted = model("P")
-    AspectCritic(DEFINITION, scripted).evaluate({"response": TEXT, "user_input": "Own?"}, user_input="For all?")
+    AspectCritic(DEFINITION, scripted).evaluate(
+        {"response": TEXT, "user_input": "Own?"}, user_input="For all?"
+    )
     assert "Own?" in scripted.requests[0].prompt.text
     assert "For all?" not in scripted.requests[0].prompt.text
 
@@ -304,7 +388,9 @@ def test_the_language_is_that_of_the_prompt(language: str, word: str) -> None:
     assert word in scripted.requests[0].prompt.text
 
 
-@pytest.mark.parametrize("name", ["harmlessness", "conciseness", "coherence", "completeness", "factuality"])
+@pytest.mark.parametrize(
+    "name", ["harmlessness", "conciseness", "coherence", "completeness", "factuality"]
+)
 @pytest.mark.parametrize(("language", "start"), [("en", "The response"), ("ru", "Ответ")])
 def test_the_ready_made_aspects_speak_both_languages(name: str, language: str, start: str) -> None:
     scripted = model("PPP")
@@ -413,7 +499,11 @@ def test_a_model_error_during_a_repair_is_the_outcome() -> None:
 
 def test_a_broken_answer_that_can_be_mended_takes_no_further_call() -> None:
     result, requests = repaired(["{'explanation': 'It's 1889', 'selected_option': 'PASS',}"])
-    assert (result.votes[0].outcome, result.votes[0].repairs, len(requests)) == (Outcome.REPAIRED, 0, 1)
+    assert (result.votes[0].outcome, result.votes[0].repairs, len(requests)) == (
+        Outcome.REPAIRED,
+        0,
+        1,
+    )
     assert result.explanation == "It's 1889"
 
 
@@ -435,12 +525,17 @@ def test_a_failure_can_be_raised_with_its_reasons() -> None:
 
 def test_a_random_verdict_is_marked_seeded_and_no_vote() -> None:
     texts = [f"text {number}" for number in range(40)]
-    one, again, other = (critic("E", on_failure="random", seed=seed).evaluate(texts) for seed in (1, 1, 2))
+    one, again, other = (
+        critic("E", on_failure="random", seed=seed).evaluate(texts) for seed in (1, 1, 2)
+    )
     drawn = [result.verdict for result in one]
     assert set(drawn) == {"PASS", "FAIL"}
     assert drawn == [result.verdict for result in again]
     assert drawn != [result.verdict for result in other]
-    assert all((result.fallback, result.status, result.votes_valid) == ("random", Status.FAILED, 0) for result in one)
+    assert all(
+        (result.fallback, result.status, result.votes_valid) == ("random", Status.FAILED, 0)
+        for result in one
+    )
     assert all(result.score == {"PASS": 1.0, "FAIL": 0.0}[str(result.verdict)] for result in one)
     assert all((result.agreement, result.model_scores) == (None, {}) for result in one)
 
@@ -475,10 +570,18 @@ def test_a_critic_that_cannot_work_is_not_made(mistake: dict[str, Any], message:
 
 
 BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
-    ({"question": "a", "reply": "b"}, {}, "reads the field 'response'; the instance has only: question, reply"),
+    (
+        {"question": "a", "reply": "b"},
+        {},
+        "reads the field 'response'; the instance has only: question, reply",
+    ),
     ({"reply": "a"}, {"user_input": "b"}, "reads the field 'response'"),
     ([TEXT, {"question": "a", "reply": "b"}], {}, "instance 2: .*'response'"),
-    ([TEXT, Instance({"question": "a", "answer": "b"}, id="row 7")], {}, "instance row 7: .*'response'"),
+    (
+        [TEXT, Instance({"question": "a", "answer": "b"}, id="row 7")],
+        {},
+        "instance row 7: .*'response'",
+    ),
     ([TEXT, None], {}, "must be a text, an Instance or a list of them, not NoneType"),
     ([TEXT, 7], {}, "not int"),
     ({}, {}, "at least one field"),
@@ -488,7 +591,9 @@ BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("given", "settings", "message"), BAD_INPUT)
-def test_input_that_cannot_be_judged_is_named_before_any_call(given: Any, settings: dict[str, Any], message: str) -> None:
+def test_input_that_cannot_be_judged_is_named_before_any_call(
+    given: Any, settings: dict[str, Any], message: str
+) -> None:
     one = critic("P")
     with pytest.raises(SetupError, match=message):
         one.evaluate(given, **settings)
@@ -510,7 +615,12 @@ def test_votes_of_an_excluded_model_give_no_explanation() -> None:
     torn = ScriptedModel(['{"explanation": "no", "verdict": "FAIL"}', "huh", "huh"], name="torn")
     result = AspectCritic("x", [sure, torn], strictness=3, min_valid=2, max_repairs=0).evaluate("y")
     assert list(result.excluded_models) == ["torn"]
-    assert (result.verdict, result.score, result.agreement, result.explanation) == ("PASS", 1.0, 0.75, None)
+    assert (result.verdict, result.score, result.agreement, result.explanation) == (
+        "PASS",
+        1.0,
+        0.75,
+        None,
+    )
 
 
 def test_more_votes_than_anybody_could_pool_are_refused_and_not_planned() -> None:
@@ -526,11 +636,15 @@ def test_more_votes_than_anybody_could_pool_are_refused_and_not_planned() -> Non
 
 
 @given(
-    said=st.integers(1, 5).flatmap(lambda k: st.lists(st.text("PF-0ER", min_size=k, max_size=k), min_size=1, max_size=3)),
+    said=st.integers(1, 5).flatmap(
+        lambda k: st.lists(st.text("PF-0ER", min_size=k, max_size=k), min_size=1, max_size=3)
+    ),
     data=st.data(),
 )
 @settings(max_examples=150, deadline=None)
-def test_early_stop_gives_the_status_and_verdict_of_all_votes(said: list[str], data: st.DataObject) -> None:
+def test_early_stop_gives_the_status_and_verdict_of_all_votes(
+    said: list[str], data: st.DataObject
+) -> None:
     min_valid = data.draw(st.integers(1, len(said[0])))
     full, early = (judged(*said, min_valid=min_valid, early_stop=stop) for stop in (False, True))
     assert (early.status, early.verdict, early.score) == (full.status, full.verdict, full.score)

@@ -1,4 +1,6 @@
-"""Cascades: the dear model is asked only where the cheap one is not sure enough, over a real socket."""
+"""Cascades: the dear model is asked only where the cheap one is not sure enough, over a real
+socket.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,18 @@ from adjudge.runs.known import KnownVotes
 from adjudge.trust import calibrate_cascades
 from adjudge.trust.cascades import CascadeSettings
 from support.asking import marked, truth
-from support.cascades import CHEAP, DEAR, VOTES, answers, dear_calls, judged, label, learnt, steps, unsure
+from support.cascades import (
+    CHEAP,
+    DEAR,
+    VOTES,
+    answers,
+    dear_calls,
+    judged,
+    label,
+    learnt,
+    steps,
+    unsure,
+)
 from support.fake_provider import FakeProvider
 
 ROWS = 120
@@ -45,7 +58,10 @@ def asked_all(provider: FakeProvider, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def calibration(asked_all: Path) -> Path:
-    return learnt(asked_all.parent / "cascade.json", *calibrate_cascades(asked_all, settings=CascadeSettings(risk=0.2)))
+    return learnt(
+        asked_all.parent / "cascade.json",
+        *calibrate_cascades(asked_all, settings=CascadeSettings(risk=0.2)),
+    )
 
 
 def test_without_a_calibration_everybody_is_asked_and_the_last_decides(asked_all: Path) -> None:
@@ -62,22 +78,33 @@ def test_the_dear_model_is_asked_only_where_the_cheap_one_is_unsure(
     results = judged(Cascade(steps(provider), calibration=calibration), ROWS, tmp_path / "run")
     assert dear_calls(provider) - before == 2 * UNSURE
     assert [one.verdict for one in results] == list(map(truth, marked(ROWS)))
-    assert [one.decided_by for one in results] == [DEAR if unsure(text) else CHEAP for text in marked(ROWS)]
+    assert [one.decided_by for one in results] == [
+        DEAR if unsure(text) else CHEAP for text in marked(ROWS)
+    ]
     (section,) = report_of_run(tmp_path / "run").sections
     assert section.cascade is not None
-    assert (section.cascade.spared, section.cascade.calls_saved) == (ROWS - UNSURE, 2 * (ROWS - UNSURE))
+    assert (section.cascade.spared, section.cascade.calls_saved) == (
+        ROWS - UNSURE,
+        2 * (ROWS - UNSURE),
+    )
     assert section.cascade.costs is not None and section.cascade.costs[0] < section.cascade.costs[1]
 
 
 def test_a_run_that_is_stopped_in_the_middle_asks_nothing_twice(
     provider: FakeProvider, calibration: Path, tmp_path: Path
 ) -> None:
-    cascade, run, before = Cascade(steps(provider), calibration=calibration), tmp_path / "run", len(provider.bodies)
+    cascade, run, before = (
+        Cascade(steps(provider), calibration=calibration),
+        tmp_path / "run",
+        len(provider.bodies),
+    )
     needed = VOTES * ROWS + 2 * UNSURE
     with pytest.raises(BudgetSpent):
         judged(cascade, ROWS, run, budget=Budget(max_calls=needed // 2))
     assert len(provider.bodies) - before <= needed // 2
-    left = cascade.estimate([Instance({"response": text}) for text in marked(ROWS)], KnownVotes(run))
+    left = cascade.estimate(
+        [Instance({"response": text}) for text in marked(ROWS)], KnownVotes(run)
+    )
     results = judged(cascade, ROWS, run)
     assert len(provider.bodies) - before == needed
     assert left.calls[0] <= needed - needed // 2 <= left.calls[1]
@@ -86,27 +113,47 @@ def test_a_run_that_is_stopped_in_the_middle_asks_nothing_twice(
     assert all(one.status is Status.SCORED for one in results)
 
 
-def test_an_estimate_knows_who_is_sure_already(provider: FakeProvider, calibration: Path, tmp_path: Path) -> None:
-    cascade, items = Cascade(steps(provider), calibration=calibration), [Instance({"response": text}) for text in marked(ROWS)]
+def test_an_estimate_knows_who_is_sure_already(
+    provider: FakeProvider, calibration: Path, tmp_path: Path
+) -> None:
+    cascade, items = (
+        Cascade(steps(provider), calibration=calibration),
+        [Instance({"response": text}) for text in marked(ROWS)],
+    )
     assert cascade.estimate(items).calls[0] == VOTES * ROWS
     assert cascade.estimate(items).calls[1] >= (VOTES + 2) * ROWS
     judged(cascade, ROWS, tmp_path / "run")
     assert cascade.estimate(items, KnownVotes(tmp_path / "run")).calls == (0, 0)
 
 
-@pytest.mark.parametrize("changed", [{"temperature": 0.5}, {"max_repairs": 1}, {"mode": "generate"}, {"language": "ru"}])
-def test_thresholds_of_another_judge_are_refused(provider: FakeProvider, calibration: Path, changed: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changed", [{"temperature": 0.5}, {"max_repairs": 1}, {"mode": "generate"}, {"language": "ru"}]
+)
+def test_thresholds_of_another_judge_are_refused(
+    provider: FakeProvider, calibration: Path, changed: dict[str, object]
+) -> None:
     with pytest.raises(
-        SetupError, match=r"the threshold of openai/gpt-4o-mini for 'marks' cannot be used: the judge has changed"
+        SetupError,
+        match=(
+            r"the threshold of openai/gpt-4o-mini for 'marks' cannot be used: the judge has "
+            r"changed"
+        ),
     ):
         Cascade(steps(provider, **changed), calibration=calibration)
 
 
-def test_thresholds_of_other_steps_and_other_criteria_are_refused(provider: FakeProvider, calibration: Path) -> None:
+def test_thresholds_of_other_steps_and_other_criteria_are_refused(
+    provider: FakeProvider, calibration: Path
+) -> None:
     cheap, dear = steps(provider)
-    with pytest.raises(SetupError, match="learnt for the steps openai/gpt-4o-mini, openai/gpt-4o, and this cascade has"):
+    with pytest.raises(
+        SetupError,
+        match="learnt for the steps openai/gpt-4o-mini, openai/gpt-4o, and this cascade has",
+    ):
         Cascade([dear, cheap], calibration=calibration)
-    with pytest.raises(SetupError, match="holds no thresholds of a cascade for 'other', it has 'marks'"):
+    with pytest.raises(
+        SetupError, match="holds no thresholds of a cascade for 'other', it has 'marks'"
+    ):
         Cascade(steps(provider, name="other"), calibration=calibration)
 
 
@@ -114,7 +161,9 @@ def test_thresholds_of_other_steps_and_other_criteria_are_refused(provider: Fake
 
 
 def says(option: str, name: str) -> ScriptedModel:
-    return ScriptedModel(lambda _: json.dumps({"explanation": "e", "selected_option": option}), name)
+    return ScriptedModel(
+        lambda _: json.dumps({"explanation": "e", "selected_option": option}), name
+    )
 
 
 def critics(cheap: str = "PASS", dear: str = "FAIL", **settings: object) -> list[AspectCritic]:
@@ -128,10 +177,27 @@ def thresholds(*needed: float | None) -> Learnt:
 
     identities = step_identities(Cascade(critics()).configuration(), "good")
     made = [
-        Threshold(step=step, identity=identity, confidence=one, rows=100, reason="" if one is not None else "too few")
+        Threshold(
+            step=step,
+            identity=identity,
+            confidence=one,
+            rows=100,
+            reason="" if one is not None else "too few",
+        )
         for (step, identity), one in zip(identities.items(), needed, strict=True)
     ]
-    return Learnt((CascadeThresholds(criteria="good", risk=0.1, delta=0.05, labels=100, date="2026-01-01", steps=tuple(made)),))
+    return Learnt(
+        (
+            CascadeThresholds(
+                criteria="good",
+                risk=0.1,
+                delta=0.05,
+                labels=100,
+                date="2026-01-01",
+                steps=tuple(made),
+            ),
+        )
+    )
 
 
 def one_result(learnt: Learnt, **settings: object) -> AspectResult:
@@ -141,9 +207,17 @@ def one_result(learnt: Learnt, **settings: object) -> AspectResult:
 
 def test_nobody_who_is_sure_enough_is_no_verdict_and_no_number() -> None:
     result = one_result(thresholds(1.1, 1.1))
-    assert (result.status, result.verdict, result.score, result.decided_by) == (Status.ABSTAINED, None, None, None)
+    assert (result.status, result.verdict, result.score, result.decided_by) == (
+        Status.ABSTAINED,
+        None,
+        None,
+        None,
+    )
     assert result.reason == "no step of the cascade was sure enough to be accepted"
-    assert [(one.step, one.verdict, one.confidence) for one in result.steps] == [("cheap", "PASS", 1.0), ("dear", "FAIL", 1.0)]
+    assert [(one.step, one.verdict, one.confidence) for one in result.steps] == [
+        ("cheap", "PASS", 1.0),
+        ("dear", "FAIL", 1.0),
+    ]
     assert len(result.votes) == 4 and result.panel == ()
 
 
@@ -154,13 +228,18 @@ def test_the_last_step_decides_where_that_is_asked_for() -> None:
 
 def test_a_step_that_is_never_accepted_is_not_asked() -> None:
     result = one_result(thresholds(None, 0.9))
-    assert [one.step for one in result.steps] == ["dear"] and {vote.model for vote in result.votes} == {"dear"}
+    assert [one.step for one in result.steps] == ["dear"] and {
+        vote.model for vote in result.votes
+    } == {"dear"}
     result = one_result(thresholds(1.1, None))
     assert (result.status, {vote.model for vote in result.votes}) == (Status.ABSTAINED, {"cheap"})
 
 
 def test_a_cascade_in_which_nobody_may_be_accepted_is_refused() -> None:
-    with pytest.raises(SetupError, match=r"no step of the cascade may be accepted for 'good'.*cheap: too few; dear: too few"):
+    with pytest.raises(
+        SetupError,
+        match=r"no step of the cascade may be accepted for 'good'.*cheap: too few; dear: too few",
+    ):
         Cascade(critics(), calibration=thresholds(None, None))
     assert one_result(thresholds(None, None), otherwise="last").decided_by == "dear"
 
@@ -169,7 +248,9 @@ def test_a_step_that_fails_hands_the_row_on_and_a_last_one_that_fails_has_failed
     broken = replace(critics()[0], models=ScriptedModel(lambda _: "?", "cheap"), max_repairs=0)
     (result,) = Cascade([broken, critics()[1]]).evaluate(["x"])
     assert (result.verdict, result.steps[0].confidence) == ("FAIL", None)
-    (result,) = Cascade([critics()[0], replace(critics()[1], models=ScriptedModel(lambda _: "?", "dear"))]).evaluate(["x"])
+    (result,) = Cascade(
+        [critics()[0], replace(critics()[1], models=ScriptedModel(lambda _: "?", "dear"))]
+    ).evaluate(["x"])
     assert (result.status, result.verdict) == (Status.FAILED, None)
 
 
@@ -179,7 +260,11 @@ def test_direct_judges_are_steps_too() -> None:
 
     cascade = Cascade([judge("cheap", "Yes"), judge("dear", "No")])
     (result,) = cascade.evaluate(["x"], "Is it good?")
-    assert (result.option, result.decided_by, result.to_dict()["decided_by"]) == ("No", "dear", "dear")
+    assert (result.option, result.decided_by, result.to_dict()["decided_by"]) == (
+        "No",
+        "dear",
+        "dear",
+    )
     assert "model_scores" not in result.to_dict()
     with pytest.raises(SetupError, match="say by which criteria"):
         cascade.evaluate(["x"])
@@ -190,10 +275,19 @@ def test_direct_judges_are_steps_too() -> None:
     [
         (lambda: critics()[:1], "two steps or more"),
         (lambda: [critics()[0], critics()[0]], "cheap is in two steps"),
-        (lambda: [critics()[0], DirectJudge(says("Yes", "dear"))], "all AspectCritics, or all DirectJudges"),
+        (
+            lambda: [critics()[0], DirectJudge(says("Yes", "dear"))],
+            "all AspectCritics, or all DirectJudges",
+        ),
         (lambda: critics(early_stop=True), "cannot stop early"),
         (lambda: [critics()[0], replace(critics()[1], definition="Is it bad?")], "ask the same"),
-        (lambda: [critics()[0], replace(critics()[1], models=[says("PASS", "a"), says("PASS", "b")])], "one model, not 2: a, b"),
+        (
+            lambda: [
+                critics()[0],
+                replace(critics()[1], models=[says("PASS", "a"), says("PASS", "b")]),
+            ],
+            "one model, not 2: a, b",
+        ),
     ],
 )
 def test_steps_that_cannot_be_are_refused(made: object, text: str) -> None:
@@ -201,7 +295,10 @@ def test_steps_that_cannot_be_are_refused(made: object, text: str) -> None:
         Cascade(made())  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "adjudge calibration 1", "cascades": [{}], "weights": []}'])
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"format": "adjudge calibration 1", "cascades": [{}], "weights": []}'],
+)
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(SetupError, match=r"x\.json is not a calibration that adjudge wrote"):

@@ -11,7 +11,9 @@ from adjudge import DirectJudge, ScriptedModel, SetupError
 
 def judged(reply: str, valid: Any, **settings: Any) -> Any:
     model = ScriptedModel([reply])
-    (result,) = DirectJudge(model, max_repairs=0, **settings).evaluate_with_custom_prompt(["Grade {{this}}!"], valid)
+    (result,) = DirectJudge(model, max_repairs=0, **settings).evaluate_with_custom_prompt(
+        ["Grade {{this}}!"], valid
+    )
     return result, model
 
 
@@ -26,12 +28,17 @@ def judged(reply: str, valid: Any, **settings: Any) -> Any:
         (None, "-7", "-7", -7.0),
     ],
 )
-def test_what_may_be_answered_is_read(valid: Any, reply: str, option: str, score: float | None) -> None:
+def test_what_may_be_answered_is_read(
+    valid: Any, reply: str, option: str, score: float | None
+) -> None:
     result, _ = judged(reply, valid)
     assert (result.option, result.score) == (option, score)
 
 
-@pytest.mark.parametrize(("valid", "reply"), [((1, 5), "6"), ((1, 5), "4.5"), (None, "4.5"), (None, "many"), (["a"], "b")])
+@pytest.mark.parametrize(
+    ("valid", "reply"),
+    [((1, 5), "6"), ((1, 5), "4.5"), (None, "4.5"), (None, "many"), (["a"], "b")],
+)
 def test_nothing_else_is(valid: Any, reply: str) -> None:
     result, _ = judged(reply, valid)
     assert result.option is None

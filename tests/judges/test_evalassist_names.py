@@ -30,7 +30,9 @@ UNREADABLE = ScriptedModel(["I would rather not say, or rather: hm."])
 
 
 class Engine:
-    """As unitxt's engines are: callable, with ``infer`` and an id. It remembers what it was asked."""
+    """As unitxt's engines are: callable, with ``infer`` and an id. It remembers
+    what it was asked.
+    """
 
     def __init__(self, *, use_cache: bool = False) -> None:
         self.use_cache = use_cache
@@ -50,7 +52,9 @@ class Engine:
 def test_a_result_of_an_earlier_judgment_stands_as_an_example() -> None:
     (earlier,) = DirectJudge(ScriptedModel())(["Turn left."], "Is the text short?")
     criteria = Criteria("short", "Is the text short?", OPTIONS, examples=[earlier])  # type: ignore[list-item]
-    assert criteria.examples == (CriteriaExample({"response": "Turn left."}, "Yes", earlier.explanation or ""),)
+    assert criteria.examples == (
+        CriteriaExample({"response": "Turn left."}, "Yes", earlier.explanation or ""),
+    )
     (result,) = DirectJudge(ScriptedModel())(["Go on."], criteria)
     assert "Turn left." in str(result.metadata["prompt"])
 
@@ -58,13 +62,20 @@ def test_a_result_of_an_earlier_judgment_stands_as_an_example() -> None:
 def test_an_instance_result_says_the_same_as_an_example() -> None:
     theirs = InstanceResult(instance=SHOWN, selected_option="No", explanation="It is too short.")
     one = Criteria("short", "Is the text short?", OPTIONS, examples=[theirs])  # type: ignore[list-item]
-    other = Criteria("short", "Is the text short?", OPTIONS, examples=[CriteriaExample(SHOWN.fields, "No", "It is too short.")])
+    other = Criteria(
+        "short",
+        "Is the text short?",
+        OPTIONS,
+        examples=[CriteriaExample(SHOWN.fields, "No", "It is too short.")],
+    )
     assert (one, one.identity) == (other, other.identity)
 
 
 @pytest.mark.parametrize(("chosen", "label"), [(0, "A"), (1, "B"), ("tie", "tie")])
 def test_the_place_of_the_better_response_becomes_its_label(chosen: int | str, label: str) -> None:
-    compared = PairwiseInstanceResult(instance=Instance({"response": ["Left.", "Right."]}), selected_option=chosen)  # type: ignore[arg-type]
+    compared = PairwiseInstanceResult(
+        instance=Instance({"response": ["Left.", "Right."]}), selected_option=chosen
+    )  # type: ignore[arg-type]
     criteria = Criteria("way", "Which shows the way?", examples=[compared])  # type: ignore[list-item]
     assert criteria.examples[0].option == label
     (result,) = PairwiseJudge(ScriptedModel())([["Go.", "Stay."]], criteria)
@@ -76,8 +87,14 @@ def test_the_place_of_the_better_response_becomes_its_label(chosen: int | str, l
     [
         (DirectInstanceResult(selected_option="Yes"), "has no instance"),
         (DirectInstanceResult(instance=SHOWN), "has no selected_option"),
-        (DirectInstanceResult(instance=SHOWN, selected_option="Perhaps"), "'Perhaps'; there are Yes, No"),
-        ({"fields": {}, "option": "Yes"}, "is a CriteriaExample or the result of a judgment, not dict"),
+        (
+            DirectInstanceResult(instance=SHOWN, selected_option="Perhaps"),
+            "'Perhaps'; there are Yes, No",
+        ),
+        (
+            {"fields": {}, "option": "Yes"},
+            "is a CriteriaExample or the result of a judgment, not dict",
+        ),
     ],
 )
 def test_what_cannot_be_an_example_is_refused_by_name(example: object, said: str) -> None:
@@ -87,7 +104,9 @@ def test_what_cannot_be_an_example_is_refused_by_name(example: object, said: str
 
 
 def test_on_generation_failure_random_is_marked() -> None:
-    (result,) = DirectJudge(UNREADABLE, on_generation_failure="random", max_repairs=0)(["Left."], "Is it short?")
+    (result,) = DirectJudge(UNREADABLE, on_generation_failure="random", max_repairs=0)(
+        ["Left."], "Is it short?"
+    )
     assert (result.status, result.fallback) == (Status.FAILED, "random")
     assert result.option in ("Yes", "No")
 
@@ -100,7 +119,10 @@ def test_on_generation_failure_raises(kind: type[DirectJudge] | type[PairwiseJud
 
 
 def test_both_names_are_one_setting() -> None:
-    ours, theirs = DirectJudge("scripted", on_failure="random"), DirectJudge("scripted", on_generation_failure="random")
+    ours, theirs = (
+        DirectJudge("scripted", on_failure="random"),
+        DirectJudge("scripted", on_generation_failure="random"),
+    )
     assert ours.configuration() == theirs.configuration()
     assert replace(theirs, on_failure="raise").on_failure == "raise"
     with pytest.raises(SetupError, match="two names of one setting"):
@@ -112,7 +134,11 @@ def test_both_names_are_one_setting() -> None:
 def test_an_engine_of_unitxt_is_a_model() -> None:
     engine = Engine()
     (result,) = DirectJudge(engine)(["Left."], "Is it short?")
-    assert (result.option, result.votes[0].model, result.votes[0].outcome) == ("Yes", "llama-3-3-70b", Outcome.OK)
+    assert (result.option, result.votes[0].model, result.votes[0].outcome) == (
+        "Yes",
+        "llama-3-3-70b",
+        Outcome.OK,
+    )
     (asked,) = engine.asked
     assert "Left." in str(asked["source"])
 
@@ -124,7 +150,10 @@ def test_engines_and_models_of_ours_make_a_panel() -> None:
 
 def test_an_engine_that_keeps_its_replies_has_one_vote() -> None:
     assert DirectJudge(Engine(use_cache=True))(["Left."], "Is it short?")[0].option == "Yes"
-    with pytest.raises(SetupError, match=r"llama-3-3-70b keeps its replies, so that 3 votes would be one.*use_cache=False"):
+    with pytest.raises(
+        SetupError,
+        match=r"llama-3-3-70b keeps its replies, so that 3 votes would be one.*use_cache=False",
+    ):
         DirectJudge(Engine(use_cache=True), self_consistency=3)
     with pytest.raises(SetupError, match="use_cache=False"):
         AspectCritic(definition="It is short.", models=[Engine(use_cache=True)], strictness=2)  # type: ignore[list-item]

@@ -1,4 +1,6 @@
-"""Every sentence is looked up in its sources; what is shown as evidence stands there, whatever a model writes."""
+"""Every sentence is looked up in its sources; what is shown as evidence stands there, whatever a
+model writes.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +49,19 @@ def honest(prompt: object) -> str:
 
 def joint(*said: tuple[str, Sequence[tuple[int, str]]]) -> Callable[[object], str]:
     listed = [
-        {"number": number, "evidence": [{"fragment": one, "quote": quote} for one, quote in quotes], "selected_option": option}
+        {
+            "number": number,
+            "evidence": [{"fragment": one, "quote": quote} for one, quote in quotes],
+            "selected_option": option,
+        }
         for number, (option, quotes) in enumerate(said, 1)
     ]
     return lambda _: json.dumps({"sentences": listed})
 
 
-JOINT = joint(("supported", [(1, "in 1889")]), ("contradicted", [(2, "330 metres")]), ("not found", []))
+JOINT = joint(
+    ("supported", [(1, "in 1889")]), ("contradicted", [(2, "330 metres")]), ("not found", [])
+)
 
 
 def supports(result: EvidenceResult) -> list[str | None]:
@@ -61,14 +69,22 @@ def supports(result: EvidenceResult) -> list[str | None]:
 
 
 @pytest.mark.parametrize(("method", "model", "calls"), [("each", honest, 3), ("joint", JOINT, 1)])
-def test_each_sentence_has_its_verdict_and_its_quote(method: Method, model: Callable[[object], str], calls: int) -> None:
+def test_each_sentence_has_its_verdict_and_its_quote(
+    method: Method, model: Callable[[object], str], calls: int
+) -> None:
     (result,) = EvidenceJudge(model, method=method).evaluate([ROW])
     assert supports(result) == ["supported", "contradicted", "not found", "not found"]
     assert [one.kind for one in result.sentences] == ["courtesy", *["claim"] * 4]
     quotes = [quote for one in result.claims for quote in one.evidence]
     assert [quote.fragment for quote in quotes] == [1, 2]
-    assert all(FRAGMENTS[quote.fragment - 1][quote.start :].startswith(quote.text) for quote in quotes)
-    assert (result.score, result.scale, result.usage.calls) == (0.25, 0, calls)  # equal sentences are asked once
+    assert all(
+        FRAGMENTS[quote.fragment - 1][quote.start :].startswith(quote.text) for quote in quotes
+    )
+    assert (result.score, result.scale, result.usage.calls) == (
+        0.25,
+        0,
+        calls,
+    )  # equal sentences are asked once
 
 
 def test_an_invented_quote_is_asked_for_again_then_counts_as_not_found() -> None:
@@ -88,14 +104,19 @@ def test_an_invented_quote_is_asked_for_again_then_counts_as_not_found() -> None
 
 def test_a_vote_that_mends_its_quote_counts_and_the_invented_one_is_still_told_of() -> None:
     def mends(prompt: object) -> str:
-        return answer("supported", (1, "finished in 1889" if "does not stand" in str(prompt) else "finished in 1888"))
+        return answer(
+            "supported",
+            (1, "finished in 1889" if "does not stand" in str(prompt) else "finished in 1888"),
+        )
 
     (result,) = EvidenceJudge(mends).evaluate([{**ROW, "response": "It was finished in 1889."}])
     assert (supports(result), result.invented) == (["supported"], {"mends": 1})
 
 
 def test_one_invented_quote_of_many_leaves_the_other_sentences_as_they_are() -> None:
-    model = joint(("supported", [(1, "in 1889")]), ("contradicted", [(1, "330 metres")]), ("not found", []))
+    model = joint(
+        ("supported", [(1, "in 1889")]), ("contradicted", [(1, "330 metres")]), ("not found", [])
+    )
     (result,) = EvidenceJudge(model, method="joint", max_repairs=0).evaluate([ROW])
     assert supports(result) == ["supported", "not found", "not found", "not found"]
     assert sum(result.invented.values()) == 1
@@ -103,15 +124,27 @@ def test_one_invented_quote_of_many_leaves_the_other_sentences_as_they_are() -> 
 
 @pytest.mark.parametrize("number", [1, 1.0, "1", "contexts 1", "Fragment 1", "[1]", "№1"])
 def test_a_fragment_may_be_named_as_the_prompt_names_it(number: object) -> None:
-    said = {"explanation": "b", "evidence": [{"fragment": number, "quote": "in 1889"}], "selected_option": "supported"}
-    (result,) = EvidenceJudge(lambda _: json.dumps(said), max_repairs=0).evaluate([{**ROW, "response": "It was so in 1889."}])
+    said = {
+        "explanation": "b",
+        "evidence": [{"fragment": number, "quote": "in 1889"}],
+        "selected_option": "supported",
+    }
+    (result,) = EvidenceJudge(lambda _: json.dumps(said), max_repairs=0).evaluate(
+        [{**ROW, "response": "It was so in 1889."}]
+    )
     assert (supports(result), sum(result.invented.values())) == (["supported"], 0)
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, None, "", "1-2", "first", "-1", [1]])
 def test_a_fragment_that_there_is_not_shows_nothing(number: object) -> None:
-    said = {"explanation": "b", "evidence": [{"fragment": number, "quote": "in 1889"}], "selected_option": "supported"}
-    (result,) = EvidenceJudge(lambda _: json.dumps(said), max_repairs=0).evaluate([{**ROW, "response": "It was so in 1889."}])
+    said = {
+        "explanation": "b",
+        "evidence": [{"fragment": number, "quote": "in 1889"}],
+        "selected_option": "supported",
+    }
+    (result,) = EvidenceJudge(lambda _: json.dumps(said), max_repairs=0).evaluate(
+        [{**ROW, "response": "It was so in 1889."}]
+    )
     assert (supports(result), result.claims[0].evidence) == (["not found"], ())
 
 
@@ -120,9 +153,13 @@ LOOKALIKES = str.maketrans({"a": "а", "e": "е", "o": "о", "i": "і", "1": "l"
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(FRAGMENTS), st.integers(1, 4), st.data())
-def test_no_invented_quote_is_ever_evidence(fragment: str, number: int, data: st.DataObject) -> None:
+def test_no_invented_quote_is_ever_evidence(
+    fragment: str, number: int, data: st.DataObject
+) -> None:
     place = data.draw(st.integers(0, len(fragment) - 1))
-    how = data.draw(st.sampled_from(["as it is", "changed", "deleted", "inserted", "look-alikes", "cut"]))
+    how = data.draw(
+        st.sampled_from(["as it is", "changed", "deleted", "inserted", "look-alikes", "cut"])
+    )
     quote = {
         "as it is": fragment,
         "changed": fragment[:place] + data.draw(st.sampled_from("xЖ9 ")) + fragment[place + 1 :],
@@ -135,7 +172,10 @@ def test_no_invented_quote_is_ever_evidence(fragment: str, number: int, data: st
     (result,) = EvidenceJudge(model, max_repairs=0).evaluate([{**ROW, "response": "It is so."}])
     for one in result.claims:
         for shown in one.evidence:
-            assert FRAGMENTS[shown.fragment - 1][shown.start : shown.start + len(shown.text)] == shown.text
+            assert (
+                FRAGMENTS[shown.fragment - 1][shown.start : shown.start + len(shown.text)]
+                == shown.text
+            )
             assert " ".join(quote.split()).strip() == " ".join(shown.text.split())
     genuine = number <= len(FRAGMENTS) and FRAGMENTS[number - 1] == quote
     assert (supports(result) == ["supported"]) or not genuine
@@ -156,7 +196,10 @@ def test_a_failure_is_no_verdict_and_never_not_found() -> None:
 def test_rules_ask_nobody() -> None:
     (result,) = EvidenceJudge(method="rules").evaluate([ROW])
     assert result.usage.calls == 0
-    assert [(one.support, [fact.text for fact in one.unseen]) for one in result.claims][1] == ("not found", ["400 metres"])
+    assert [(one.support, [fact.text for fact in one.unseen]) for one in result.claims][1] == (
+        "not found",
+        ["400 metres"],
+    )
     assert supports(result) == [None, "not found", None, None]
 
 
@@ -165,7 +208,9 @@ def test_a_text_without_claims_or_fragments_is_not_asked_about() -> None:
         raise AssertionError("asked")
 
     judge = EvidenceJudge(never)
-    nothing, unfounded = judge.evaluate([{**ROW, "response": "Hello! How are you?"}, {**ROW, "contexts": []}])
+    nothing, unfounded = judge.evaluate(
+        [{**ROW, "response": "Hello! How are you?"}, {**ROW, "contexts": []}]
+    )
     assert (nothing.score, nothing.scale) == (1.0, 2)
     assert (set(supports(unfounded)), unfounded.scale) == ({"not found"}, 0)
 
@@ -177,8 +222,13 @@ def test_a_panel_decides_by_majority_and_says_what_each_model_makes_of_it() -> N
     def kind(_: object) -> str:
         return answer("supported", (1, "The tower"))
 
-    (result,) = EvidenceJudge([honest, strict, kind], strictness=1).evaluate([{**ROW, "response": "It was finished in 1889."}])
-    assert (supports(result), result.model_scales) == (["supported"], {"honest": 2, "strict": 0, "kind": 2})
+    (result,) = EvidenceJudge([honest, strict, kind], strictness=1).evaluate(
+        [{**ROW, "response": "It was finished in 1889."}]
+    )
+    assert (supports(result), result.model_scales) == (
+        ["supported"],
+        {"honest": 2, "strict": 0, "kind": 2},
+    )
     assert result.claims[0].agreement == pytest.approx(2 / 3)
 
 
@@ -187,7 +237,9 @@ def test_claims_are_made_by_a_model_and_the_worst_decides_its_sentence() -> None
         text = str(prompt)
         if "take the numbered sentences" in text:
             claims = [(1, "The tower was finished in 1889."), (1, "The tower is 400 metres tall.")]
-            return json.dumps({"claims": [{"sentence": number, "claim": claim} for number, claim in claims]})
+            return json.dumps(
+                {"claims": [{"sentence": number, "claim": claim} for number, claim in claims]}
+            )
         return honest(prompt)
 
     row = {**ROW, "response": "The tower was finished in 1889 and is 400 metres tall."}
@@ -198,14 +250,18 @@ def test_claims_are_made_by_a_model_and_the_worst_decides_its_sentence() -> None
 
 
 def test_a_model_that_names_no_claim_at_all_gives_no_score() -> None:
-    (result,) = EvidenceJudge(lambda _: '{"claims": []}', split="claims", max_repairs=0).evaluate([ROW])
+    (result,) = EvidenceJudge(lambda _: '{"claims": []}', split="claims", max_repairs=0).evaluate(
+        [ROW]
+    )
     assert (result.status.value, result.score, result.scale) == ("failed", None, None)
 
 
 def test_a_sentence_without_a_claim_is_judged_as_it_stands() -> None:
     def model(prompt: object) -> str:
         if "take the numbered sentences" in str(prompt):
-            return json.dumps({"claims": [{"sentence": 1, "claim": "The tower was finished in 1889."}]})
+            return json.dumps(
+                {"claims": [{"sentence": 1, "claim": "The tower was finished in 1889."}]}
+            )
         return honest(prompt)
 
     (result,) = EvidenceJudge(model, split="claims").evaluate([ROW])
@@ -219,22 +275,34 @@ def numbers_of(text: str) -> list[str]:
 
 
 def test_a_long_answer_is_asked_about_in_calls_of_twenty_sentences_at_most() -> None:
-    said = [f"Tower {number} was finished in {'1889' if number % 2 else '1890'}." for number in range(1, 52)]
+    said = [
+        f"Tower {number} was finished in {'1889' if number % 2 else '1890'}."
+        for number in range(1, 52)
+    ]
     asked: list[list[str]] = []
 
     def model(prompt: object) -> str:
         asked.append(numbers_of(str(prompt)))
-        found = [("supported", [(1, "in 1889")]) if "1889" in one else ("not found", []) for one in asked[-1]]
+        found = [
+            ("supported", [(1, "in 1889")]) if "1889" in one else ("not found", [])
+            for one in asked[-1]
+        ]
         return joint(*found)(prompt)
 
     judge, row = EvidenceJudge(model, method="joint"), {**ROW, "response": " ".join(said)}
     (result,) = judge.evaluate([row])
-    assert [len(one) for one in asked] == [17, 17, 17] and [one for some in asked for one in some] == said
-    assert supports(result) == ["supported" if number % 2 else "not found" for number in range(1, 52)]
+    assert [len(one) for one in asked] == [17, 17, 17] and [
+        one for some in asked for one in some
+    ] == said
+    assert supports(result) == [
+        "supported" if number % 2 else "not found" for number in range(1, 52)
+    ]
     assert judge.estimate([Instance(row)]).calls[0] == 3
 
 
-def test_claims_of_a_long_answer_belong_to_the_sentence_they_are_of_and_a_failed_call_leaves_the_others() -> None:
+def test_claims_of_a_long_answer_belong_to_the_sentence_they_are_of_and_a_failed_call_leaves_the_others() -> (
+    None
+):
     said = [f"Tower {number} was finished in 1889." for number in range(1, 31)]
 
     def model(prompt: object) -> str:
@@ -244,10 +312,15 @@ def test_claims_of_a_long_answer_belong_to_the_sentence_they_are_of_and_a_failed
         listed = numbers_of(text)
         if "Tower 20 " in text:
             return "?"
-        claims = [{"sentence": number, "claim": f"{one} Indeed"} for number, one in enumerate(listed, 1)]
+        claims = [
+            {"sentence": number, "claim": f"{one} Indeed"} for number, one in enumerate(listed, 1)
+        ]
         return json.dumps({"claims": claims})
 
-    judge, row = EvidenceJudge(model, split="claims", max_repairs=0), {**ROW, "response": " ".join(said)}
+    judge, row = (
+        EvidenceJudge(model, split="claims", max_repairs=0),
+        {**ROW, "response": " ".join(said)},
+    )
     (result,) = judge.evaluate([row])
     assert [one.support for one in result.claims] == ["supported"] * 15 + [None] * 15
     assert all(claim.text == f"{one.text} Indeed" for one in result.claims for claim in one.claims)
@@ -267,7 +340,9 @@ def test_a_run_is_resumed_without_asking_again_and_a_budget_stops_it(tmp_path: P
 
 
 @pytest.mark.parametrize("suffix", ["xml", "promptfoo.json"])
-def test_a_run_can_be_exported_for_tools_that_know_passed_and_failed(suffix: str, tmp_path: Path) -> None:
+def test_a_run_can_be_exported_for_tools_that_know_passed_and_failed(
+    suffix: str, tmp_path: Path
+) -> None:
     EvidenceJudge(honest).evaluate([ROW], run=tmp_path / "run")
     to = "junit" if suffix == "xml" else "promptfoo"
     assert export(tmp_path / "run", tmp_path / f"out.{suffix}", to) == 1
@@ -299,7 +374,17 @@ def test_what_is_missing_is_said_before_anybody_is_asked() -> None:
 
 @pytest.mark.parametrize(
     ("supported", "contradicted", "claims", "scale"),
-    [(0, 0, 0, 2), (3, 0, 3, 2), (2, 0, 3, 1), (1, 0, 2, 1), (1, 0, 3, 0), (2, 1, 3, 0), (0, 0, 3, 0)],
+    [
+        (0, 0, 0, 2),
+        (3, 0, 3, 2),
+        (2, 0, 3, 1),
+        (1, 0, 2, 1),
+        (1, 0, 3, 0),
+        (2, 1, 3, 0),
+        (0, 0, 3, 0),
+    ],
 )
-def test_the_share_of_supported_sentences_makes_the_scale(supported: int, contradicted: int, claims: int, scale: int) -> None:
+def test_the_share_of_supported_sentences_makes_the_scale(
+    supported: int, contradicted: int, claims: int, scale: int
+) -> None:
     assert scale_of(supported, contradicted, claims) == scale

@@ -1,4 +1,6 @@
-"""Every judge of the package is a frozen dataclass: nothing changes it, and its fields are all there is to it."""
+"""Every judge of the package is a frozen dataclass: nothing changes it, and its fields are all
+there is to it.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,16 @@ from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.prompts.render import render, render_likelihood
 from adjudge.rag.evaluator import RagEvaluator
 
-TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
-FIVE = Criteria("tone", "What is the tone?", [CriteriaOption(f"{grade}", f"grade {grade}") for grade in range(1, 6)])
+TONE = Criteria(
+    "tone",
+    "What is the tone?",
+    [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)],
+)
+FIVE = Criteria(
+    "tone",
+    "What is the tone?",
+    [CriteriaOption(f"{grade}", f"grade {grade}") for grade in range(1, 6)],
+)
 MAKERS: dict[str, Callable[..., Judge[Any, Any]]] = {
     "DirectJudge": DirectJudge,
     "PairwiseJudge": PairwiseJudge,
@@ -43,8 +53,14 @@ OPEN = {"Judge", "BaseDirectJudge", "BasePairwiseJudge", "DummyDirectJudge", "Du
 
 
 def test_every_judge_that_asks_models_is_a_frozen_dataclass() -> None:
-    kinds = {name: kind for name in judges.HOME_OF if issubclass(kind := getattr(judges, name), Judge)}
-    assert {name for name, kind in kinds.items() if name not in OPEN and not kind.__dataclass_params__.frozen} == set()
+    kinds = {
+        name: kind for name in judges.HOME_OF if issubclass(kind := getattr(judges, name), Judge)
+    }
+    assert {
+        name
+        for name, kind in kinds.items()
+        if name not in OPEN and not kind.__dataclass_params__.frozen
+    } == set()
     assert set(kinds) >= OPEN | set(MAKERS) - {"RagEvaluator"}
 
 
@@ -137,7 +153,9 @@ def test_two_votes_on_a_text_take_two_prompts(rendered: list[str]) -> None:
     bias = result.positional_bias
     assert bias is not None
     assert isinstance(bias.result, DirectInstanceResult)
-    assert [result.metadata["prompt"], bias.result.metadata["prompt"]] == [one.prompt.text for one in model.requests]
+    assert [result.metadata["prompt"], bias.result.metadata["prompt"]] == [
+        one.prompt.text for one in model.requests
+    ]
 
 
 def test_a_comparison_by_log_probability_takes_one_prompt(rendered: list[str]) -> None:

@@ -1,4 +1,6 @@
-"""What users hand to judges: rows of frames and data sets, mappings, names of files, names of the catalogue."""
+"""What users hand to judges: rows of frames and data sets, mappings, names of files, names of the
+catalogue.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ class HuggingFaceLike:
 
     def __init__(self, **columns: list[object]) -> None:
         self.column_names = list(columns)
-        self._rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        self._rows = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
 
     def __iter__(self) -> Iterator[dict[str, object]]:
         return iter(self._rows)
@@ -82,20 +86,33 @@ def records(**columns: list[object]) -> list[dict[str, object]]:
 
 
 def pandas_frame(**columns: list[object]) -> Any:
-    return pytest.importorskip("pandas", reason="pandas is not installed: make test-parquet").DataFrame(columns)
+    return pytest.importorskip(
+        "pandas", reason="pandas is not installed: make test-parquet"
+    ).DataFrame(columns)
 
 
 def polars_frame(**columns: list[object]) -> Any:
     polars = pytest.importorskip("polars", reason="polars is not installed: make test-parquet")
-    return polars.DataFrame({name: [None if cell is NAN else cell for cell in cells] for name, cells in columns.items()})
+    return polars.DataFrame(
+        {name: [None if cell is NAN else cell for cell in cells] for name, cells in columns.items()}
+    )
 
 
 def arrow_table(**columns: list[object]) -> Any:
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: make test-parquet")
-    return arrow.table({name: [None if cell is NAN else cell for cell in cells] for name, cells in columns.items()})
+    return arrow.table(
+        {name: [None if cell is NAN else cell for cell in cells] for name, cells in columns.items()}
+    )
 
 
-TABLES: list[Callable[..., Any]] = [PandasLike, PolarsLike, HuggingFaceLike, pandas_frame, polars_frame, arrow_table]
+TABLES: list[Callable[..., Any]] = [
+    PandasLike,
+    PolarsLike,
+    HuggingFaceLike,
+    pandas_frame,
+    polars_frame,
+    arrow_table,
+]
 ROWS = [*TABLES, records]
 QUESTIONS, ANSWERS = ["How do I make tea?", "Вы открыты?"], ["With water.", "Нет."]
 
@@ -112,9 +129,13 @@ def data_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda one: one.__name__)
-def test_the_rows_of_a_frame_are_judged_and_not_the_names_of_its_columns(table: Callable[..., Any]) -> None:
+def test_the_rows_of_a_frame_are_judged_and_not_the_names_of_its_columns(
+    table: Callable[..., Any],
+) -> None:
     model = always("Yes")
-    results = DirectJudge(model).evaluate(table(id=["a", "b"], question=QUESTIONS, answer=ANSWERS), POLITE)
+    results = DirectJudge(model).evaluate(
+        table(id=["a", "b"], question=QUESTIONS, answer=ANSWERS), POLITE
+    )
     assert [result.instance.id for result in results] == ["a", "b"]
     assert [result.instance.fields["response"] for result in results] == ANSWERS
     asked = "".join(material(request) for request in model.requests)
@@ -122,19 +143,34 @@ def test_the_rows_of_a_frame_are_judged_and_not_the_names_of_its_columns(table: 
 
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda one: one.__name__)
-def test_an_aspect_critic_and_several_criteria_take_the_same_rows(table: Callable[..., Any]) -> None:
+def test_an_aspect_critic_and_several_criteria_take_the_same_rows(
+    table: Callable[..., Any],
+) -> None:
     rows = table(prompt=QUESTIONS, output=ANSWERS)
-    assert [one.verdict for one in AspectCritic("It is short.", always("PASS")).evaluate(rows)] == ["PASS", "PASS"]
+    assert [one.verdict for one in AspectCritic("It is short.", always("PASS")).evaluate(rows)] == [
+        "PASS",
+        "PASS",
+    ]
     several = DirectJudge(always("Yes")).evaluate_multi_criteria(rows, [POLITE, "Is it short?"])
     assert [one.aggregated_score for one in several] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda one: one.__name__)
 def test_compared_responses_come_from_the_rows_of_a_frame(table: Callable[..., Any]) -> None:
-    rows = table(question=QUESTIONS, response_a=["long text", "b"], response_b=["a", "long text"], source=["s1", "s2"])
+    rows = table(
+        question=QUESTIONS,
+        response_a=["long text", "b"],
+        response_b=["a", "long text"],
+        source=["s1", "s2"],
+    )
     model = ScriptedModel(by(len))
     assert [one.selected_option for one in PairwiseJudge(model)(rows, "Which is longer?")] == [0, 1]
-    sourced = Criteria("sourced", "Which rests on the source?", GROUNDED.options, context_fields=["source", "user_input"])
+    sourced = Criteria(
+        "sourced",
+        "Which rests on the source?",
+        GROUNDED.options,
+        context_fields=["source", "user_input"],
+    )
     (first, _) = PairwiseJudge(model)(rows, sourced)
     assert first.instance.fields["source"] == "s1"
     assert first.instance.fields["user_input"] == QUESTIONS[0]
@@ -149,7 +185,13 @@ def test_a_label_in_a_frame_is_not_shown_to_the_judge(table: Callable[..., Any])
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda one: one.__name__)
 def test_a_column_that_the_criteria_read_by_name_is_taken(table: Callable[..., Any]) -> None:
-    criteria = Criteria("sum", "Is it faithful?", GROUNDED.options, to_evaluate_field="summary", context_fields=["source"])
+    criteria = Criteria(
+        "sum",
+        "Is it faithful?",
+        GROUNDED.options,
+        to_evaluate_field="summary",
+        context_fields=["source"],
+    )
     model = always("Yes")
     DirectJudge(model)(table(n=[1], summary=["short"], source=["LONG"]), criteria)
     assert "LONG" in material(model.requests[0])
@@ -158,7 +200,9 @@ def test_a_column_that_the_criteria_read_by_name_is_taken(table: Callable[..., A
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("nothing", [None, NAN])
-def test_a_row_without_an_answer_is_not_judged_by_its_question(table: Callable[..., Any], nothing: object) -> None:
+def test_a_row_without_an_answer_is_not_judged_by_its_question(
+    table: Callable[..., Any], nothing: object
+) -> None:
     model = always("Yes")
     for judge in (DirectJudge(model), AspectCritic("It is short.", model)):
         rows = table(question=QUESTIONS, answer=["With water.", nothing])
@@ -178,18 +222,25 @@ def test_a_row_without_its_context_is_refused_or_judged_without_by_who_does_not_
         DirectJudge(model)(rows, GROUNDED)
     assert model.requests == []
     results = DirectJudge(model)(rows, POLITE)
-    assert [sorted(one.instance.fields) for one in results] == [["contexts", "response"], ["response"]]
+    assert [sorted(one.instance.fields) for one in results] == [
+        ["contexts", "response"],
+        ["response"],
+    ]
 
 
 @pytest.mark.parametrize("table", ROWS, ids=lambda one: one.__name__)
-def test_a_missing_response_does_not_make_the_next_one_take_its_place(table: Callable[..., Any]) -> None:
+def test_a_missing_response_does_not_make_the_next_one_take_its_place(
+    table: Callable[..., Any],
+) -> None:
     rows = table(response_1=["a"], response_2=[NAN], response_3=["ccc"])
     with pytest.raises(SetupError, match="'response_2'"):
         DummyPairwiseJudge()(rows, "Which is longer?")
 
 
 def test_a_frame_of_one_column_of_any_name_is_that_column() -> None:
-    assert [one.instance.fields for one in DummyDirectJudge()(PandasLike(reply=["x", "y"]), POLITE)] == [
+    assert [
+        one.instance.fields for one in DummyDirectJudge()(PandasLike(reply=["x", "y"]), POLITE)
+    ] == [
         {"reply": "x"},
         {"reply": "y"},
     ]
@@ -201,9 +252,16 @@ def test_a_frame_without_a_column_to_judge_is_refused_with_those_it_has() -> Non
 
 
 @pytest.mark.parametrize(
-    "row", [{"question": "q", "reply": None}, {"question": "q", "answer": NAN}, {"id": 7, "a": "x", "b": None}]
+    "row",
+    [
+        {"question": "q", "reply": None},
+        {"question": "q", "answer": NAN},
+        {"id": 7, "a": "x", "b": None},
+    ],
 )
-def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(row: dict[str, object]) -> None:
+def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(
+    row: dict[str, object],
+) -> None:
     for rows in ([row], PandasLike(**{name: [cell] for name, cell in row.items()})):
         with pytest.raises(SetupError, match="'response'"):
             DummyDirectJudge()(rows, POLITE)
@@ -225,10 +283,18 @@ ONLY_A_QUESTION: list[Callable[[str], Any]] = [
 
 @pytest.mark.parametrize("rows", ONLY_A_QUESTION)
 @pytest.mark.parametrize("name", ["question", "user_input", "Context", "expected_output", "вопрос"])
-def test_a_question_without_an_answer_is_not_judged_for_one(rows: Callable[[str], Any], name: str) -> None:
+def test_a_question_without_an_answer_is_not_judged_for_one(
+    rows: Callable[[str], Any], name: str
+) -> None:
     critic, model = AspectCritic("Is it polite?", ScriptedModel(["PASS"])), always("A")
-    for judge in (critic.evaluate, Cascade([critic, AspectCritic("Is it polite?", ScriptedModel(name="dear"))]).evaluate):
-        with pytest.raises(SetupError, match=rf"'response'; it has only: {name}\. Give what is to be judged as 'response'"):
+    for judge in (
+        critic.evaluate,
+        Cascade([critic, AspectCritic("Is it polite?", ScriptedModel(name="dear"))]).evaluate,
+    ):
+        with pytest.raises(
+            SetupError,
+            match=rf"'response'; it has only: {name}\. Give what is to be judged as 'response'",
+        ):
             judge(rows(name))
     for other in (DirectJudge(model), DummyDirectJudge(), MPrometheusDirectJudge(model)):
         with pytest.raises(SetupError, match=rf"'response'; it has only: {name}"):
@@ -239,7 +305,9 @@ def test_questions_are_compared_only_by_criteria_that_say_so() -> None:
     judge, rows = PairwiseJudge(always("A")), [{"question": ["When?", "When, please?"]}]
     with pytest.raises(SetupError, match="'response'; it has only: question"):
         judge(rows, "Which is more polite?")
-    (result,) = judge(rows, Criteria("polite", "Which is more polite?", to_evaluate_field="question"))
+    (result,) = judge(
+        rows, Criteria("polite", "Which is more polite?", to_evaluate_field="question")
+    )
     assert result.selected_option == 0
 
 
@@ -250,7 +318,9 @@ def test_a_field_that_the_caller_chose_from_a_wide_row_is_judged() -> None:
 
 def test_several_data_sets_at_once_are_refused_with_the_way_to_one() -> None:
     with pytest.raises(SetupError, match="data\\['train'\\]"):
-        DummyDirectJudge()({"train": HuggingFaceLike(answer=["x"]), "test": HuggingFaceLike(answer=["y"])}, POLITE)
+        DummyDirectJudge()(
+            {"train": HuggingFaceLike(answer=["x"]), "test": HuggingFaceLike(answer=["y"])}, POLITE
+        )
 
 
 def test_every_key_of_a_mapping_is_context_unless_the_criteria_name_some() -> None:
@@ -258,7 +328,10 @@ def test_every_key_of_a_mapping_is_context_unless_the_criteria_name_some() -> No
     DirectJudge(model)([{"response": "r", "weather": "RAIN", "id": "ID-7"}], POLITE)
     assert "RAIN" in material(model.requests[0])
     assert "ID-7" not in model.requests[0].prompt.text
-    DirectJudge(model)([{"answer": "r", "weather": "RAIN"}], Criteria("x", POLITE, GROUNDED.options, context_fields=[]))
+    DirectJudge(model)(
+        [{"answer": "r", "weather": "RAIN"}],
+        Criteria("x", POLITE, GROUNDED.options, context_fields=[]),
+    )
     assert "RAIN" not in material(model.requests[1])
 
 
@@ -271,19 +344,31 @@ def test_what_is_no_rows_at_all_is_named(given: object) -> None:
 @pytest.mark.parametrize("make", ["polars lazy", "arrow reader", "arrow data set"])
 def test_a_table_that_has_not_been_read_is_refused_with_the_way_to_its_rows(make: str) -> None:
     if make == "polars lazy":
-        given, way = pytest.importorskip("polars", reason="make test-parquet").LazyFrame({"response": ["Paris."]}), "collect"
+        given, way = (
+            pytest.importorskip("polars", reason="make test-parquet").LazyFrame(
+                {"response": ["Paris."]}
+            ),
+            "collect",
+        )
     else:
         arrow = pytest.importorskip("pyarrow", reason="make test-parquet")
         table = arrow.table({"response": ["Paris."]})
         reader = make == "arrow reader"
-        given = table.to_reader() if reader else pytest.importorskip("pyarrow.dataset").dataset(table)
+        given = (
+            table.to_reader() if reader else pytest.importorskip("pyarrow.dataset").dataset(table)
+        )
         way = "read_all" if reader else "to_table"
-    with pytest.raises(SetupError, match=rf"{type(given).__name__} has not read its rows yet: give what its {way}\(\) returns"):
+    with pytest.raises(
+        SetupError,
+        match=rf"{type(given).__name__} has not read its rows yet: give what its {way}\(\) returns",
+    ):
         AspectCritic("It names a city.", always("PASS")).evaluate(given)
 
 
 def test_a_row_of_another_tool_is_improved_in_the_field_that_was_judged() -> None:
-    model = ScriptedModel(lambda request: says("No", feedback="Say please.") if request.schema else "Please leave.")
+    model = ScriptedModel(
+        lambda request: says("No", feedback="Say please.") if request.schema else "Please leave."
+    )
     judge, row = DirectJudge(model, generate_feedback=True), {"question": "q", "answer": "Leave."}
     (result,) = judge([row], POLITE)
     assert judge.improve(row, result) == "Please leave."
@@ -294,26 +379,36 @@ def test_a_row_of_another_tool_is_improved_in_the_field_that_was_judged() -> Non
 
 JUDGES: dict[str, Callable[[Any], Any]] = {
     "DirectJudge": lambda given: DirectJudge("scripted").evaluate(given, POLITE),
-    "several criteria": lambda given: DirectJudge("scripted").evaluate_multi_criteria(given, [POLITE]),
+    "several criteria": lambda given: DirectJudge("scripted").evaluate_multi_criteria(
+        given, [POLITE]
+    ),
     "AspectCritic": lambda given: AspectCritic("It is short.", "scripted").evaluate(given),
     "PairwiseJudge": lambda given: PairwiseJudge("scripted").evaluate(given, POLITE),
     "DummyDirectJudge": lambda given: DummyDirectJudge().evaluate(given, POLITE),
-    "MPrometheusDirectJudge": lambda given: MPrometheusDirectJudge("scripted").evaluate(given, POLITE),
+    "MPrometheusDirectJudge": lambda given: MPrometheusDirectJudge("scripted").evaluate(
+        given, POLITE
+    ),
 }
 
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 @pytest.mark.parametrize(
-    "given", [str, Path, lambda name: [name], lambda name: [Path(name)]], ids=["text", "path", "list", "paths"]
+    "given",
+    [str, Path, lambda name: [name], lambda name: [Path(name)]],
+    ids=["text", "path", "list", "paths"],
 )
 def test_the_name_of_a_file_is_refused_with_the_way_to_its_rows(
     judge: Callable[[Any], Any], given: Callable[[str], Any], data_file: str
 ) -> None:
-    with pytest.raises(SetupError, match=r"'answers.csv' is a file.*read_\w+\('answers.csv'\).*--file answers.csv"):
+    with pytest.raises(
+        SetupError, match=r"'answers.csv' is a file.*read_\w+\('answers.csv'\).*--file answers.csv"
+    ):
         judge(given(data_file))
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.JSON", "rows.parquet", "rows.tsv", "book.xlsx", "строки.csv"])
+@pytest.mark.parametrize(
+    "name", ["rows.jsonl", "rows.JSON", "rows.parquet", "rows.tsv", "book.xlsx", "строки.csv"]
+)
 def test_every_kind_of_data_file_is_known(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x")
     with pytest.raises(SetupError, match="is a file"):
@@ -343,7 +438,9 @@ def test_code_that_is_the_name_of_a_file_is_refused(data_file: str) -> None:
 
 @pytest.mark.parametrize("name", ["toxicity", "Toxicity", " toxicity "])
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_a_toxic_text_scores_0_by_the_name_in_python_as_on_the_command_line(name: str, language: str) -> None:
+def test_a_toxic_text_scores_0_by_the_name_in_python_as_on_the_command_line(
+    name: str, language: str
+) -> None:
     worst = ready_made("toxicity", language).options[-1]
     (result,) = DirectJudge(always(worst.name), language=language)(["You idiot."], name)
     assert result.criteria == ready_made("toxicity", language)
@@ -351,21 +448,31 @@ def test_a_toxic_text_scores_0_by_the_name_in_python_as_on_the_command_line(name
 
 
 def test_names_are_known_one_per_instance_in_lists_and_inside_a_multi_criteria() -> None:
-    model = ScriptedModel(lambda request: says("Abusive" if "Abusive" in request.prompt.text else "Biased"))
+    model = ScriptedModel(
+        lambda request: says("Abusive" if "Abusive" in request.prompt.text else "Biased")
+    )
     judge = DirectJudge(model)
     assert [one.score for one in judge(["a", "b"], ["toxicity", "social bias"])] == [0.0, 0.0]
     for several in (["toxicity", "social_bias"], MultiCriteria(["toxicity", "social_bias"])):
         (result,) = judge.evaluate_multi_criteria(["a"], several)
         assert result.aggregated_score == 0.0
-        assert [item.criterion.option_names[0] for item in result.multi_criteria.items] == ["Civil", "Fair"]
+        assert [item.criterion.option_names[0] for item in result.multi_criteria.items] == [
+            "Civil",
+            "Fair",
+        ]
 
 
 def test_compared_responses_are_known_by_the_pairwise_names() -> None:
     responses = [PairwiseInstance(responses=["a", "bb"], context={"user_input": "q"})]
     (result,) = DummyPairwiseJudge()(responses, "pairwise_helpfulness")
     assert result.criteria == ready_made("pairwise_helpfulness")
-    (several,) = DummyPairwiseJudge().evaluate_multi_criteria(responses, ["pairwise_helpfulness", "pairwise_conciseness"])
-    assert [one.criteria.name for one in several.results] == ["pairwise_helpfulness", "pairwise_conciseness"]
+    (several,) = DummyPairwiseJudge().evaluate_multi_criteria(
+        responses, ["pairwise_helpfulness", "pairwise_conciseness"]
+    )
+    assert [one.criteria.name for one in several.results] == [
+        "pairwise_helpfulness",
+        "pairwise_conciseness",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -377,7 +484,9 @@ def test_compared_responses_are_known_by_the_pairwise_names() -> None:
         (DummyDirectJudge(language="ru"), "clarity", "language 'ru'"),
     ],
 )
-def test_a_name_that_does_not_fit_the_judge_is_refused_with_the_one_that_does(judge: Any, name: str, way_out: str) -> None:
+def test_a_name_that_does_not_fit_the_judge_is_refused_with_the_one_that_does(
+    judge: Any, name: str, way_out: str
+) -> None:
     with pytest.raises(SetupError, match=way_out):
         judge([{"response": ["a", "b"]}], name)
 
@@ -389,7 +498,10 @@ def test_any_other_text_is_still_a_question() -> None:
 
 
 def test_the_name_of_an_aspect_is_that_aspect_and_not_what_a_text_must_contain() -> None:
-    assert AspectCritic("Conciseness", "scripted").criteria == AspectCritic.conciseness("scripted").criteria
+    assert (
+        AspectCritic("Conciseness", "scripted").criteria
+        == AspectCritic.conciseness("scripted").criteria
+    )
     assert AspectCritic("conciseness", "scripted", name="mine").criteria.name == "mine"
     with pytest.raises(SetupError, match=r"'toxicity' names ready-made criteria.*harmlessness"):
         AspectCritic("toxicity", "scripted")
@@ -398,17 +510,32 @@ def test_the_name_of_an_aspect_is_that_aspect_and_not_what_a_text_must_contain()
 # -- judged with its material ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fields", [{"response": "r"}, {"documents": "d"}, {"contexts": "c"}, {"user_input": "u"}])
-@pytest.mark.parametrize("given", [Instance, dict, lambda fields: PandasLike(**{name: [text] for name, text in fields.items()})])
-def test_groundedness_is_never_judged_without_the_contexts(fields: dict[str, str], given: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize(
+    "fields", [{"response": "r"}, {"documents": "d"}, {"contexts": "c"}, {"user_input": "u"}]
+)
+@pytest.mark.parametrize(
+    "given",
+    [Instance, dict, lambda fields: PandasLike(**{name: [text] for name, text in fields.items()})],
+)
+def test_groundedness_is_never_judged_without_the_contexts(
+    fields: dict[str, str], given: Callable[[Any], Any]
+) -> None:
     model = always("Supported")
-    with pytest.raises(SetupError, match=r"'groundedness' reads the field '(contexts|response)'|holds nothing to judge"):
+    with pytest.raises(
+        SetupError,
+        match=r"'groundedness' reads the field '(contexts|response)'|holds nothing to judge",
+    ):
         DirectJudge(model)(given(fields), "groundedness")
     assert model.requests == []
 
 
 def test_the_material_is_missed_in_comparisons_too() -> None:
-    for given in (["a", "b"], {"contexts": ["a", "b"]}, {"responses": ["a", "b"]}, {"response_1": "a", "response_2": "b"}):
+    for given in (
+        ["a", "b"],
+        {"contexts": ["a", "b"]},
+        {"responses": ["a", "b"]},
+        {"response_1": "a", "response_2": "b"},
+    ):
         with pytest.raises(SetupError, match=r"'grounded' reads the field '(contexts|response)'"):
             DummyPairwiseJudge()([given], GROUNDED)
     (result,) = DummyPairwiseJudge()([{"responses": ["a", "bb"], "contexts": "c"}], GROUNDED)

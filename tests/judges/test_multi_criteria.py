@@ -1,4 +1,6 @@
-"""Several criteria at once, through the judges; the arithmetic itself is tested with the pooling."""
+"""Several criteria at once, through the judges; the arithmetic itself is tested
+with the pooling.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,23 @@ from adjudge.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 
-GRADE = Criteria("grade", "How good is it?", [CriteriaOption(str(number)) for number in range(1, 6)])
-TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
+GRADE = Criteria(
+    "grade", "How good is it?", [CriteriaOption(str(number)) for number in range(1, 6)]
+)
+TONE = Criteria(
+    "tone",
+    "What is the tone?",
+    [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)],
+)
 COLOUR = Criteria("colour", "Which colour is it?", [CriteriaOption("red"), CriteriaOption("blue")])
-ANSWERS = {"How good": "4", "the tone": "Kind", "it polite": "Yes", "it long": "No", "it broken": "E", "it unsure": "0"}
+ANSWERS = {
+    "How good": "4",
+    "the tone": "Kind",
+    "it polite": "Yes",
+    "it long": "No",
+    "it broken": "E",
+    "it unsure": "0",
+}
 
 
 def knows(request: Request) -> Line:
@@ -35,7 +50,9 @@ def knows(request: Request) -> Line:
 
 
 def judged(multi: Any, **settings: Any) -> MultiCriteriaDirectInstanceResult:
-    (result,) = DirectJudge(ScriptedModel(knows), max_repairs=0, **settings).evaluate_multi_criteria(["text"], multi)
+    (result,) = DirectJudge(
+        ScriptedModel(knows), max_repairs=0, **settings
+    ).evaluate_multi_criteria(["text"], multi)
     return result
 
 
@@ -69,8 +86,17 @@ def test_every_item_shows_its_result_score_and_weighted_score() -> None:
     result = judged(MultiCriteria([MultiCriteriaItem(TONE, 0.25), MultiCriteriaItem(GRADE, 0.75)]))
     tone, grade = result.item_results
     assert isinstance(tone.result, DirectInstanceResult)
-    assert (tone.item.criterion, tone.result.option, tone.score, tone.weighted_score) == (TONE, "Kind", 1.0, 0.25)
-    assert (grade.result.score, grade.score, grade.weighted_score) == (4.0, 0.75, pytest.approx(0.5625))
+    assert (tone.item.criterion, tone.result.option, tone.score, tone.weighted_score) == (
+        TONE,
+        "Kind",
+        1.0,
+        0.25,
+    )
+    assert (grade.result.score, grade.score, grade.weighted_score) == (
+        4.0,
+        0.75,
+        pytest.approx(0.5625),
+    )
     assert result.per_criterion_score == {"tone": 1.0, "grade": 0.75}
     assert result.per_criterion_contribution == {"tone": 0.25, "grade": pytest.approx(0.5625)}
     assert result.to_dict()["per_criterion_score"] == {"tone": 1.0, "grade": 0.75}
@@ -83,8 +109,14 @@ def test_every_item_shows_its_result_score_and_weighted_score() -> None:
 
 
 def test_every_instance_has_its_own_aggregate_in_order() -> None:
-    judge = DirectJudge(ScriptedModel(lambda request: says("Yes" if "good" in request.prompt.messages[-1].content else "No")))
-    results = judge.evaluate_multi_criteria(["good", "bad", DirectInstance(response="good")], ["Is it polite?", "Is it long?"])
+    judge = DirectJudge(
+        ScriptedModel(
+            lambda request: says("Yes" if "good" in request.prompt.messages[-1].content else "No")
+        )
+    )
+    results = judge.evaluate_multi_criteria(
+        ["good", "bad", DirectInstance(response="good")], ["Is it polite?", "Is it long?"]
+    )
     assert [result.aggregated_score for result in results] == [1.0, 0.0, 1.0]
     assert [result.instance.value("response") for result in results] == ["good", "bad", "good"]
     assert judge.evaluate_multi_criteria([], ["Is it polite?"]) == []
@@ -100,7 +132,10 @@ def test_every_instance_has_its_own_aggregate_in_order() -> None:
         ([""], "empty"),
         ([TONE, COLOUR], "option 'red' of criteria 'colour' has no score"),
         ([TONE, replace(GRADE, name="tone")], "2 criteria are called 'tone': give each a name"),
-        (["Is it polite?", "Is it long?", "Is it polite?"], "2 criteria are called 'Is it polite.'"),
+        (
+            ["Is it polite?", "Is it long?", "Is it polite?"],
+            "2 criteria are called 'Is it polite.'",
+        ),
         ([TONE, Criteria("longer", "Which is longer?")], "criteria 'longer' offers no options"),
     ],
 )
@@ -120,21 +155,34 @@ def test_what_makes_no_score_is_refused_before_any_call(multi: Any, message: str
         ([MultiCriteriaItem(TONE, 0.6), MultiCriteriaItem(GRADE, 0.4)], 0.6, 1.0),
         ([MultiCriteriaItem(TONE, 0.6, required=True), MultiCriteriaItem(GRADE, 0.4)], 0.6, 1.0),
         ([MultiCriteriaItem(TONE, 0.6), MultiCriteriaItem(GRADE, 0.4, required=True)], 0.0, 1.0),
-        ([MultiCriteriaItem(TONE, 0.6, target_option="Rude", required=True), MultiCriteriaItem(GRADE, 0.4)], 0.0, 0.0),
+        (
+            [
+                MultiCriteriaItem(TONE, 0.6, target_option="Rude", required=True),
+                MultiCriteriaItem(GRADE, 0.4),
+            ],
+            0.0,
+            0.0,
+        ),
     ],
 )
-def test_an_item_without_a_verdict_leaves_bounds_and_no_number(items: Any, lower: float, upper: float) -> None:
+def test_an_item_without_a_verdict_leaves_bounds_and_no_number(
+    items: Any, lower: float, upper: float
+) -> None:
     def script(request: Request) -> Line:
         return line("E") if "How good" in request.prompt.text else line("Kind")
 
-    (result,) = DirectJudge(ScriptedModel(script)).evaluate_multi_criteria(["text"], MultiCriteria(items))
+    (result,) = DirectJudge(ScriptedModel(script)).evaluate_multi_criteria(
+        ["text"], MultiCriteria(items)
+    )
     assert (result.aggregated_score, result.status) == (None, Status.FAILED)
     assert (result.lower_bound, result.upper_bound) == (pytest.approx(lower), pytest.approx(upper))
     assert (result.item_results[1].score, result.item_results[1].weighted_score) == (None, None)
     assert result.to_dict()["aggregated_score"] is None
 
 
-@pytest.mark.parametrize(("question", "status"), [("Is it broken?", Status.FAILED), ("Is it unsure?", Status.ABSTAINED)])
+@pytest.mark.parametrize(
+    ("question", "status"), [("Is it broken?", Status.FAILED), ("Is it unsure?", Status.ABSTAINED)]
+)
 def test_a_missing_verdict_is_a_failure_or_an_abstention(question: str, status: Status) -> None:
     assert judged(["Is it polite?", question]).status is status
 
@@ -170,7 +218,9 @@ def by_question(request: Request) -> str:
 
 
 def compared(multi: Any, responses: Any = ("aaa", "bbbb", "a")) -> Any:
-    (result,) = PairwiseJudge(ScriptedModel(by_question)).evaluate_multi_criteria([list(responses)], multi)
+    (result,) = PairwiseJudge(ScriptedModel(by_question)).evaluate_multi_criteria(
+        [list(responses)], multi
+    )
     return result
 
 
@@ -192,7 +242,9 @@ def test_the_weights_decide_between_criteria(weight: float, selected: Any) -> No
 
 
 @pytest.mark.parametrize(("weight", "tie"), [(0.9, False), (0.5, True)])
-def test_equal_win_rates_are_said_to_be_a_tie_even_where_none_is_allowed(weight: float, tie: bool) -> None:
+def test_equal_win_rates_are_said_to_be_a_tie_even_where_none_is_allowed(
+    weight: float, tie: bool
+) -> None:
     named = [Criteria(text, text) for text in (LONGER, LETTERS)]
     items = [MultiCriteriaItem(named[0], weight), MultiCriteriaItem(named[1], 1 - weight)]
     strict = PairwiseJudge(ScriptedModel(by_question), tie_enabled=False)
@@ -216,20 +268,33 @@ def test_comparisons_by_several_criteria_need_no_options() -> None:
 
 def test_equal_sums_of_weights_are_a_tie_whatever_the_rounding() -> None:
     weights = [0.1, 0.2, 0.3, 0.4]
-    criteria = [Criteria(name, name, COLOUR.options) for name in ("letters 1", "letters 2", "longer 1", "letters 3")]
+    criteria = [
+        Criteria(name, name, COLOUR.options)
+        for name in ("letters 1", "letters 2", "longer 1", "letters 3")
+    ]
     items = [MultiCriteriaItem(one, weight) for one, weight in zip(criteria, weights, strict=True)]
     swapped = MultiCriteria([items[0], items[3], items[1], items[2]])
-    assert compared(MultiCriteria(items), ["a", "bb"]).winrates == (pytest.approx(0.7), pytest.approx(0.3))
-    assert compared(swapped, ["a", "bb"]).winrates == compared(MultiCriteria(items), ["a", "bb"]).winrates
+    assert compared(MultiCriteria(items), ["a", "bb"]).winrates == (
+        pytest.approx(0.7),
+        pytest.approx(0.3),
+    )
+    assert (
+        compared(swapped, ["a", "bb"]).winrates
+        == compared(MultiCriteria(items), ["a", "bb"]).winrates
+    )
 
 
 def test_a_comparison_without_a_verdict_leaves_no_selection() -> None:
-    model = ScriptedModel(lambda request: line("E") if "letters" in request.prompt.text else line("A"))
+    model = ScriptedModel(
+        lambda request: line("E") if "letters" in request.prompt.text else line("A")
+    )
     (result,) = PairwiseJudge(model).evaluate_multi_criteria([["x", "y"]], [LONGER, LETTERS])
     assert (result.selected_option, result.winrates) == (None, (None, None))
 
 
-@pytest.mark.parametrize("duty", [{"required": True}, {"target_option": "Kind"}, {"score_threshold": 0.5}])
+@pytest.mark.parametrize(
+    "duty", [{"required": True}, {"target_option": "Kind"}, {"score_threshold": 0.5}]
+)
 def test_comparisons_have_weights_and_nothing_else(duty: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match="'tone' compares responses"):
         compared([MultiCriteriaItem(TONE, **duty)])
@@ -237,7 +302,14 @@ def test_comparisons_have_weights_and_nothing_else(duty: dict[str, Any]) -> None
 
 def test_a_score_at_the_threshold_is_not_above_it_however_it_is_rounded() -> None:
     """(.2 - .1) / (.3 - .1) is 0.5000000000000001 to a computer."""
-    options = [CriteriaOption(name, score=score) for name, score in (("low", 0.1), ("middle", 0.2), ("high", 0.3))]
+    options = [
+        CriteriaOption(name, score=score)
+        for name, score in (("low", 0.1), ("middle", 0.2), ("high", 0.3))
+    ]
     item = MultiCriteriaItem(Criteria("level", "How high is it?", options), score_threshold=0.5)
     multi = MultiCriteria([item])
-    assert [multi.score(multi.items[0], name) for name in ("low", "middle", "high")] == [0.0, 0.0, 1.0]
+    assert [multi.score(multi.items[0], name) for name in ("low", "middle", "high")] == [
+        0.0,
+        0.0,
+        1.0,
+    ]

@@ -1,4 +1,6 @@
-"""What a result says about itself: votes that only repeat one answer, and what judging by log-probability leaves out."""
+"""What a result says about itself: votes that only repeat one answer, and what judging by
+log-probability leaves out.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ from adjudge import (
 from adjudge.rag import RagEvaluator
 from adjudge.reports.export import export
 
-GRADES = Criteria("grade", "How good is it?", [CriteriaOption(name, "so", float(name)) for name in "12345"])
+GRADES = Criteria(
+    "grade", "How good is it?", [CriteriaOption(name, "so", float(name)) for name in "12345"]
+)
 YES_NO = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
-TAUGHT = Criteria("polite", "Is it polite?", YES_NO, examples=[CriteriaExample({"response": "Thanks."}, "Yes")])
+TAUGHT = Criteria(
+    "polite", "Is it polite?", YES_NO, examples=[CriteriaExample({"response": "Thanks."}, "Yes")]
+)
 ROW = {"user_input": "q", "response": "a", "contexts": "c"}
 
 
@@ -46,16 +52,24 @@ REPEATING = {
     "direct": lambda: direct(always("Yes"), temperature=0),
     "the model's own temperature": lambda: direct(open_model(always("Yes"), temperature=0.0)),
     "both orders": lambda: direct(always("Yes"), temperature=0, check_positional_bias=True),
-    "pairwise": lambda: PairwiseJudge(always("A"), self_consistency=3, temperature=0)([["a", "b"]], "Which is better?")[0],
+    "pairwise": lambda: PairwiseJudge(always("A"), self_consistency=3, temperature=0)(
+        [["a", "b"]], "Which is better?"
+    )[0],
     "aspect": lambda: AspectCritic("It is short.", always("PASS"), 3, temperature=0).evaluate("x"),
-    "prometheus": lambda: MPrometheusDirectJudge(lambda _: "Fine. [RESULT] 4", self_consistency=3, temperature=0)(["x"], GRADES)[
-        0
-    ],
-    "qualitative": lambda: asyncio.run(QualitativeCriteria("It runs.", always("PASS"), 3, temperature=0).evaluate("x = 1")),
-    "quantitative": lambda: asyncio.run(
-        QuantitativeCriteria("Speed.", ScriptedModel(lambda _: '{"score": 3}'), num_samples=3, temperature=0).evaluate("x = 1")
+    "prometheus": lambda: MPrometheusDirectJudge(
+        lambda _: "Fine. [RESULT] 4", self_consistency=3, temperature=0
+    )(["x"], GRADES)[0],
+    "qualitative": lambda: asyncio.run(
+        QualitativeCriteria("It runs.", always("PASS"), 3, temperature=0).evaluate("x = 1")
     ),
-    "rag": lambda: RagEvaluator(always("1"), dimensions=["conciseness"], strictness=3, temperature=0).evaluate(ROW),
+    "quantitative": lambda: asyncio.run(
+        QuantitativeCriteria(
+            "Speed.", ScriptedModel(lambda _: '{"score": 3}'), num_samples=3, temperature=0
+        ).evaluate("x = 1")
+    ),
+    "rag": lambda: RagEvaluator(
+        always("1"), dimensions=["conciseness"], strictness=3, temperature=0
+    ).evaluate(ROW),
 }
 
 
@@ -73,7 +87,9 @@ QUIET = {
     "a judge of one's own": lambda: DummyDirectJudge(self_consistency=3)(["x"], "Is it polite?")[0],
     "one aspect": lambda: AspectCritic("It is short.", always("PASS"), temperature=0).evaluate("x"),
     "one reading": lambda: DirectJudge(sure(), mode="likelihood")(["x"], "Is it polite?")[0],
-    "examples in writing": lambda: DirectJudge(always("Yes"), generate_feedback=True)(["x"], TAUGHT)[0],
+    "examples in writing": lambda: DirectJudge(always("Yes"), generate_feedback=True)(
+        ["x"], TAUGHT
+    )[0],
 }
 
 
@@ -96,10 +112,19 @@ def test_three_readings_by_log_probability_are_one() -> None:
     assert "3 votes by log-probability" in note
 
 
-@pytest.mark.parametrize(("language", "examples", "feedback"), [("en", "examples", "feedback"), ("ru", "примеры", "замечаниях")])
-def test_what_log_probabilities_leave_out_is_said(language: str, examples: str, feedback: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "examples", "feedback"),
+    [("en", "examples", "feedback"), ("ru", "примеры", "замечаниях")],
+)
+def test_what_log_probabilities_leave_out_is_said(
+    language: str, examples: str, feedback: str
+) -> None:
     def note(criteria: Any = "Is it polite?", **settings: Any) -> str:
-        return "".join(DirectJudge(sure(), mode="likelihood", language=language, **settings)(["x"], criteria)[0].notes)
+        return "".join(
+            DirectJudge(sure(), mode="likelihood", language=language, **settings)(["x"], criteria)[
+                0
+            ].notes
+        )
 
     assert examples in note(TAUGHT)
     assert feedback not in note(TAUGHT)
@@ -111,16 +136,23 @@ def test_what_log_probabilities_leave_out_is_said(language: str, examples: str, 
 def test_who_the_judge_is_told_to_be_is_used_by_log_probability_too() -> None:
     plain, told = sure(), sure()
     DirectJudge(plain, mode="likelihood")(["x"], "Is it polite?")
-    (result,) = DirectJudge(told, mode="likelihood", judge_description_prompt="You are a strict butler.")(["x"], "Is it polite?")
+    (result,) = DirectJudge(
+        told, mode="likelihood", judge_description_prompt="You are a strict butler."
+    )(["x"], "Is it polite?")
     before, after = (model.requests[0].prompt.messages for model in (plain, told))
-    assert before[0].content.replace("You are a careful judge.", "You are a strict butler.") == after[0].content
+    assert (
+        before[0].content.replace("You are a careful judge.", "You are a strict butler.")
+        == after[0].content
+    )
     assert before[1] == after[1]
     assert result.notes == ()
 
 
 def test_notes_are_in_the_run_and_in_what_is_exported_of_it(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    DirectJudge(always("Yes"), self_consistency=2, temperature=0)(["x", "y"], "Is it polite?", run=run)
+    DirectJudge(always("Yes"), self_consistency=2, temperature=0)(
+        ["x", "y"], "Is it polite?", run=run
+    )
     for name in ("out.jsonl", "out.csv", "out.md", "out.html"):
         export(run, tmp_path / name)
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]

@@ -1,4 +1,6 @@
-"""Judges of one's own are handed many cases at once, fail one by one, and what they return is kept."""
+"""Judges of one's own are handed many cases at once, fail one by one, and what
+they return is kept.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,23 @@ from hypothesis import strategies as st
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.record import SystemResult
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, PositionalBias, Status
+from adjudge.domain.results import (
+    DirectInstanceResult,
+    PairwiseInstanceResult,
+    PositionalBias,
+    Status,
+)
 from adjudge.domain.vote import Outcome
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.pairwise import BasePairwiseJudge, PairwiseJudge
 
-TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
+TONE = Criteria(
+    "tone",
+    "What is the tone?",
+    [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)],
+)
 TEXTS = [f"text {number}" for number in range(10)]
 
 
@@ -58,8 +69,12 @@ KINDS = pytest.mark.parametrize("kind", [Counting, CountingAsync])
 
 
 @KINDS
-@pytest.mark.parametrize(("size", "handed"), [(4, [4, 4, 2]), (10, [10]), (100, [10]), (1, [1] * 10)])
-def test_many_cases_are_handed_over_at_once(kind: type[Counting], size: int, handed: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("size", "handed"), [(4, [4, 4, 2]), (10, [10]), (100, [10]), (1, [1] * 10)]
+)
+def test_many_cases_are_handed_over_at_once(
+    kind: type[Counting], size: int, handed: list[int]
+) -> None:
     judge = kind(batch_size=size)
     assert [result.option for result in judge(TEXTS, TONE)] == ["Kind"] * 10
     assert judge.handed == handed
@@ -75,7 +90,9 @@ def test_what_the_base_class_repeats_is_handed_over_together() -> None:
 def test_one_bad_case_in_a_batch_harms_no_other(kind: type[Counting]) -> None:
     judge = kind(batch_size=5)
     results = judge([*TEXTS[:3], "bad", *TEXTS[3:]], TONE)
-    assert [result.status for result in results] == [Status.SCORED] * 3 + [Status.FAILED] + [Status.SCORED] * 7
+    assert [result.status for result in results] == [Status.SCORED] * 3 + [Status.FAILED] + [
+        Status.SCORED
+    ] * 7
     assert "KeyError: 'bad'" in str(results[3].votes[0].reason)
     assert Counter(judge.handed) == {5: 2, 1: 6}
 
@@ -97,7 +114,10 @@ def test_an_exception_among_the_answers_fails_its_own_case_and_nothing_is_asked_
     judge = Returns()
     results = judge(TEXTS, TONE)
     assert [result.status for result in results].count(Status.SCORED) == 9
-    assert (results[3].votes[0].outcome, results[3].votes[0].reason) == (Outcome.MODEL_ERROR, "too long")
+    assert (results[3].votes[0].outcome, results[3].votes[0].reason) == (
+        Outcome.MODEL_ERROR,
+        "too long",
+    )
     assert judge.handed == [10]
 
 
@@ -114,7 +134,9 @@ def test_a_judge_that_exits_fails_its_case_and_not_the_program(kind: type[Counti
 
 @KINDS
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BaseException])
-def test_an_interrupt_inside_a_judge_ends_the_call_and_does_not_hang(kind: type[Counting], error: type[BaseException]) -> None:
+def test_an_interrupt_inside_a_judge_ends_the_call_and_does_not_hang(
+    kind: type[Counting], error: type[BaseException]
+) -> None:
     class Interrupted(kind):  # type: ignore[misc, valid-type]
         def one(self, instance: Instance) -> Any:
             raise error("now")
@@ -154,7 +176,9 @@ def test_comparisons_are_handed_over_together_too() -> None:
             handed.append(len(instances))
             return [0] * len(instances)
 
-    results = First(check_positional_bias=True, contests="pairs")([["a", "b", "c"], ["d", "e", "f"]], "Which?")
+    results = First(check_positional_bias=True, contests="pairs")(
+        [["a", "b", "c"], ["d", "e", "f"]], "Which?"
+    )
     assert ([result.selected_option for result in results], handed) == (["tie", "tie"], [12])
 
 
@@ -173,7 +197,11 @@ class Says(BaseDirectJudge):
 
 
 def judged(*said: Any, **options: Any) -> DirectInstanceResult:
-    settings = {name: options.pop(name) for name in ("self_consistency", "check_positional_bias") if name in options}
+    settings = {
+        name: options.pop(name)
+        for name in ("self_consistency", "check_positional_bias")
+        if name in options
+    }
     (result,) = Says(*said, **settings).evaluate(["text"], TONE, **options)
     return result
 
@@ -190,7 +218,9 @@ def test_a_result_may_say_selected_option_and_leave_out_what_the_base_class_know
 
 def test_option_and_selected_option_are_one() -> None:
     instance = Instance({"response": "text"})
-    both = DirectInstanceResult(instance=instance, criteria=TONE, option="Kind", selected_option="Kind")
+    both = DirectInstanceResult(
+        instance=instance, criteria=TONE, option="Kind", selected_option="Kind"
+    )
     assert both == DirectInstanceResult(instance=instance, criteria=TONE, option="Kind")
     assert repr(both).startswith("DirectInstanceResult(instance=")
     with pytest.raises(SetupError, match="'Kind' and 'Rude'"):
@@ -200,17 +230,30 @@ def test_option_and_selected_option_are_one() -> None:
 
 
 def test_score_feedback_explanation_and_metadata_are_kept() -> None:
-    result = judged(own(score=0.7, feedback="advice", explanation="why", metadata={"tokens": 12, "by": Path("x")}))
+    result = judged(
+        own(
+            score=0.7,
+            feedback="advice",
+            explanation="why",
+            metadata={"tokens": 12, "by": Path("x")},
+        )
+    )
     assert (result.option, result.score, result.mean_score) == ("Kind", 0.7, 0.7)
     assert (result.feedback, result.explanation) == ("advice", "why")
     assert result.metadata == {"tokens": 12, "by": Path("x")}
 
 
 def test_what_was_returned_is_still_there_when_a_run_is_resumed(tmp_path: Path) -> None:
-    said = own(score=0.7, feedback="advice", explanation="why", metadata={"tokens": 12, "by": Path("x")})
+    said = own(
+        score=0.7, feedback="advice", explanation="why", metadata={"tokens": 12, "by": Path("x")}
+    )
     first, again = judged(said, run=tmp_path), judged(ModelError("asked again"), run=tmp_path)
     assert again.to_dict() == first.to_dict()
-    assert (again.score, again.feedback, again.metadata) == (0.7, "advice", {"tokens": 12, "by": "x"})
+    assert (again.score, again.feedback, again.metadata) == (
+        0.7,
+        "advice",
+        {"tokens": 12, "by": "x"},
+    )
 
 
 def test_of_several_votes_the_own_scores_are_averaged() -> None:
@@ -244,7 +287,9 @@ def test_a_stand_in_of_another_judge_is_no_vote() -> None:
     inner = DirectJudge(ScriptedModel([ModelError("down")]), on_failure="random")
 
     class Asks(BaseDirectJudge):
-        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+        def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[DirectInstanceResult]:
             return inner(instances, criteria)
 
     (result,) = Asks()(["text"], TONE)
@@ -256,7 +301,9 @@ def test_what_another_judge_asked_for_is_counted() -> None:
     inner = DirectJudge(ScriptedModel())
 
     class Asks(BaseDirectJudge):
-        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+        def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[DirectInstanceResult]:
             return inner(instances, criteria)
 
     (result,) = Asks(self_consistency=2)(["text"], TONE)
@@ -267,7 +314,9 @@ def test_judges_that_ask_judges_of_ones_own_never_wait_for_a_free_thread() -> No
     inner = Counting(batch_size=1)
 
     class Asks(BaseDirectJudge):
-        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+        def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[DirectInstanceResult]:
             return inner(instances, criteria)
 
     results = Asks(batch_size=1)([f"text {number}" for number in range(60)], TONE)
@@ -275,12 +324,16 @@ def test_judges_that_ask_judges_of_ones_own_never_wait_for_a_free_thread() -> No
 
 
 class LikeTheSeed(BaseDirectJudge):
-    """As judges of EvalAssist are written: one result for each instance, more said of it than is needed."""
+    """As judges of EvalAssist are written: one result for each instance, more said of it than is
+    needed.
+    """
 
     def get_name(self) -> str:
         return "dummy"
 
-    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+    def _run(
+        self, instances: list[Instance], criteria: list[Criteria]
+    ) -> list[DirectInstanceResult]:
         return [
             DirectInstanceResult(
                 instance=instances[0],
@@ -295,11 +348,15 @@ class LikeTheSeed(BaseDirectJudge):
 
 def test_a_judge_written_for_evalassist_works() -> None:
     results = LikeTheSeed(self_consistency=True)(TEXTS, TONE)
-    assert [(result.option, result.explanation) for result in results] == [("Kind", "explanation")] * 10
+    assert [(result.option, result.explanation) for result in results] == [
+        ("Kind", "explanation")
+    ] * 10
 
 
 def system(ranking: int) -> SystemResult:
-    empty: dict[str, Any] = dict.fromkeys(["contest_results", "compared_to", "explanations", "positional_bias", "certainty"], ())
+    empty: dict[str, Any] = dict.fromkeys(
+        ["contest_results", "compared_to", "explanations", "positional_bias", "certainty"], ()
+    )
     return SystemResult(**empty, winrate=None, ranking=ranking, selections=())
 
 
@@ -313,13 +370,18 @@ def system(ranking: int) -> SystemResult:
         ("tie", (1, 1, 3), (1, 1, 3)),
     ],
 )
-def test_the_ranks_that_a_comparison_returns_are_kept_where_they_fit(selected: Any, ranks: Any, ranking: Any) -> None:
+def test_the_ranks_that_a_comparison_returns_are_kept_where_they_fit(
+    selected: Any, ranks: Any, ranking: Any
+) -> None:
     class Ranks(BasePairwiseJudge):
         def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
             systems = tuple(map(system, ranks))
             return [
                 PairwiseInstanceResult(
-                    selected_option=selected, per_system_results=systems, explanation="why", metadata={"own": True}
+                    selected_option=selected,
+                    per_system_results=systems,
+                    explanation="why",
+                    metadata={"own": True},
                 )
                 for _ in instances
             ]
@@ -333,9 +395,15 @@ def test_a_judge_around_a_pairwise_judge_gives_what_that_one_gives() -> None:
     inner = PairwiseJudge(ScriptedModel(['{"selected_option": "B", "ranking": ["B", "C", "A"]}']))
 
     class Asks(BasePairwiseJudge):
-        async def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[PairwiseInstanceResult]:
+        async def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[PairwiseInstanceResult]:
             return await inner.aevaluate(instances, criteria)
 
     given, question = [["a", "b", "c"]], "Which?"
     (outer,), (direct,) = Asks()(given, question), inner(given, question)
-    assert (outer.selected_option, outer.ranking) == (direct.selected_option, direct.ranking) == (1, (3, 1, 2))
+    assert (
+        (outer.selected_option, outer.ranking)
+        == (direct.selected_option, direct.ranking)
+        == (1, (3, 1, 2))
+    )

@@ -1,4 +1,6 @@
-"""Judges that users write: ``_run`` and nothing else; the base class repeats, turns round, pools and isolates."""
+"""Judges that users write: ``_run`` and nothing else; the base class repeats, turns round, pools
+and isolates.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ from adjudge.ledger.changes import differences
 from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 
-TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
+TONE = Criteria(
+    "tone",
+    "What is the tone?",
+    [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)],
+)
 QUESTION = "Which is longer?"
 
 
@@ -39,7 +45,10 @@ class Lexicon(BaseDirectJudge):
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
         self.seen += [one.option_names for one in criteria]
-        return [self.one(str(instance.fields[one.to_evaluate_field])) for instance, one in zip(instances, criteria, strict=True)]
+        return [
+            self.one(str(instance.fields[one.to_evaluate_field]))
+            for instance, one in zip(instances, criteria, strict=True)
+        ]
 
     def one(self, text: str) -> Any:
         return "Rude" if any(word in text for word in self.words) else "Kind"
@@ -98,9 +107,17 @@ def judged(answer: Any) -> DirectInstanceResult:
 
 @pytest.mark.parametrize("judge", [Lexicon("fool"), AsyncLexicon("fool")], ids=["sync", "async"])
 def test_a_judge_of_ones_own_is_called_like_any_other(judge: Lexicon) -> None:
-    texts: list[InstanceLike] = ["You fool.", DirectInstance(response="Thank you."), {"answer": "What a fool."}]
+    texts: list[InstanceLike] = [
+        "You fool.",
+        DirectInstance(response="Thank you."),
+        {"answer": "What a fool."},
+    ]
     results = judge(texts, TONE)
-    assert [(result.option, result.score) for result in results] == [("Rude", 0.0), ("Kind", 1.0), ("Rude", 0.0)]
+    assert [(result.option, result.score) for result in results] == [
+        ("Rude", 0.0),
+        ("Kind", 1.0),
+        ("Rude", 0.0),
+    ]
     assert results[0].status is Status.SCORED
     assert results[0].votes[0].model == type(judge).__name__
     assert results[0].metadata == {}
@@ -113,7 +130,11 @@ def test_the_base_class_repeats_and_turns_the_options_round(kind: type[Lexicon])
     assert sorted(judge.seen) == [("Kind", "Rude")] * 2 + [("Rude", "Kind")] * 2
     assert (result.option, result.votes_requested, result.agreement) == ("Rude", 4, 1.0)
     assert result.positional_bias is not None
-    assert (result.positional_bias.detected, result.positional_bias.flip_rate, result.positional_bias.noise_rate) == (
+    assert (
+        result.positional_bias.detected,
+        result.positional_bias.flip_rate,
+        result.positional_bias.noise_rate,
+    ) == (
         False,
         0.0,
         0.0,
@@ -144,7 +165,12 @@ def test_settings_of_ones_own_and_a_forgotten_super_do_no_harm() -> None:
         (("kind",), "Kind"),
         (["'Kind.'"], "Kind"),
         ([None], None),
-        (lambda instance, criteria: [DirectInstanceResult(instance=instance, criteria=criteria, option="Rude")], "Rude"),
+        (
+            lambda instance, criteria: [
+                DirectInstanceResult(instance=instance, criteria=criteria, option="Rude")
+            ],
+            "Rude",
+        ),
     ],
 )
 def test_an_option_or_a_result_may_be_returned(answer: Any, option: str | None) -> None:
@@ -153,7 +179,15 @@ def test_an_option_or_a_result_may_be_returned(answer: Any, option: str | None) 
 
 def test_what_a_result_explains_and_advises_is_kept() -> None:
     def answer(instance: Instance, criteria: Criteria) -> list[DirectInstanceResult]:
-        return [DirectInstanceResult(instance=instance, criteria=criteria, option="Rude", explanation="why", feedback="advice")]
+        return [
+            DirectInstanceResult(
+                instance=instance,
+                criteria=criteria,
+                option="Rude",
+                explanation="why",
+                feedback="advice",
+            )
+        ]
 
     result = judged(answer)
     assert (result.explanation, result.feedback, result.score) == ("why", "advice", 0.0)
@@ -174,7 +208,9 @@ FAILURES: list[tuple[Any, Outcome, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "outcome", "reason"), FAILURES)
-def test_nonsense_and_exceptions_are_failed_votes_with_a_reason(answer: Any, outcome: Outcome, reason: str) -> None:
+def test_nonsense_and_exceptions_are_failed_votes_with_a_reason(
+    answer: Any, outcome: Outcome, reason: str
+) -> None:
     result = judged(answer)
     (vote,) = result.votes
     assert (vote.outcome, vote.verdict, result.option, result.score) == (outcome, None, None, None)
@@ -184,7 +220,11 @@ def test_nonsense_and_exceptions_are_failed_votes_with_a_reason(answer: Any, out
 
 def test_a_result_without_an_option_is_no_verdict() -> None:
     def answer(instance: Instance, criteria: Criteria) -> list[DirectInstanceResult]:
-        return [DirectInstanceResult(instance=instance, criteria=criteria, status=Status.FAILED, explanation="too hard")]
+        return [
+            DirectInstanceResult(
+                instance=instance, criteria=criteria, status=Status.FAILED, explanation="too hard"
+            )
+        ]
 
     assert (judged(answer).status, judged(answer).votes[0].reason) == (Status.FAILED, "too hard")
 
@@ -201,7 +241,9 @@ def test_one_failure_harms_no_other_case() -> None:
 
 
 def test_several_criteria_work_as_well() -> None:
-    (result,) = Lexicon("fool").evaluate_multi_criteria(["You fool."], [TONE, replace(TONE, name="manners")])
+    (result,) = Lexicon("fool").evaluate_multi_criteria(
+        ["You fool."], [TONE, replace(TONE, name="manners")]
+    )
     assert result.aggregated_score == 0.0
 
 
@@ -209,11 +251,15 @@ def test_a_judge_may_ask_other_judges() -> None:
     inner = DirectJudge(ScriptedModel())
 
     class Asks(BaseDirectJudge):
-        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+        def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[DirectInstanceResult]:
             return inner(instances, criteria)
 
     class Awaits(BaseDirectJudge):
-        async def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+        async def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[DirectInstanceResult]:
             return await inner.aevaluate(instances, criteria)
 
     assert [judge(["text"], TONE)[0].option for judge in (Asks(), Awaits())] == ["Kind", "Kind"]
@@ -236,9 +282,15 @@ class Longest(BasePairwiseJudge):
         self.seen: list[tuple[str, ...]] = []
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
-        shown = [tuple(instance.fields[one.to_evaluate_field]) for instance, one in zip(instances, criteria, strict=True)]
+        shown = [
+            tuple(instance.fields[one.to_evaluate_field])
+            for instance, one in zip(instances, criteria, strict=True)
+        ]
         self.seen += shown
-        return [self.form(max(range(len(texts)), key=lambda place: len(texts[place]))) for texts in shown]
+        return [
+            self.form(max(range(len(texts)), key=lambda place: len(texts[place])))
+            for texts in shown
+        ]
 
 
 class AsyncLongest(Longest):
@@ -270,7 +322,9 @@ def test_the_place_among_those_shown_becomes_the_own_index(kind: type[Longest], 
 
 
 @pytest.mark.parametrize(("contests", "ranking"), [("joint", (2, 1, 2)), ("pairs", (2, 1, 3))])
-def test_of_three_the_best_wins_and_the_others_are_equal_unless_compared(contests: Any, ranking: Any) -> None:
+def test_of_three_the_best_wins_and_the_others_are_equal_unless_compared(
+    contests: Any, ranking: Any
+) -> None:
     (result,) = Longest(contests=contests)([["bb", "ccc", "a"]], QUESTION)
     assert (result.selected_option, result.ranking) == (1, ranking)
 
@@ -292,7 +346,9 @@ def comparing(answer: Any, **settings: Any) -> PairwiseInstanceResult:
 
 def test_a_tie_or_a_result_may_be_returned() -> None:
     def answer(instance: Instance, criteria: Criteria) -> PairwiseInstanceResult:
-        return PairwiseInstanceResult(instance=instance, criteria=criteria, selected_option=1, explanation="why")
+        return PairwiseInstanceResult(
+            instance=instance, criteria=criteria, selected_option=1, explanation="why"
+        )
 
     assert comparing("tie").selected_option == "tie"
     assert (comparing(answer).selected_option, comparing(answer).explanation) == (1, "why")
@@ -301,7 +357,11 @@ def test_a_tie_or_a_result_may_be_returned() -> None:
 @pytest.mark.parametrize("answer", [2, -1, "A", "B", True, False, 0.0, "first", [0], "tie!"])
 def test_what_is_no_place_is_a_failed_vote(answer: Any) -> None:
     result = comparing(answer)
-    assert (result.selected_option, result.votes[0].outcome, result.status) == (None, Outcome.UNREADABLE, Status.FAILED)
+    assert (result.selected_option, result.votes[0].outcome, result.status) == (
+        None,
+        Outcome.UNREADABLE,
+        Status.FAILED,
+    )
     assert str(result.votes[0].reason) == f"{answer!r} is not one of 0, 1, tie"
 
 
@@ -326,7 +386,9 @@ def test_an_exception_is_a_failed_vote_of_its_own_case() -> None:
 
 def test_the_dummy_chooses_by_chance_the_same_for_the_same_seed() -> None:
     texts = [f"text {number}" for number in range(30)]
-    one, again, other = ([result.option for result in DummyDirectJudge(seed=seed)(texts, TONE)] for seed in (1, 1, 2))
+    one, again, other = (
+        [result.option for result in DummyDirectJudge(seed=seed)(texts, TONE)] for seed in (1, 1, 2)
+    )
     assert set(one) == {"Kind", "Rude"}
     assert one == again != other
 
@@ -354,12 +416,19 @@ def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: 
     forked = Run(tmp_path / "two", fork_of=tmp_path / "one")
     assert Fixed(says="No").evaluate(["x"], "Is it?", run=forked)[0].option == "No"
     several = Fixed(says="Yes", self_consistency=3)
-    assert several.evaluate(["x"], "Is it?", run=Run(tmp_path / "three", fork_of=tmp_path / "one"))[0].votes_valid == 3
+    assert (
+        several.evaluate(["x"], "Is it?", run=Run(tmp_path / "three", fork_of=tmp_path / "one"))[
+            0
+        ].votes_valid
+        == 3
+    )
     assert several._asked == 2, "what holds still is not asked again"
     other = DummyDirectJudge(seed=2)
     texts = [f"text {number}" for number in range(9)]
     DummyDirectJudge(seed=1).evaluate(texts, "Is it?", run=tmp_path / "dummy")
-    again = other.evaluate(texts, "Is it?", run=Run(tmp_path / "dummy two", fork_of=tmp_path / "dummy"))
+    again = other.evaluate(
+        texts, "Is it?", run=Run(tmp_path / "dummy two", fork_of=tmp_path / "dummy")
+    )
     assert [one.option for one in again] == [one.option for one in other.evaluate(texts, "Is it?")]
 
 
@@ -380,18 +449,31 @@ def test_a_setting_that_changes_while_it_works_does_not_lose_the_votes(tmp_path:
 
     Counting(batch_size=1).evaluate(["x", "y", "z"], "Is it?", run=tmp_path / "run")
     again = Counting(batch_size=1)
-    assert [one.option for one in again.evaluate(["x", "y", "z"], "Is it?", run=tmp_path / "run")] == ["Yes"] * 3
+    assert [
+        one.option for one in again.evaluate(["x", "y", "z"], "Is it?", run=tmp_path / "run")
+    ] == ["Yes"] * 3
     assert again.count == 0
 
 
 def test_metadata_that_json_does_not_know_leaves_the_run_readable(tmp_path: Path) -> None:
     class Odd(BaseDirectJudge):
-        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
-            return [DirectInstanceResult(selected_option="Yes", metadata={"p": [math.nan, math.inf, 0.5]}) for _ in instances]
+        def _run(
+            self, instances: list[Instance], criteria: list[Criteria]
+        ) -> list[DirectInstanceResult]:
+            return [
+                DirectInstanceResult(
+                    selected_option="Yes", metadata={"p": [math.nan, math.inf, 0.5]}
+                )
+                for _ in instances
+            ]
 
     Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")
     assert run_info(tmp_path / "run").rows == 1
-    assert Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")[0].metadata["p"] == ["nan", "inf", 0.5]
+    assert Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")[0].metadata["p"] == [
+        "nan",
+        "inf",
+        0.5,
+    ]
     export(tmp_path / "run", tmp_path / "run.jsonl")
     assert "NaN" not in (tmp_path / "run.jsonl").read_text()
 
@@ -406,7 +488,10 @@ class WordList(BaseDirectJudge):
     words: tuple[str, ...] = ()
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
-        return ["Rude" if any(word in str(one.fields["response"]) for word in self.words) else "Kind" for one in instances]
+        return [
+            "Rude" if any(word in str(one.fields["response"]) for word in self.words) else "Kind"
+            for one in instances
+        ]
 
 
 def test_a_judge_may_be_a_dataclass() -> None:
@@ -426,7 +511,10 @@ class Threshold(BaseDirectJudge):
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
         self.calls.append(len(instances))
-        return ["Kind" if len(str(one.fields["response"])) <= self.longest else "Rude" for one in instances]
+        return [
+            "Kind" if len(str(one.fields["response"])) <= self.longest else "Rude"
+            for one in instances
+        ]
 
 
 def test_a_run_is_not_resumed_by_a_judge_with_other_attributes(tmp_path: Path) -> None:
@@ -451,7 +539,9 @@ def test_an_attribute_of_the_class_counts_and_one_that_only_remembers_does_not(
 def test_a_fork_does_not_take_the_word_of_a_judge_with_other_attributes(tmp_path: Path) -> None:
     Lexicon("bad").evaluate(["bad"], TONE, run=tmp_path / "run")
     with pytest.raises(RunError, match="do not apply, since the judge changed"):
-        Lexicon("worse").evaluate(["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run"))
+        Lexicon("worse").evaluate(
+            ["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run")
+        )
     assert not (tmp_path / "other").exists()
     Lexicon("bad").evaluate(["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run"))
 
@@ -459,4 +549,9 @@ def test_a_fork_does_not_take_the_word_of_a_judge_with_other_attributes(tmp_path
 def test_a_run_of_an_older_version_which_kept_no_attributes_is_resumed() -> None:
     now = {"judges": {"j": {"settings": {"seed": None, "attributes": {"words": ["bad"]}}}}}
     assert differences({"judges": {"j": {"settings": {"seed": None}}}}, now) == []
-    assert [str(one) for one in differences({"judges": {"j": {"settings": {"seed": None, "attributes": {}}}}}, now)]
+    assert [
+        str(one)
+        for one in differences(
+            {"judges": {"j": {"settings": {"seed": None, "attributes": {}}}}}, now
+        )
+    ]

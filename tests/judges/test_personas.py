@@ -1,4 +1,6 @@
-"""Personas are ballots like any other: asked once for each criteria, kept in the ledger, counted, and failed where they fail."""
+"""Personas are ballots like any other: asked once for each criteria, kept in the ledger, counted,
+and failed where they fail.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_a_resumed_run_has_one_persona(tmp_path: Path) -> None:
     results = judged(second, run=tmp_path)
     assert (first.personas, second.personas) == (1, 0)
     assert second.voters == {"You are the first."}
-    assert {vote.ballot.persona for result in results for vote in result.votes} == {"You are the first."}
+    assert {vote.ballot.persona for result in results for vote in result.votes} == {
+        "You are the first."
+    }
 
 
 def test_a_run_that_ends_between_the_persona_and_the_votes_finds_it_again(tmp_path: Path) -> None:
@@ -84,7 +88,9 @@ DirectJudge(model, generate_synthetic_persona=True).evaluate(["a", "b"], "Is it 
 """
 
 
-def test_a_process_killed_between_the_persona_and_the_votes_leaves_it_behind(tmp_path: Path) -> None:
+def test_a_process_killed_between_the_persona_and_the_votes_leaves_it_behind(
+    tmp_path: Path,
+) -> None:
     def said(name: str) -> tuple[int, list[str]]:
         command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), name]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
@@ -129,11 +135,15 @@ def test_a_refusal_or_nothing_never_becomes_the_system_prompt(
         assert reason in str(vote.reason)
 
 
-def test_failed_personas_are_asked_for_again_on_request_and_unreachable_ones_in_any_case(tmp_path: Path) -> None:
+def test_failed_personas_are_asked_for_again_on_request_and_unreachable_ones_in_any_case(
+    tmp_path: Path,
+) -> None:
     judged(Writer(""), run=tmp_path / "empty")
     same, again = Writer(), Writer()
     assert {result.status for result in judged(same, run=tmp_path / "empty")} == {Status.FAILED}
-    assert {result.status for result in judged(again, run=Run(tmp_path / "empty", retry_failed=True))} == {Status.SCORED}
+    assert {
+        result.status for result in judged(again, run=Run(tmp_path / "empty", retry_failed=True))
+    } == {Status.SCORED}
     assert (len(same.requests), again.personas) == (0, 1)
     judged(Writer(Unavailable("down")), run=tmp_path / "down")
     model = Writer()
@@ -151,7 +161,9 @@ def test_a_panel_has_one_persona_by_its_first_model(tmp_path: Path) -> None:
 def test_a_model_that_takes_one_call_at_a_time_is_not_waited_for_forever(tmp_path: Path) -> None:
     model = Writer()
     judge = DirectJudge(open_model(model, max_concurrency=1), generate_synthetic_persona=True)
-    assert [result.option for result in judge.evaluate(TEXTS, QUESTION, run=tmp_path)] == ["Yes"] * 5
+    assert [result.option for result in judge.evaluate(TEXTS, QUESTION, run=tmp_path)] == [
+        "Yes"
+    ] * 5
     assert model.personas == 1
 
 
@@ -159,7 +171,9 @@ def test_a_model_that_takes_one_call_at_a_time_is_not_waited_for_forever(tmp_pat
 
 
 def improved(reply: Line, text: str = "You fool.") -> str:
-    model = ScriptedModel(lambda request: says("No", feedback="Be kind.") if request.schema else reply)
+    model = ScriptedModel(
+        lambda request: says("No", feedback="Be kind.") if request.schema else reply
+    )
     judge = DirectJudge(open_model(model, max_retries=0), generate_feedback=True)
     (result,) = judge([text], QUESTION)
     return judge.improve(text, result)
@@ -167,7 +181,10 @@ def improved(reply: Line, text: str = "You fool.") -> str:
 
 def test_an_improved_text_comes_without_a_preamble_and_fences() -> None:
     assert improved("Here is the improved text:\n\n```\nDear friend.\n```") == "Dear friend."
-    assert improved("```python\nprint(1)\n```", "```python\nprint(0)\n```") == "```python\nprint(1)\n```"
+    assert (
+        improved("```python\nprint(1)\n```", "```python\nprint(0)\n```")
+        == "```python\nprint(1)\n```"
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,6 +197,8 @@ def test_an_improved_text_comes_without_a_preamble_and_fences() -> None:
         (ModelError("down"), ModelError, "could not be improved: down"),
     ],
 )
-def test_a_text_that_cannot_be_improved_is_an_error_and_never_empty(reply: Line, error: type[Exception], message: str) -> None:
+def test_a_text_that_cannot_be_improved_is_an_error_and_never_empty(
+    reply: Line, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         improved(reply)

@@ -10,14 +10,23 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, PairwiseJudge, QualitativeCriteria, QuantitativeCriteria, RagEvaluator
+from adjudge import (
+    AspectCritic,
+    DirectJudge,
+    PairwiseJudge,
+    QualitativeCriteria,
+    QuantitativeCriteria,
+    RagEvaluator,
+)
 from adjudge.gateway.open import open_model
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 
 MADE: dict[str, Callable[[], Any]] = {
-    "aspect": lambda: AspectCritic("c", models=["scripted/PASS", "openai/gpt-4o-mini"], strictness=3),
+    "aspect": lambda: AspectCritic(
+        "c", models=["scripted/PASS", "openai/gpt-4o-mini"], strictness=3
+    ),
     "direct": lambda: DirectJudge("openai/gpt-4o-mini", self_consistency=3),
     "pairwise": lambda: PairwiseJudge("scripted", contests="pairs"),
     "prometheus": lambda: MPrometheusDirectJudge("scripted"),
@@ -55,14 +64,19 @@ def test_an_unpickled_judge_judges() -> None:
 @pytest.mark.parametrize(
     ("model", "named"),
     [
-        (lambda: open_model("openai/gpt-4o-mini", api_key="sk-MARKED"), "OpenModel openai/gpt-4o-mini"),
+        (
+            lambda: open_model("openai/gpt-4o-mini", api_key="sk-MARKED"),
+            "OpenModel openai/gpt-4o-mini",
+        ),
         (lambda: [ScriptedModel(["Yes"])], "ScriptedModel scripted"),
         (lambda: lambda prompt: "Yes", "function"),
     ],
 )
 def test_a_live_model_is_named_as_the_reason_why_not(model: Callable[[], Any], named: str) -> None:
     judge = DirectJudge(model())
-    with pytest.raises(TypeError, match=rf"DirectJudge holds a live model \({named}\).*give it the model's id") as refused:
+    with pytest.raises(
+        TypeError, match=rf"DirectJudge holds a live model \({named}\).*give it the model's id"
+    ) as refused:
         pickle.dumps(judge)
     assert "sk-MARKED" not in str(refused.value)
     assert copy.copy(judge) == judge

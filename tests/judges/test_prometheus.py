@@ -1,4 +1,6 @@
-"""The Prometheus formats: absolute grades and relative letters, and a parser that cannot match the prompt's own text."""
+"""The Prometheus formats: absolute grades and relative letters, and a parser that cannot match the
+prompt's own text.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,16 @@ from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 
 RUBRIC = ["useless", "poor", "fair", "good", "excellent"]
-QUALITY = Criteria("quality", "Is it good?", [CriteriaOption(str(grade), text) for grade, text in enumerate(RUBRIC, 1)])
-NAMED = Criteria("quality", "Is it good?", [CriteriaOption(name, score=place / 4) for place, name in enumerate(RUBRIC)])
+QUALITY = Criteria(
+    "quality",
+    "Is it good?",
+    [CriteriaOption(str(grade), text) for grade, text in enumerate(RUBRIC, 1)],
+)
+NAMED = Criteria(
+    "quality",
+    "Is it good?",
+    [CriteriaOption(name, score=place / 4) for place, name in enumerate(RUBRIC)],
+)
 FULL = {"instruction": "ASKED", "response": "ANSWERED", "reference": "RIGHT"}
 
 
@@ -62,7 +72,10 @@ def compared(reply: Any, given: Any = ("x", "y"), **settings: Any) -> Any:
         ("fine [RESULT] 45", None),
         ("fine [RESULT] 4.5", None),
         ("fine, 4 of 5", None),
-        ('"Feedback: (feedback for the criterion) [RESULT] (an integer number between 1 and 5)"', None),
+        (
+            '"Feedback: (feedback for the criterion) [RESULT] (an integer number between 1 and 5)"',
+            None,
+        ),
         ("", None),
     ],
 )
@@ -95,7 +108,10 @@ def test_a_grade_is_read_where_the_format_has_it(reply: str, option: str | None)
 )
 def test_a_letter_is_read_where_the_format_has_it(reply: str, selected: int | None) -> None:
     result = compared(reply)
-    assert (result.selected_option, result.votes[0].outcome) == (selected, Outcome.UNREADABLE if selected is None else Outcome.OK)
+    assert (result.selected_option, result.votes[0].outcome) == (
+        selected,
+        Outcome.UNREADABLE if selected is None else Outcome.OK,
+    )
 
 
 def test_the_prompts_own_text_is_never_a_verdict() -> None:
@@ -103,7 +119,10 @@ def test_the_prompts_own_text_is_never_a_verdict() -> None:
         return request.prompt.text
 
     assert MPrometheusDirectJudge(ScriptedModel(echo))([FULL], QUALITY)[0].status is Status.FAILED
-    assert MPrometheusPairwiseJudge(ScriptedModel(echo))([["x", "y"]], "Which?")[0].status is Status.FAILED
+    assert (
+        MPrometheusPairwiseJudge(ScriptedModel(echo))([["x", "y"]], "Which?")[0].status
+        is Status.FAILED
+    )
 
 
 def test_the_rubric_the_instruction_and_the_reference_are_in_the_prompt() -> None:
@@ -126,7 +145,10 @@ def test_without_a_reference_there_is_no_word_of_one() -> None:
 
 
 def test_both_responses_and_the_criterion_are_in_the_prompt() -> None:
-    result = compared("Feedback: fine. [RESULT] B", {"question": "ASKED", "response": ["FIRST", "SECOND"], "reference": "RIGHT"})
+    result = compared(
+        "Feedback: fine. [RESULT] B",
+        {"question": "ASKED", "response": ["FIRST", "SECOND"], "reference": "RIGHT"},
+    )
     for words in (
         "Response A:\nFIRST",
         "Response B:\nSECOND",
@@ -161,13 +183,20 @@ def test_a_rubric_in_reversed_order_is_put_back() -> None:
 
 
 def longer(request: Request) -> str:
-    first, second = (part.split("\n\n")[0] for part in request.prompt.text.split("###Response ")[1:])
+    first, second = (
+        part.split("\n\n")[0] for part in request.prompt.text.split("###Response ")[1:]
+    )
     return f"Feedback: length. [RESULT] {'A' if len(first) >= len(second) else 'B'}"
 
 
 def test_responses_in_reversed_order_are_put_back_and_more_than_two_compared_in_pairs() -> None:
     result = compared(ScriptedModel(longer), ["bb", "ccc", "a"], check_positional_bias=True)
-    assert (result.selected_option, result.ranking, result.votes_requested, result.certainty) == (1, (2, 1, 3), 6, 1.0)
+    assert (result.selected_option, result.ranking, result.votes_requested, result.certainty) == (
+        1,
+        (2, 1, 3),
+        6,
+        1.0,
+    )
     assert not result.positional_bias.detected
 
 
@@ -182,7 +211,9 @@ def test_what_the_format_cannot_do_is_refused_and_not_replaced(settings: dict[st
 def scored(*names: str, scores: Any = None) -> Criteria:
     points = scores or [None] * len(names)
     return Criteria(
-        "quality", "Is it good?", [CriteriaOption(name, score=each) for name, each in zip(names, points, strict=True)]
+        "quality",
+        "Is it good?",
+        [CriteriaOption(name, score=each) for name, each in zip(names, points, strict=True)],
     )
 
 
@@ -190,8 +221,14 @@ BEST_FIRST = scored(*reversed(RUBRIC), scores=[1.0, 0.75, 0.5, 0.25, 0.0])
 
 
 @pytest.mark.parametrize("grade", range(1, 6))
-def test_the_best_grade_is_the_best_score_whichever_end_the_options_are_listed_from(grade: int) -> None:
-    for criteria in (NAMED, BEST_FIRST, scored(*RUBRIC[2:], *RUBRIC[:2], scores=[0.5, 0.75, 1.0, 0.0, 0.25])):
+def test_the_best_grade_is_the_best_score_whichever_end_the_options_are_listed_from(
+    grade: int,
+) -> None:
+    for criteria in (
+        NAMED,
+        BEST_FIRST,
+        scored(*RUBRIC[2:], *RUBRIC[:2], scores=[0.5, 0.75, 1.0, 0.0, 0.25]),
+    ):
         result = graded(f"Feedback: so. [RESULT] {grade}", criteria)
         assert (result.option, result.score) == (RUBRIC[grade - 1], (grade - 1) / 4)
         assert f"Score {grade}: {RUBRIC[grade - 1]}" in result.metadata["prompt"]
@@ -202,7 +239,9 @@ def test_equal_scores_keep_the_side_they_are_listed_on() -> None:
     assert [graded(f"[RESULT] {grade}", criteria).option for grade in range(1, 6)] == RUBRIC
 
 
-def test_best_first_options_are_put_back_in_both_orders_and_the_reference_has_the_best_grade() -> None:
+def test_best_first_options_are_put_back_in_both_orders_and_the_reference_has_the_best_grade() -> (
+    None
+):
     result = graded("[RESULT] 5", BEST_FIRST, given=FULL, check_positional_bias=True)
     assert [vote.verdict.option for vote in result.votes] == ["excellent", "useless"]
     assert "Reference Answer (Score 5)" in result.metadata["prompt"]
@@ -212,7 +251,10 @@ def test_best_first_options_are_put_back_in_both_orders_and_the_reference_has_th
 def test_without_scores_the_grade_is_the_score_in_either_order() -> None:
     result = graded("[RESULT] 4", scored(*RUBRIC), check_positional_bias=True)
     assert (result.option, result.score) == ("good", 4.0)
-    assert (result.positional_bias.result.option, result.positional_bias.result.score) == ("poor", 2.0)
+    assert (result.positional_bias.result.option, result.positional_bias.result.score) == (
+        "poor",
+        2.0,
+    )
 
 
 def test_scores_of_some_options_alone_are_refused() -> None:
@@ -229,11 +271,16 @@ def test_scores_of_some_options_alone_are_refused() -> None:
         (["source", "reference"], {"RIGHT", "THE SOURCE"}, {"ASKED"}),
     ],
 )
-def test_only_the_fields_that_the_criteria_reads_are_shown(context: Any, shown: set[str], hidden: set[str]) -> None:
+def test_only_the_fields_that_the_criteria_reads_are_shown(
+    context: Any, shown: set[str], hidden: set[str]
+) -> None:
     given = {**FULL, "source": "THE SOURCE"}
     one = graded("[RESULT] 4", replace(NAMED, context_fields=context), given)
     judge = MPrometheusPairwiseJudge(ScriptedModel(["[RESULT] A"]))
-    (two,) = judge([{**given, "response": ["x", "y"]}], Criteria("better", "Which is better?", context_fields=context))
+    (two,) = judge(
+        [{**given, "response": ["x", "y"]}],
+        Criteria("better", "Which is better?", context_fields=context),
+    )
     for prompt in (str(one.metadata["prompt"]), str(two.metadata["prompt"])):
         assert {text for text in shown | hidden if text in prompt} == shown
         assert ("source:\nTHE SOURCE" in prompt) == ("THE SOURCE" in shown)
@@ -270,14 +317,21 @@ def test_a_resumed_run_asks_nothing_again_and_keeps_its_scores(tmp_path: Path) -
 )
 def test_a_failure_is_a_vote_with_its_reason(reply: Any, outcome: Outcome) -> None:
     for result in (graded(reply), compared(reply)):
-        assert (result.status, result.votes[0].outcome, result.score) == (Status.FAILED, outcome, None)
+        assert (result.status, result.votes[0].outcome, result.score) == (
+            Status.FAILED,
+            outcome,
+            None,
+        )
         assert result.votes[0].reason
 
 
 def test_samples_have_their_own_seed_and_temperature() -> None:
     model = ScriptedModel(["[RESULT] 3"])
     MPrometheusDirectJudge(model, self_consistency=2, seed=7)(["text"], QUALITY)
-    assert [(request.sample, request.seed, request.temperature) for request in model.requests] == [(0, 7, 1.0), (1, 8, 1.0)]
+    assert [(request.sample, request.seed, request.temperature) for request in model.requests] == [
+        (0, 7, 1.0),
+        (1, 8, 1.0),
+    ]
 
 
 def test_chat_tokens_in_the_response_are_made_harmless() -> None:
@@ -286,7 +340,11 @@ def test_chat_tokens_in_the_response_are_made_harmless() -> None:
 
 @pytest.mark.parametrize(("place", "score"), [(0, 5), (1, 1)])
 def test_the_reference_has_the_best_grade_in_either_order(place: int, score: int) -> None:
-    five = Criteria("quality", "How good is it?", [CriteriaOption(str(grade), f"grade {grade}") for grade in range(1, 6)])
+    five = Criteria(
+        "quality",
+        "How good is it?",
+        [CriteriaOption(str(grade), f"grade {grade}") for grade in range(1, 6)],
+    )
     model = ScriptedModel(["Feedback: fine [RESULT] 4"])
     instance = Instance({"instruction": "Do it.", "reference": "Done well.", "response": "Done."})
     MPrometheusDirectJudge(model, check_positional_bias=True)([instance], five)

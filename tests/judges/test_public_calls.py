@@ -27,8 +27,17 @@ from adjudge.judges.prometheus import MPrometheusDirectJudge
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.rag.evaluator import RagEvaluator
 
-PUBLIC = [kind for name in judges.HOME_OF if issubclass(kind := getattr(judges, name), Judge)] + [RagEvaluator]
-EVALUATING = ("__call__", "evaluate", "aevaluate", "evaluate_multi_criteria", "aevaluate_multi_criteria", "judge_items")
+PUBLIC = [kind for name in judges.HOME_OF if issubclass(kind := getattr(judges, name), Judge)] + [
+    RagEvaluator
+]
+EVALUATING = (
+    "__call__",
+    "evaluate",
+    "aevaluate",
+    "evaluate_multi_criteria",
+    "aevaluate_multi_criteria",
+    "judge_items",
+)
 CALLS = (*EVALUATING, "prepare", "ready_made", "harmlessness")
 
 
@@ -46,13 +55,19 @@ class Lexicon(BaseDirectJudge):
 
 def calls(kind: type, names: Sequence[str]) -> list[Callable[..., object]]:
     """Those of them that this kind of judge has."""
-    return [getattr(kind, name) for name in names if any(name in one.__dict__ for one in kind.__mro__)]
+    return [
+        getattr(kind, name) for name in names if any(name in one.__dict__ for one in kind.__mro__)
+    ]
 
 
 def unexplained(kind: type) -> list[str]:
     """The constructor's parameters without a line of their own in ``help()``."""
     text = pydoc.plain(pydoc.render_doc(kind)).partition("Method resolution order")[0]
-    return [name for name in inspect.signature(kind).parameters if not re.search(rf"^ \|\s+{name}: \S", text, re.MULTILINE)]
+    return [
+        name
+        for name in inspect.signature(kind).parameters
+        if not re.search(rf"^ \|\s+{name}: \S", text, re.MULTILINE)
+    ]
 
 
 @pytest.mark.parametrize("kind", [*PUBLIC, Lexicon])
@@ -81,7 +96,9 @@ def test_a_judge_of_ones_own_has_the_last_word_on_a_parameter() -> None:
 @pytest.mark.parametrize("kind", PUBLIC)
 def test_no_call_of_a_judge_takes_arguments_that_it_does_not_name(kind: type) -> None:
     for call in calls(kind, CALLS):
-        assert all(one.kind is not one.VAR_KEYWORD for one in inspect.signature(call).parameters.values()), call
+        assert all(
+            one.kind is not one.VAR_KEYWORD for one in inspect.signature(call).parameters.values()
+        ), call
 
 
 @pytest.mark.parametrize("kind", PUBLIC)
@@ -94,19 +111,35 @@ MISSPELT: dict[str, Callable[..., Any]] = {
     "DirectJudge": lambda **s: DirectJudge("scripted", **s),
     "DirectJudge()": lambda **s: DirectJudge("scripted")(["a"], "Is it kind?", **s),
     "DirectJudge.evaluate": lambda **s: DirectJudge("scripted").evaluate(["a"], "Is it kind?", **s),
-    "DirectJudge.aevaluate": lambda **s: asyncio.run(DirectJudge("scripted").aevaluate(["a"], "Is it kind?", **s)),
-    "several criteria": lambda **s: DirectJudge("scripted").evaluate_multi_criteria(["a"], ["Is it kind?"], **s),
-    "PairwiseJudge.evaluate": lambda **s: PairwiseJudge("scripted").evaluate([["a", "b"]], "Which is kind?", **s),
-    "compared by several": lambda **s: PairwiseJudge("scripted").evaluate_multi_criteria([["a", "b"]], ["Kind?"], **s),
-    "MPrometheusDirectJudge": lambda **s: MPrometheusDirectJudge("scripted").evaluate(["a"], "Is it kind?", **s),
+    "DirectJudge.aevaluate": lambda **s: asyncio.run(
+        DirectJudge("scripted").aevaluate(["a"], "Is it kind?", **s)
+    ),
+    "several criteria": lambda **s: DirectJudge("scripted").evaluate_multi_criteria(
+        ["a"], ["Is it kind?"], **s
+    ),
+    "PairwiseJudge.evaluate": lambda **s: PairwiseJudge("scripted").evaluate(
+        [["a", "b"]], "Which is kind?", **s
+    ),
+    "compared by several": lambda **s: PairwiseJudge("scripted").evaluate_multi_criteria(
+        [["a", "b"]], ["Kind?"], **s
+    ),
+    "MPrometheusDirectJudge": lambda **s: MPrometheusDirectJudge("scripted").evaluate(
+        ["a"], "Is it kind?", **s
+    ),
     "a judge of one's own": lambda **s: Lexicon().evaluate(["a"], "Is it kind?", **s),
     "AspectCritic": lambda **s: AspectCritic("It is kind.", "scripted", **s),
     "AspectCritic.evaluate": lambda **s: AspectCritic("It is kind.", "scripted").evaluate("a", **s),
-    "AspectCritic.aevaluate": lambda **s: asyncio.run(AspectCritic("It is kind.", "scripted").aevaluate("a", **s)),
+    "AspectCritic.aevaluate": lambda **s: asyncio.run(
+        AspectCritic("It is kind.", "scripted").aevaluate("a", **s)
+    ),
     "AspectCritic.ready_made": lambda **s: AspectCritic.ready_made("coherence", "scripted", **s),
     "AspectCritic.coherence": lambda **s: AspectCritic.coherence("scripted", **s),
-    "RagEvaluator.evaluate": lambda **s: RagEvaluator("scripted").evaluate([{"response": "a"}], **s),
-    "QualitativeCriteria": lambda **s: asyncio.run(QualitativeCriteria("It is short.", "scripted").evaluate("a = 1", **s)),
+    "RagEvaluator.evaluate": lambda **s: RagEvaluator("scripted").evaluate(
+        [{"response": "a"}], **s
+    ),
+    "QualitativeCriteria": lambda **s: asyncio.run(
+        QualitativeCriteria("It is short.", "scripted").evaluate("a = 1", **s)
+    ),
 }
 
 
@@ -124,15 +157,23 @@ def test_help_of_a_ready_made_aspect_shows_its_settings() -> None:
 
 
 def test_a_ready_made_aspect_takes_its_settings() -> None:
-    made = AspectCritic.conciseness(ScriptedModel(), 3, language="ru", min_valid=2, early_stop=True, seed=7)
+    made = AspectCritic.conciseness(
+        ScriptedModel(), 3, language="ru", min_valid=2, early_stop=True, seed=7
+    )
     assert (made.name, made.strictness, made.language) == ("conciseness", 3, "ru")
     assert (made.min_valid, made.early_stop, made.seed) == (2, True, 7)
-    assert made.definition == adjudge.AspectCritic("conciseness", ScriptedModel(), language="ru").definition
+    assert (
+        made.definition
+        == adjudge.AspectCritic("conciseness", ScriptedModel(), language="ru").definition
+    )
 
 
 def test_a_multi_criteria_is_made_of_bare_criteria_and_texts() -> None:
     made = MultiCriteria(items=[Criteria("kind", "Is it kind?"), "Is it short?"])
-    assert [(item.criterion.name, item.weight) for item in made.items] == [("kind", 0.5), ("Is it short?", 0.5)]
+    assert [(item.criterion.name, item.weight) for item in made.items] == [
+        ("kind", 0.5),
+        ("Is it short?", 0.5),
+    ]
 
 
 def test_one_instance_by_itself_is_judged_too() -> None:
@@ -141,5 +182,7 @@ def test_one_instance_by_itself_is_judged_too() -> None:
 
 
 def test_the_base_classes_are_where_evalassist_has_them() -> None:
-    assert [getattr(base, name) for name in base.__all__] == [getattr(judges, name) for name in base.__all__]
+    assert [getattr(base, name) for name in base.__all__] == [
+        getattr(judges, name) for name in base.__all__
+    ]
     assert base.__all__ == ["BaseDirectJudge", "BaseJudge", "BasePairwiseJudge", "Judge"]

@@ -1,4 +1,6 @@
-"""A judgment comes back from the ledger as it was, whatever its kind; what nobody wrote is refused where it is read."""
+"""A judgment comes back from the ledger as it was, whatever its kind; what nobody wrote is refused
+where it is read.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def stored(values: tuple[Any, ...]) -> tuple[Any, ...]:
 @pytest.mark.parametrize("kind", RESULTS)
 @SLOW
 @given(data=st.data(), judge=NAME, index=st.integers(0, 10**6))
-def test_a_result_comes_back_from_the_ledger_as_its_record(kind: str, data: st.DataObject, judge: str, index: int) -> None:
+def test_a_result_comes_back_from_the_ledger_as_its_record(
+    kind: str, data: st.DataObject, judge: str, index: int
+) -> None:
     result = data.draw(RESULTS[kind])
     record = result.record(judge, index)
     row = checked("judgments", stored(judgment_row(record, b"")))
@@ -48,7 +52,11 @@ def test_what_was_exported_says_its_kind_by_its_keys(kind: str, data: st.DataObj
     record = data.draw(RESULTS[kind]).record("judge", 3)
     exported = json.loads(json.dumps(record.to_dict()))
     found = record_of({**exported, "index": exported["row"] - 1, "input": None})
-    assert (found.detail, found.verdict, found.left_out) == (record.detail, record.verdict, record.left_out)
+    assert (found.detail, found.verdict, found.left_out) == (
+        record.detail,
+        record.verdict,
+        record.left_out,
+    )
 
 
 @SLOW
@@ -96,24 +104,43 @@ def test_every_kind_of_result_has_a_detail_of_its_own() -> None:
         ({"criteria": None}, "criteria must be a text, not None"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_damage_that_says_where(change: dict[str, object], said: str) -> None:
+def test_a_value_of_the_wrong_type_is_damage_that_says_where(
+    change: dict[str, object], said: str
+) -> None:
     row = _example_row()
     row[COLUMNS] = json.dumps(json.loads(row[COLUMNS]) | change)
-    with pytest.raises(sqlite3.DatabaseError, match="judgment 1 of 'judge' is not what adjudge writes") as caught:
+    with pytest.raises(
+        sqlite3.DatabaseError, match="judgment 1 of 'judge' is not what adjudge writes"
+    ) as caught:
         judgment_of(row)
     assert said in str(caught.value)
 
 
 def test_a_key_that_is_missing_is_damage() -> None:
     row = _example_row()
-    row[COLUMNS] = json.dumps({name: value for name, value in json.loads(row[COLUMNS]).items() if name != "feedback"})
+    row[COLUMNS] = json.dumps(
+        {name: value for name, value in json.loads(row[COLUMNS]).items() if name != "feedback"}
+    )
     with pytest.raises(sqlite3.DatabaseError, match="feedback is missing"):
         judgment_of(row)
 
 
 def test_a_kind_that_is_not_ours_keeps_what_it_says() -> None:
-    kept = {"criteria": "c", "status": "scored", "score": 1, "explanation": None, "agreement": None, "tie": False}
-    kept |= {"fallback": None, "votes_requested": 1, "votes_valid": 1, "verdict": "good", "colour": ["red"]}
+    kept = {
+        "criteria": "c",
+        "status": "scored",
+        "score": 1,
+        "explanation": None,
+        "agreement": None,
+        "tie": False,
+    }
+    kept |= {
+        "fallback": None,
+        "votes_requested": 1,
+        "votes_valid": 1,
+        "verdict": "good",
+        "colour": ["red"],
+    }
     record = record_of({**kept, "judge": "j", "index": 0, "fields": {"response": "x"}})
     assert record.detail == OtherDetail(values={"verdict": "good", "colour": ["red"]})
     assert (record.verdict, record.to_dict()["colour"]) == ("good", ["red"])
@@ -124,5 +151,7 @@ def test_a_kind_that_is_not_ours_keeps_what_it_says() -> None:
 def _example_row() -> list[Any]:
     criteria = Criteria("kind", "Is it kind?", (CriteriaOption("Yes"), CriteriaOption("No")))
     instance, bias = Instance({"response": "x"}), PositionalBias(False)
-    result = DirectInstanceResult(instance=instance, criteria=criteria, option="Yes", score=1, positional_bias=bias)
+    result = DirectInstanceResult(
+        instance=instance, criteria=criteria, option="Yes", score=1, positional_bias=bias
+    )
     return list(judgment_row(result.record("judge", 0), b"")[:-1])

@@ -11,8 +11,15 @@ from adjudge import Instance
 from adjudge.ledger.rows import input_from, kept_input
 
 CELLS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("field"), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text() | st.just("field"), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
@@ -31,4 +38,8 @@ def test_a_program_has_no_row_and_what_json_does_not_know_is_nothing() -> None:
     assert input_from(None, {}) == {}
     row = {"a": float("nan"), "b": object, "c": (1, "x")}
     instance = Instance({"response": "x"}, metadata={"row": row})
-    assert kept_input(instance.input, instance.fields) == {"a": None, "b": str(object), "c": [1, "x"]}
+    assert kept_input(instance.input, instance.fields) == {
+        "a": None,
+        "b": str(object),
+        "c": [1, "x"],
+    }

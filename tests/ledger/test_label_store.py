@@ -42,7 +42,11 @@ def test_the_last_label_of_an_annotator_counts_and_the_others_stay(store: LabelS
 
 
 def test_copies_of_a_text_that_were_labelled_apart_keep_their_own_label(store: LabelStore) -> None:
-    one, two, corrected = label(option="PASS", id="q1"), label(option="FAIL", id="q7"), label(option="FAIL", id="q1")
+    one, two, corrected = (
+        label(option="PASS", id="q1"),
+        label(option="FAIL", id="q7"),
+        label(option="FAIL", id="q1"),
+    )
     store.add(one, two)
     assert list(store.of_each_copy()) == [one, two]
     store.add(corrected)
@@ -51,7 +55,11 @@ def test_copies_of_a_text_that_were_labelled_apart_keep_their_own_label(store: L
 
 
 def test_a_label_without_an_id_and_one_taken_back_are_of_all_copies(store: LabelStore) -> None:
-    one, two, all_of_them = label(option="PASS", id="q1"), label(option="PASS", id="q7"), label(option="FAIL")
+    one, two, all_of_them = (
+        label(option="PASS", id="q1"),
+        label(option="PASS", id="q7"),
+        label(option="FAIL"),
+    )
     store.add(one, two, all_of_them)
     assert [found.option for found in store.of_each_copy()] == ["FAIL"]
     store.withdraw(one)
@@ -68,11 +76,16 @@ def test_criteria_are_labelled_apart(store: LabelStore) -> None:
 
 
 def test_conflicts_between_annotators_are_kept_and_listed(store: LabelStore) -> None:
-    store.add(label("a"), label("a", "FAIL", annotator="bob"), label("b"), label("b", annotator="bob"))
+    store.add(
+        label("a"), label("a", "FAIL", annotator="bob"), label("b"), label("b", annotator="bob")
+    )
     store.add(label("c"), label("c", None, annotator="bob", state="unsure"))
     (conflict,) = store.conflicts()
     assert (conflict.row, conflict.criteria) == (identity("a"), "dates")
-    assert [(one.annotator, one.option) for one in conflict.labels] == [("ann", "PASS"), ("bob", "FAIL")]
+    assert [(one.annotator, one.option) for one in conflict.labels] == [
+        ("ann", "PASS"),
+        ("bob", "FAIL"),
+    ]
 
 
 def test_a_withdrawn_label_counts_no_more_and_stays_in_the_history(store: LabelStore) -> None:
@@ -89,10 +102,21 @@ def test_a_withdrawn_label_counts_no_more_and_stays_in_the_history(store: LabelS
 
 
 def test_a_correction_leaves_a_drawn_row_in_the_random_sample(store: LabelStore) -> None:
-    """Otherwise whoever looks at a disputed row again takes it out of the sample, and the rest is a random one no longer."""
-    store.add(label(design="random", seed=4, drawn_at=9.0), label(option="FAIL", design="chosen", note="on second thoughts"))
+    """Otherwise whoever looks at a disputed row again takes it out of the sample, and the rest is a
+    random one no longer.
+    """
+    store.add(
+        label(design="random", seed=4, drawn_at=9.0),
+        label(option="FAIL", design="chosen", note="on second thoughts"),
+    )
     (one,) = store.current()
-    assert (one.option, one.note, one.design, one.seed, one.drawn_at) == ("FAIL", "on second thoughts", "random", 4, 9.0)
+    assert (one.option, one.note, one.design, one.seed, one.drawn_at) == (
+        "FAIL",
+        "on second thoughts",
+        "random",
+        4,
+        9.0,
+    )
 
 
 def test_a_label_that_was_taken_back_draws_nothing(store: LabelStore) -> None:
@@ -110,7 +134,9 @@ def test_the_first_draw_is_the_draw_of_all(store: LabelStore) -> None:
         store.draw("dates", 8)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.builds(
         label,
@@ -153,13 +179,18 @@ for number in range(25):
 def test_several_processes_write_at_once_and_lose_nothing(tmp_path: Path) -> None:
     support = str(Path(__file__).parent.parent)
     words = [sys.executable, "-c", WRITER, support, str(tmp_path)]
-    processes = [subprocess.Popen([*words, name], stderr=subprocess.PIPE) for name in ("ann", "bob", "cem", "dee")]
+    processes = [
+        subprocess.Popen([*words, name], stderr=subprocess.PIPE)
+        for name in ("ann", "bob", "cem", "dee")
+    ]
     for process in processes:
         _, errors = process.communicate()
         assert process.returncode == 0, errors.decode()
     assert len(list(LabelStore(tmp_path).history())) == 100
     for name in ("ann", "bob", "cem", "dee"):
-        assert [one.note for one in LabelStore(tmp_path).history(annotator=name)] == [str(number) for number in range(25)]
+        assert [one.note for one in LabelStore(tmp_path).history(annotator=name)] == [
+            str(number) for number in range(25)
+        ]
 
 
 KILLED = """
@@ -208,14 +239,18 @@ def test_a_changed_label_is_noticed(store: LabelStore) -> None:
     with sqlite3.connect(store.path) as connection:
         connection.execute("UPDATE labels SET option = 'FAIL'")
     connection.close()
-    with pytest.raises(RunError, match=r"labels.sqlite: the label of row .* is not what was written; it is damaged"):
+    with pytest.raises(
+        RunError, match=r"labels.sqlite: the label of row .* is not what was written; it is damaged"
+    ):
         list(store.current())
 
 
 def test_a_trigger_among_the_labels_is_refused(store: LabelStore) -> None:
     store.add(label())
     with sqlite3.connect(store.path) as connection:
-        connection.execute("CREATE TRIGGER spy AFTER INSERT ON labels BEGIN DELETE FROM labels; END")
+        connection.execute(
+            "CREATE TRIGGER spy AFTER INSERT ON labels BEGIN DELETE FROM labels; END"
+        )
     connection.close()
     with pytest.raises(RunError, match="'spy', a trigger that adjudge did not make"):
         store.add(label("b"))
@@ -241,10 +276,18 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         LabelStore(tmp_path / "nowhere").add(label())
 
 
-@pytest.mark.parametrize(("scores", "is_open"), [((1, 2), True), ((1, 2, 3), False), ((1, 1, 2), False), ((1, 1, 2, 2), False)])
+@pytest.mark.parametrize(
+    ("scores", "is_open"),
+    [((1, 2), True), ((1, 2, 3), False), ((1, 1, 2), False), ((1, 1, 2, 2), False)],
+)
 def test_of_numbers_a_third_one_decides(scores: tuple[float, ...], is_open: bool) -> None:
-    labels = [label("a", None, annotator=f"a{place}", score=score) for place, score in enumerate(scores)]
-    assert Conflict(criteria=labels[0].criteria, row=labels[0].row, labels=tuple(labels)).is_open is is_open
+    labels = [
+        label("a", None, annotator=f"a{place}", score=score) for place, score in enumerate(scores)
+    ]
+    assert (
+        Conflict(criteria=labels[0].criteria, row=labels[0].row, labels=tuple(labels)).is_open
+        is is_open
+    )
 
 
 def test_a_change_after_the_verdict_was_seen_leaves_the_correction(store: LabelStore) -> None:

@@ -1,4 +1,6 @@
-"""The ledger: what was acknowledged is there, whatever happens to the process, the disk, the file or the clock."""
+"""The ledger: what was acknowledged is there, whatever happens to the process, the disk, the file
+or the clock.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    Criteria,
+    CriteriaOption,
+    Instance,
+    Outcome,
+    RunError,
+    ScriptedModel,
+)
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
@@ -36,9 +46,13 @@ from adjudge.ledger.rows import CHECKSUM_SQL, FIRST_TABLES
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 
-CRITERIA = Criteria("date", "Is there a date?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
+CRITERIA = Criteria(
+    "date", "Is there a date?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+)
 CONFIGURATION: dict[str, Any] = {
-    "judges": {"J": {"settings": {"strictness": 3}, "models": {"m": {}}, "versions": {"adjudge": "1"}}}
+    "judges": {
+        "J": {"settings": {"strictness": 3}, "models": {"m": {}}, "versions": {"adjudge": "1"}}
+    }
 }
 
 
@@ -46,7 +60,9 @@ QUESTION = question_of(CRITERIA)
 
 
 def ballot(number: int = 0, question: Question = QUESTION, **parts: Any) -> Ballot:
-    return Ballot(CRITERIA, Instance({"response": f"text {number}"}), question, "direct", "m", **parts)
+    return Ballot(
+        CRITERIA, Instance({"response": f"text {number}"}), question, "direct", "m", **parts
+    )
 
 
 def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
@@ -54,12 +70,19 @@ def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
 
 
 def vote(number: int = 0, **parts: Any) -> Vote:
-    said = {"outcome": Outcome.OK, "verdict": Chosen("Yes", "because"), "text": "{}", "usage": Usage(1, 20, 5)}
+    said = {
+        "outcome": Outcome.OK,
+        "verdict": Chosen("Yes", "because"),
+        "text": "{}",
+        "usage": Usage(1, 20, 5),
+    }
     return Vote(**{"ballot": ballot(number), **said, **parts})
 
 
 @contextmanager
-def opened(folder: Path, configuration: dict[str, Any] = CONFIGURATION, **options: Any) -> Iterator[Ledger]:
+def opened(
+    folder: Path, configuration: dict[str, Any] = CONFIGURATION, **options: Any
+) -> Iterator[Ledger]:
     ledger = Ledger(folder, configuration, **options)
     try:
         yield ledger
@@ -99,7 +122,10 @@ WHOLE = vote(
     [
         vote(),
         WHOLE,
-        vote(ballot=ballot(question=Comparison((2, 0, 1))), verdict=Compared(1, "so", None, ((1,), (0, 2)))),
+        vote(
+            ballot=ballot(question=Comparison((2, 0, 1))),
+            verdict=Compared(1, "so", None, ((1,), (0, 2))),
+        ),
         vote(ballot=ballot(question=Comparison((1, 0))), verdict=Compared(None, "equal")),
         vote(ballot=ballot(question=Rating((0.0, 10.0))), verdict=Rated(1 / 3, "so")),
         vote(ballot=ballot(question=Rating()), verdict=Rated(10**60 + 1)),
@@ -152,7 +178,9 @@ def test_a_failed_call_is_no_answer_but_stays_on_record(tmp_path: Path) -> None:
 def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_path: Path) -> None:
     async def go() -> None:
         with opened(tmp_path) as ledger, pytest.raises(RunError, match="then resume the run"):
-            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 60)
+            await asyncio.wait_for(
+                ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 60
+            )
 
     asyncio.run(go())
 
@@ -207,13 +235,30 @@ def test_other_words_of_the_template_ask_something_else(monkeypatch: pytest.Monk
 
 def test_a_changed_configuration_is_refused_and_named(tmp_path: Path) -> None:
     keep(tmp_path, vote())
-    changed = {"judges": {"J": {"settings": {"strictness": 5}, "models": {"m": {}, "n": {}}, "versions": {"adjudge": "1"}}}}
-    with pytest.raises(RunError, match=r"strictness: 3 → 5.*models\.n: null → {}.*use another folder"), opened(tmp_path, changed):
+    changed = {
+        "judges": {
+            "J": {
+                "settings": {"strictness": 5},
+                "models": {"m": {}, "n": {}},
+                "versions": {"adjudge": "1"},
+            }
+        }
+    }
+    with (
+        pytest.raises(
+            RunError, match=r"strictness: 3 → 5.*models\.n: null → {}.*use another folder"
+        ),
+        opened(tmp_path, changed),
+    ):
         pass
 
 
 def test_versions_may_change_and_order_does_not_matter() -> None:
-    now = {"judges": {"J": {"versions": {"adjudge": "2"}, "models": {"m": {}}, "settings": {"strictness": 3}}}}
+    now = {
+        "judges": {
+            "J": {"versions": {"adjudge": "2"}, "models": {"m": {}}, "settings": {"strictness": 3}}
+        }
+    }
     assert differences(CONFIGURATION, now) == []
 
 
@@ -228,7 +273,13 @@ def test_a_judge_with_a_full_stop_in_its_name_is_resumed_after_an_upgrade(tmp_pa
 
     asyncio.run(go(made("0.1.0")))
     asyncio.run(go(made("0.2.0")))
-    with pytest.raises(RunError, match=r"judges\.gpt-4\.1 judge v1\.0\.settings\.strictness: 3 → 4; judges\.versions\.settings"):
+    with pytest.raises(
+        RunError,
+        match=(
+            r"judges\.gpt-4\.1 judge v1\.0\.settings\.strictness: 3 → 4; "
+            r"judges\.versions\.settings"
+        ),
+    ):
         asyncio.run(go(made("0.2.0", 4)))
 
 
@@ -246,7 +297,10 @@ def test_a_fork_takes_over_what_still_holds(tmp_path: Path) -> None:
 
 
 def test_there_is_nothing_to_fork_in_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="holds no run to fork"), opened(tmp_path / "new", fork_of=tmp_path / "old"):
+    with (
+        pytest.raises(RunError, match="holds no run to fork"),
+        opened(tmp_path / "new", fork_of=tmp_path / "old"),
+    ):
         pass
 
 
@@ -293,15 +347,22 @@ def test_a_ledger_of_the_first_edition_is_read_and_resumed(tmp_path: Path) -> No
     assert len(model.requests) == 2
     assert list(judgments(tmp_path, votes=True))[:2] == expected
     with connect(tmp_path / FILE) as connection:
-        assert connection.execute("SELECT count(*) FROM votes WHERE checksum IS NULL").fetchone() == (0,)
+        assert connection.execute(
+            "SELECT count(*) FROM votes WHERE checksum IS NULL"
+        ).fetchone() == (0,)
 
 
 def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path) -> None:
-    votes = [vote(number, verdict=Chosen("Yes", f"mark {number:03} of the row"), repairs=1) for number in range(20)]
+    votes = [
+        vote(number, verdict=Chosen("Yes", f"mark {number:03} of the row"), repairs=1)
+        for number in range(20)
+    ]
     keep(tmp_path, *votes)
     as_first_edition(tmp_path)
     with connect(tmp_path / FILE) as connection:
-        connection.execute("UPDATE votes SET explanation = ? WHERE number = 4", ("mark\0\0\0\0\0\0 the row",))
+        connection.execute(
+            "UPDATE votes SET explanation = ? WHERE number = 4", ("mark\0\0\0\0\0\0 the row",)
+        )
         connection.execute("UPDATE votes SET more = ? WHERE number = 20", ("\0\0\0epairs: 1}",))
         connection.execute("UPDATE votes SET outcome = ? WHERE number = 7", ("o",))
         connection.execute("UPDATE votes SET ballot = ? WHERE number = 8", (b"short",))
@@ -309,7 +370,9 @@ def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path
         connection.execute("UPDATE votes SET text = CAST(? AS TEXT) WHERE number = 10", (b"\xff",))
     assert recover(tmp_path) == (14, 0)
     found = recall(tmp_path, *(one.ballot for one in votes))
-    assert found == [None if number in (3, 6, 7, 8, 9, 19) else one for number, one in enumerate(votes)]
+    assert found == [
+        None if number in (3, 6, 7, 8, 9, 19) else one for number, one in enumerate(votes)
+    ]
 
 
 # -- what can happen to the file ---------------------------------------------------
@@ -317,7 +380,11 @@ def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path
 
 def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
     async def go() -> None:
-        with opened(tmp_path), pytest.raises(RunError, match="under way in another process"), opened(tmp_path):
+        with (
+            opened(tmp_path),
+            pytest.raises(RunError, match="under way in another process"),
+            opened(tmp_path),
+        ):
             pass
 
     asyncio.run(go())
@@ -331,7 +398,9 @@ def test_what_nobody_waits_for_is_on_the_disk_soon_all_the_same(tmp_path: Path) 
             ledger.note_soon("said", "yes")
             with connect(tmp_path / FILE, writable=False) as other:
                 found = "SELECT count(*) FROM meta WHERE name = 'said'"
-                return await asyncio.to_thread(wait_until, lambda: other.execute(found).fetchone() == (1,))
+                return await asyncio.to_thread(
+                    wait_until, lambda: other.execute(found).fetchone() == (1,)
+                )
 
     assert asyncio.run(scenario())
 
@@ -346,7 +415,10 @@ def test_nothing_is_lost_of_what_came_while_the_ledger_was_locked(tmp_path: Path
                 kept = []
                 for start in range(0, 2500, 500):
                     numbers = range(start, start + 500)
-                    kept += [asyncio.create_task(ledger.keep(key_of(ballot(number)), vote(number))) for number in numbers]
+                    kept += [
+                        asyncio.create_task(ledger.keep(key_of(ballot(number)), vote(number)))
+                        for number in numbers
+                    ]
                     await asyncio.sleep(0.01)
                 other.execute("ROLLBACK")
             await asyncio.gather(*kept)
@@ -365,7 +437,9 @@ def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_a_schema_from_anybody_calls_none_of_our_functions(tmp_path: Path) -> None:
-    """A view in a file that somebody sent runs with what SQLite itself vouches for, and nothing that we added."""
+    """A view in a file that somebody sent runs with what SQLite itself vouches for, and nothing
+    that we added.
+    """
     path = tmp_path / "theirs.sqlite"
     with closing(sqlite3.connect(path)) as theirs:
         theirs.execute(f"CREATE VIEW trap AS SELECT {CHECKSUM_SQL}('anything') AS called")
@@ -377,7 +451,9 @@ def test_a_schema_from_anybody_calls_none_of_our_functions(tmp_path: Path) -> No
 
 
 def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_path: Path) -> None:
-    """A program that ends its loop in the middle: nobody is left to be told, and the rest is written all the same."""
+    """A program that ends its loop in the middle: nobody is left to be told, and the rest is
+    written all the same.
+    """
     path = tmp_path / "rows.sqlite"
     add = "INSERT INTO rows VALUES (?)"
     with connect(path) as written, connect(path) as other:
@@ -385,7 +461,9 @@ def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_pa
 
         async def hand_over() -> Writer:
             writer = Writer(written, str)
-            other.execute("BEGIN IMMEDIATE")  # so that the commit is still to come when the loop ends
+            other.execute(
+                "BEGIN IMMEDIATE"
+            )  # so that the commit is still to come when the loop ends
             waiting = asyncio.create_task(writer.write(add, (1,)))
             await asyncio.sleep(0.01)
             waiting.cancel()
@@ -398,7 +476,9 @@ def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_pa
         assert other.execute("SELECT number FROM rows ORDER BY number").fetchall() == [(1,), (2,)]
 
 
-def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_locks_the_ledger_is_named_as_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(file, "PATIENCE", 0.2)
     keep(tmp_path, vote(0))
 
@@ -407,7 +487,9 @@ def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, m
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(RunError, match="locked by another program"):
                 await ledger.keep(key_of(ballot(1)), vote(1))
-            with pytest.raises(RunError, match="another program"):  # and it stays so: nothing is promised after a failure
+            with pytest.raises(
+                RunError, match="another program"
+            ):  # and it stays so: nothing is promised after a failure
                 await ledger.keep(key_of(ballot(2)), vote(2))
 
     asyncio.run(go())
@@ -415,8 +497,16 @@ def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, m
 
 
 def test_a_full_disk_is_said_and_what_was_acknowledged_stays(tmp_path: Path) -> None:
-    """In a process of its own, since the limit on file sizes stays with the process that sets it."""
-    done = subprocess.run([sys.executable, __file__, str(tmp_path)], check=False, capture_output=True, text=True, timeout=300)
+    """In a process of its own, since the limit on file sizes stays with the
+    process that sets it.
+    """
+    done = subprocess.run(
+        [sys.executable, __file__, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     acknowledged, _, complaint = done.stdout.strip().partition("\n")
     assert "full" in complaint or "disk I/O error" in complaint, done.stdout + done.stderr
     assert int(acknowledged) > 0
@@ -444,15 +534,20 @@ def _fill_the_disk(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["truncated", "overwritten", "no database", "empty"])
-def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_path: Path, harm: str) -> None:
+def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(
+    tmp_path: Path, harm: str
+) -> None:
     keep(tmp_path, *(vote(number, text="x" * 2000) for number in range(200)))
     path = tmp_path / FILE
     content = path.read_bytes()
     damaged = {
         "truncated": content[: len(content) * 2 // 3 // 4096 * 4096],
-        "overwritten": content[: len(content) - 40 * 4096] + b"\x00" * (39 * 4096) + content[-4096:],
+        "overwritten": content[: len(content) - 40 * 4096]
+        + b"\x00" * (39 * 4096)
+        + content[-4096:],
         "no database": b"this is no database at all" + content[4096:],
-        "empty": b"",  # seen: it was taken for a new run, and everything was asked again without a word
+        # seen: it was taken for a new run, and everything was asked again without a word
+        "empty": b"",
     }[harm]
     path.write_bytes(damaged)
     model = ScriptedModel()
@@ -478,11 +573,17 @@ def test_a_ledger_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"because", b"becausd"), (b"Yes", b"Yas")])
-def test_a_flipped_bit_in_a_vote_is_noticed_and_the_vote_asked_again(tmp_path: Path, before: bytes, after: bytes) -> None:
+def test_a_flipped_bit_in_a_vote_is_noticed_and_the_vote_asked_again(
+    tmp_path: Path, before: bytes, after: bytes
+) -> None:
     keep(tmp_path, vote(0), vote(1))
     path = tmp_path / FILE
-    path.write_bytes(path.read_bytes().replace(before, after, 1))  # the last row stands first in its page
-    with pytest.raises(RunError, match=r"a row of votes \(number 2\) is not what was written.*adjudge runs recover"):
+    path.write_bytes(
+        path.read_bytes().replace(before, after, 1)
+    )  # the last row stands first in its page
+    with pytest.raises(
+        RunError, match=r"a row of votes \(number 2\) is not what was written.*adjudge runs recover"
+    ):
         recall(tmp_path, ballot(0))
     assert recover(tmp_path) == (1, 0)
     assert recall(tmp_path, ballot(0), ballot(1)) == [vote(0), None]
@@ -494,7 +595,9 @@ def recall_any(folder: Path) -> list[Vote | None]:
     return recall(folder, *(ballot(number) for number in range(200)))
 
 
-def test_a_clock_that_jumps_back_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_jumps_back_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moments = iter([2_000_000_000.0, 1_000.0])
     monkeypatch.setattr("adjudge.ledger.ledger.time.time", lambda: next(moments, 1_000.0))
     keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
@@ -510,7 +613,9 @@ def test_a_folder_that_cannot_be_used_is_an_error_with_its_name(tmp_path: Path) 
 
 
 def test_a_run_is_read_where_nothing_can_be_written() -> None:
-    """Seen: 'runs show' and 'export' of a run on read-only media said that the file cannot be opened."""
+    """Seen: 'runs show' and 'export' of a run on read-only media said that the file cannot be
+    opened.
+    """
     with TemporaryDirectory() as place:  # pytest's own folders are closed to others
         folder = Path(place) / "run"
         keep(folder, vote(0), vote(1))
@@ -524,7 +629,9 @@ def test_a_run_is_read_where_nothing_can_be_written() -> None:
 
 def _in_a_child_that_is_not_root(said: Callable[[], int]) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: this one only reads a file
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # of forks beside threads: this one only reads a file
         child = os.fork()
     if child == 0:
         code = 99
@@ -550,10 +657,16 @@ if __name__ == "__main__":
 
 def test_what_a_dimension_is_called_in_reports_stops_no_older_run() -> None:
     def of(title: str, weight: float) -> dict[str, Any]:
-        return {"judges": {"RagEvaluator": {"dimensions": {"harmfulness": {"title": title, "weight": weight}}}}}
+        return {
+            "judges": {
+                "RagEvaluator": {"dimensions": {"harmfulness": {"title": title, "weight": weight}}}
+            }
+        }
 
     assert differences(of("Harmfulness", 1.0), of("Safety", 1.0)) == []
-    assert [change.path[-1] for change in differences(of("Harmfulness", 1.0), of("Safety", 2.0))] == ["weight"]
+    assert [
+        change.path[-1] for change in differences(of("Harmfulness", 1.0), of("Safety", 2.0))
+    ] == ["weight"]
 
 
 @pytest.mark.parametrize("left", ["NULL", "0", "''"])
@@ -562,9 +675,12 @@ def test_a_vote_of_a_large_ledger_without_its_key_is_damage_and_no_traceback(
 ) -> None:
     keep(tmp_path, vote(0))
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")  # as a disk damages it: without asking the schema
         connection.execute(
-            "UPDATE sqlite_master SET sql = replace(sql, 'ballot BLOB NOT NULL', 'ballot BLOB') WHERE name = 'votes'"
+            "PRAGMA writable_schema = ON"
+        )  # as a disk damages it: without asking the schema
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'ballot BLOB NOT NULL', 'ballot "
+            "BLOB') WHERE name = 'votes'"
         )
         connection.commit()
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:

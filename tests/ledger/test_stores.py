@@ -1,4 +1,6 @@
-"""What every ledger promises, whoever keeps it: a file of one process, or a store that many processes share."""
+"""What every ledger promises, whoever keeps it: a file of one process, or a store that many
+processes share.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +47,17 @@ def vote(text: str = "x", outcome: Outcome = Outcome.OK, reason: str | None = No
     return Vote(ballot=one, outcome=outcome, verdict=verdict, reason=reason, text="PASS")
 
 
-def within(store: Store | Path, work: Callable[[Ledger], Awaitable[None]], writer: str = "a") -> None:
+def within(
+    store: Store | Path, work: Callable[[Ledger], Awaitable[None]], writer: str = "a"
+) -> None:
     """Open the ledger, do the work and close it."""
 
     async def run() -> None:
-        ledger = SharedLedger(store, writer, CONFIGURATION) if not isinstance(store, Path) else Ledger(store, CONFIGURATION)
+        ledger = (
+            SharedLedger(store, writer, CONFIGURATION)
+            if not isinstance(store, Path)
+            else Ledger(store, CONFIGURATION)
+        )
         with closing(ledger):
             if isinstance(ledger, SharedLedger):
                 ledger.place([(0, 0), (1, 0)])
@@ -99,11 +107,15 @@ def test_a_call_that_failed_is_no_answer(store: Store | Path) -> None:
     within(store, know)
 
 
-def test_the_last_vote_on_a_ballot_counts_and_a_judgment_is_there_once(store: Store | Path, tmp_path: Path) -> None:
+def test_the_last_vote_on_a_ballot_counts_and_a_judgment_is_there_once(
+    store: Store | Path, tmp_path: Path
+) -> None:
     async def keep(ledger: Ledger) -> None:
         await ledger.keep(KEY, vote())
         await ledger.keep(KEY, vote(outcome=Outcome.UNREADABLE, reason="no verdict"))
-        await ledger.keep_judgment("it", 0, JUDGE.pool(Instance({"response": "x"}), [vote()]), [KEY])
+        await ledger.keep_judgment(
+            "it", 0, JUDGE.pool(Instance({"response": "x"}), [vote()]), [KEY]
+        )
         await ledger.flush()
 
     within(store, keep)
@@ -118,7 +130,9 @@ def test_a_vote_that_failed_elsewhere_does_not_hide_an_answer(tmp_path: Path) ->
 
     async def keep(ledger: Ledger) -> None:
         await ledger.keep(KEY, vote())
-        await ledger.keep_judgment("it", 0, JUDGE.pool(Instance({"response": "x"}), [vote()]), [KEY])
+        await ledger.keep_judgment(
+            "it", 0, JUDGE.pool(Instance({"response": "x"}), [vote()]), [KEY]
+        )
 
     async def fail(ledger: Ledger) -> None:
         await ledger.keep(KEY, vote(outcome=Outcome.MODEL_ERROR, reason="503"))
@@ -129,7 +143,9 @@ def test_a_vote_that_failed_elsewhere_does_not_hide_an_answer(tmp_path: Path) ->
     assert [one["outcome"] for one in found["votes"]] == ["ok"]
 
 
-def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(store: Store | Path) -> None:
+def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(
+    store: Store | Path,
+) -> None:
     if isinstance(store, Path):
         pytest.skip("one process has one file")
     store.begin(CONFIGURATION)
@@ -166,7 +182,9 @@ def test_what_is_listed_does_not_grow_with_the_segments(tmp_path: Path) -> None:
     store = SegmentStore(folder)
     store.begin(CONFIGURATION)
     for number in range(60):
-        store.append(Session("a", "0" * 12), Span(1000 * number, 1000 * number + 999), [record(number)])
+        store.append(
+            Session("a", "0" * 12), Span(1000 * number, 1000 * number + 999), [record(number)]
+        )
     wide = Span(100, 9000)
     store.append(Session("b", "1" * 12), wide, [record(60)])
     for number in range(60):
@@ -197,7 +215,9 @@ def test_another_configuration_is_refused(store: Store | Path) -> None:
     other = {"judges": {"it": AspectCritic("It is long.", ScriptedModel()).configuration()}}
 
     async def run() -> None:
-        with closing(Ledger(store, other) if isinstance(store, Path) else SharedLedger(store, "a", other)):
+        with closing(
+            Ledger(store, other) if isinstance(store, Path) else SharedLedger(store, "a", other)
+        ):
             pass
 
     with pytest.raises(OtherConfiguration, match="another configuration"):
@@ -208,7 +228,13 @@ def test_the_accounts_of_all_processes_are_added_up(tmp_path: Path) -> None:
     store = SegmentStore(tmp_path / "store")
 
     async def spend(ledger: Ledger) -> None:
-        account = {"used": {"m": [2, 10, 3, 0, 0]}, "failed": 1, "lost": [0, 0, 0.0, 0], "leased": 5, "each": [1, 6, 0.0, 1]}
+        account = {
+            "used": {"m": [2, 10, 3, 0, 0]},
+            "failed": 1,
+            "lost": [0, 0, 0.0, 0],
+            "leased": 5,
+            "each": [1, 6, 0.0, 1],
+        }
         await ledger.note("spending", account)
 
     within(store, spend)
@@ -220,12 +246,19 @@ def test_the_accounts_of_all_processes_are_added_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_killed_process_loses_no_more_than_its_buffer(tmp_path: Path, strict: bool) -> None:
-    """The process says a number when a vote is kept; all it said is in the store, but for what its buffer may hold."""
+    """The process says a number when a vote is kept; all it said is in the store, but for what its
+    buffer may hold.
+    """
     bound = 0 if strict else 10
     for kill in range(KILLS):
         folder = tmp_path / f"{kill}"
-        code = f"from support.stores import keep_for_ever; keep_for_ever({str(folder)!r}, {1 if strict else bound})"
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
+        code = (
+            f"from support.stores import keep_for_ever; keep_for_ever({str(folder)!r}, "
+            f"{1 if strict else bound})"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent
+        )
         assert child.stdout is not None
         said = [int(child.stdout.readline()) for _ in range(15 + 7 * kill)]
         child.send_signal(signal.SIGKILL)
@@ -255,7 +288,9 @@ def test_a_buffer_is_written_when_it_is_full_or_old(tmp_path: Path) -> None:
 def test_a_store_in_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     """Seen: an OSError of the library, with a traceback."""
     pytest.importorskip("obstore", reason="needs obstore: make test-scale")
-    with pytest.raises(SetupError, match=rf"cannot be used: there is no folder {tmp_path}/absent, make it first"):
+    with pytest.raises(
+        SetupError, match=rf"cannot be used: there is no folder {tmp_path}/absent, make it first"
+    ):
         SegmentStore(f"file://{tmp_path}/absent")
 
 
@@ -267,7 +302,9 @@ def test_a_store_in_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
         (301, "PermanentRedirect", "the bucket is in another region: set AWS_REGION"),
     ],
 )
-def test_a_bucket_that_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch, status: int, code: str, words: str) -> None:
+def test_a_bucket_that_cannot_be_read_is_said(
+    monkeypatch: pytest.MonkeyPatch, status: int, code: str, words: str
+) -> None:
     pytest.importorskip("obstore", reason="needs obstore: make test-scale")
 
     class Refuses(BaseHTTPRequestHandler):
@@ -287,11 +324,18 @@ def test_a_bucket_that_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch, s
     with ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-        keys = {"AWS_ALLOW_HTTP": "true", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+        keys = {
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "a",
+            "AWS_SECRET_ACCESS_KEY": "b",
+            "AWS_REGION": "us-east-1",
+        }
         for name, value in keys.items():
             monkeypatch.setenv(name, value)
         store = SegmentStore("s3://bucket/run")
         for look in (lambda: store.begin({}), store.begun_with, lambda: list(store.records())):
-            with pytest.raises(RunError, match=f"the store s3://bucket/run cannot be used: {words}"):
+            with pytest.raises(
+                RunError, match=f"the store s3://bucket/run cannot be used: {words}"
+            ):
                 look()
         server.shutdown()

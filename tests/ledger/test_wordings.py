@@ -21,12 +21,25 @@ NOW, (BEFORE, *_) = next(iter(earlier_texts().items()))
 
 def configuration(*texts: str) -> Mapping[str, object]:
     options = [{"name": str(number), "description": text} for number, text in enumerate(texts)]
-    return {"judges": {"rag": {"dimensions": {"d": {"criteria": {"options": options}}}, "templates": {"direct.jinja": "1"}}}}
+    return {
+        "judges": {
+            "rag": {
+                "dimensions": {"d": {"criteria": {"options": options}}},
+                "templates": {"direct.jinja": "1"},
+            }
+        }
+    }
 
 
 def ballot(*texts: str) -> Ballot:
     options = [CriteriaOption(str(number), text) for number, text in enumerate(texts)]
-    return Ballot(Criteria("c", "Is it short?", options), Instance({"response": "x"}), Choice(("0", "1")), "direct", "m")
+    return Ballot(
+        Criteria("c", "Is it short?", options),
+        Instance({"response": "x"}),
+        Choice(("0", "1")),
+        "direct",
+        "m",
+    )
 
 
 def test_a_run_finds_its_answers_by_the_text_it_began_with() -> None:
@@ -36,8 +49,17 @@ def test_a_run_finds_its_answers_by_the_text_it_began_with() -> None:
 
 
 def test_only_the_wording_may_differ() -> None:
-    assert differences(configuration("long", BEFORE), as_begun(configuration("long", NOW), configuration("long", BEFORE))) == []
-    assert differences(configuration("long", BEFORE), as_begun(configuration("wordy", NOW), configuration("long", BEFORE)))
+    assert (
+        differences(
+            configuration("long", BEFORE),
+            as_begun(configuration("long", NOW), configuration("long", BEFORE)),
+        )
+        == []
+    )
+    assert differences(
+        configuration("long", BEFORE),
+        as_begun(configuration("wordy", NOW), configuration("long", BEFORE)),
+    )
 
 
 def test_a_run_with_both_texts_means_both() -> None:
@@ -53,7 +75,12 @@ def test_a_balanced_answer_leaves_nothing_out(language: str) -> None:
 
 
 def test_every_text_that_was_reworded_is_one_that_is_asked_today() -> None:
-    asked = {text for language in ("en", "ru") for one in rag_dimensions(language) for _, _, text in one.scale}
+    asked = {
+        text
+        for language in ("en", "ru")
+        for one in rag_dimensions(language)
+        for _, _, text in one.scale
+    }
     assert earlier_texts().keys() <= asked
 
 

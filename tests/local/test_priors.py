@@ -26,7 +26,17 @@ def test_what_was_kept_comes_back() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", "null", "{}", '{"Yes": -1}', '{"Yes": "x", "No": -1}', '{"Yes": NaN, "No": -1}', '{"Yes": 500, "No": -1}'],
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        '{"Yes": -1}',
+        '{"Yes": "x", "No": -1}',
+        '{"Yes": NaN, "No": -1}',
+        '{"Yes": 500, "No": -1}',
+    ],
 )
 def test_what_is_damaged_is_asked_again(folder: Path, content: str) -> None:
     keep_prior(KEY, {"Yes": -0.25, "No": -1.5})

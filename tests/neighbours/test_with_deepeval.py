@@ -1,4 +1,6 @@
-"""DeepEval's own ``assert_test`` and ``evaluate``, offline; what has no verdict is an error there, never a score."""
+"""DeepEval's own ``assert_test`` and ``evaluate``, offline; what has no verdict is an error there,
+never a score.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def case(answer: str) -> LLMTestCase:
-    return LLMTestCase(input="When?", actual_output=answer, expected_output="1889", retrieval_context=["The tower."])
+    return LLMTestCase(
+        input="When?",
+        actual_output=answer,
+        expected_output="1889",
+        retrieval_context=["The tower."],
+    )
 
 
 @pytest.mark.parametrize("run_async", [True, False])
 def test_assert_test_passes_and_fails_by_the_threshold(run_async: bool) -> None:
-    assert_test(case(GOOD), [AdjudgeMetric(critic()), AdjudgeMetric(direct(), SCALE, threshold=1.0)], run_async=run_async)
+    assert_test(
+        case(GOOD),
+        [AdjudgeMetric(critic()), AdjudgeMetric(direct(), SCALE, threshold=1.0)],
+        run_async=run_async,
+    )
     with pytest.raises(AssertionError, match="year"):
         assert_test(case(BAD), [AdjudgeMetric(critic())], run_async=run_async)
 

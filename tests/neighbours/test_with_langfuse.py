@@ -1,4 +1,6 @@
-"""The real Langfuse client sends to a real socket: scores for verdicts, an event for what has none."""
+"""The real Langfuse client sends to a real socket: scores for verdicts, an
+event for what has none.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                receiver.bodies.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+                receiver.bodies.append(
+                    (self.path, self.rfile.read(int(self.headers["Content-Length"])))
+                )
                 answer = b'{"successes": [], "errors": []}'
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
@@ -45,7 +49,12 @@ class Receiver:
 
     @property
     def scores(self) -> list[dict[str, Any]]:
-        return [one for path, body in self.bodies if path.endswith("/scores") for one in json.loads(body)]
+        return [
+            one
+            for path, body in self.bodies
+            if path.endswith("/scores")
+            for one in json.loads(body)
+        ]
 
     @property
     def spans(self) -> bytes:
@@ -62,15 +71,25 @@ def receiver() -> Iterator[Receiver]:
 
 def client_of(receiver: Receiver) -> Any:
     host = f"http://127.0.0.1:{receiver.server.server_port}"
-    return langfuse.Langfuse(public_key=f"pk-{receiver.server.server_port}", secret_key="sk-lf", base_url=host, flush_at=1)
+    return langfuse.Langfuse(
+        public_key=f"pk-{receiver.server.server_port}",
+        secret_key="sk-lf",
+        base_url=host,
+        flush_at=1,
+    )
 
 
 def test_verdicts_are_scores_and_a_failure_is_none(receiver: Receiver) -> None:
     client = client_of(receiver)
-    rows = [Instance({"response": text}, metadata={"trace_id": id}) for text, id in zip((GOOD, BAD, ODD), TRACES, strict=True)]
+    rows = [
+        Instance({"response": text}, metadata={"trace_id": id})
+        for text, id in zip((GOOD, BAD, ODD), TRACES, strict=True)
+    ]
     results = critic().evaluate(rows)
     assert send_scores(results, client) == 2
-    assert {(one["traceId"], one["name"], one["value"], one["dataType"]) for one in receiver.scores} == {
+    assert {
+        (one["traceId"], one["name"], one["value"], one["dataType"]) for one in receiver.scores
+    } == {
         (TRACES[0], "year", 1.0, "NUMERIC"),
         (TRACES[1], "year", 0.0, "NUMERIC"),
     }

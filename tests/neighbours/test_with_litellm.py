@@ -1,4 +1,6 @@
-"""Models of litellm, through the real package and to a real server: retries, budgets and failures stay ours."""
+"""Models of litellm, through the real package and to a real server: retries, budgets and failures
+stay ours.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ pytest.importorskip("litellm", reason="litellm is not installed: make test-neigh
 
 
 def critic(provider: FakeProvider, max_retries: int = 0) -> AspectCritic:
-    model = open_model("litellm/openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=max_retries)
+    model = open_model(
+        "litellm/openai/gpt-4o-mini",
+        api_key=KEY,
+        base_url=provider.base_url("openai"),
+        max_retries=max_retries,
+    )
     return AspectCritic("Does it end in Y?", model)
 
 
@@ -36,7 +43,9 @@ def test_it_is_asked_once_for_each_try_of_ours(provider: FakeProvider) -> None:
 
 
 def test_what_a_retry_mends_is_tried_again(provider: FakeProvider) -> None:
-    provider.faults = lambda record, attempt: Status(429, headers={"Retry-After": "0"}) if attempt == 0 else None
+    provider.faults = lambda record, attempt: (
+        Status(429, headers={"Retry-After": "0"}) if attempt == 0 else None
+    )
     assert critic(provider, max_retries=2).evaluate("REC-00001-Y").verdict == "PASS"
     assert len(provider.requests) == 2
 

@@ -1,4 +1,6 @@
-"""MLflow's own entry points, offline: feedback on traces, and a judge as a scorer of ``mlflow.genai.evaluate``."""
+"""MLflow's own entry points, offline: feedback on traces, and a judge as a scorer of
+``mlflow.genai.evaluate``.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,19 @@ def traced(answer: str) -> str:
 
 def test_judgments_are_feedback_and_a_failure_is_an_error_without_a_value() -> None:
     ids = [traced(answer) for answer in (GOOD, BAD, ODD)]
-    rows = [Instance({"response": answer}, metadata={"trace_id": id}) for answer, id in zip((GOOD, BAD, ODD), ids, strict=True)]
+    rows = [
+        Instance({"response": answer}, metadata={"trace_id": id})
+        for answer, id in zip((GOOD, BAD, ODD), ids, strict=True)
+    ]
     assert log_results(critic().evaluate(rows)) == 3
     found = [mlflow.get_trace(id).info.assessments[0] for id in ids]
     assert [one.name for one in found] == ["year"] * 3
     assert [one.value for one in found] == ["yes", "no", None]
-    assert [one.error.error_code if one.error else None for one in found] == [None, None, "UNREADABLE"]
+    assert [one.error.error_code if one.error else None for one in found] == [
+        None,
+        None,
+        "UNREADABLE",
+    ]
     assert found[0].source.source_type == "LLM_JUDGE"
     assert (found[0].rationale, found[0].metadata["adjudge.option"]) == ("it does", "PASS")
 
@@ -64,15 +73,25 @@ def test_labels_are_feedback_of_people() -> None:
     skipped = Label(row=row.identity, criteria="year", annotator="bob", state="skipped")
     assert log_labels([label, skipped], {row.identity: id}) == 1
     (found,) = mlflow.get_trace(id).info.assessments
-    assert (found.value, found.source.source_type, found.source.source_id) == ("PASS", "HUMAN", "ann")
+    assert (found.value, found.source.source_type, found.source.source_id) == (
+        "PASS",
+        "HUMAN",
+        "ann",
+    )
 
 
 def test_a_judge_scores_in_mlflows_own_evaluation() -> None:
     data = [
-        {"inputs": {"question": "When?"}, "outputs": answer, "expectations": {"expected_response": "1889"}}
+        {
+            "inputs": {"question": "When?"},
+            "outputs": answer,
+            "expectations": {"expected_response": "1889"},
+        }
         for answer in (GOOD, BAD, ODD)
     ]
-    found = mlflow.genai.evaluate(data=data, scorers=[adjudge_scorer(critic()), adjudge_scorer(direct(), SCALE)])
+    found = mlflow.genai.evaluate(
+        data=data, scorers=[adjudge_scorer(critic()), adjudge_scorer(direct(), SCALE)]
+    )
     assert found.metrics["years/mean"] == 0.5  # of the two that have a score
     frame = found.result_df.sort_values("years/value", na_position="last")
     assert list(frame["years/value"].dropna()) == [0.0, 1.0]

@@ -1,4 +1,6 @@
-"""Ragas' own calls to a metric, in batches too; what has no verdict raises, and no aggregate counts it."""
+"""Ragas' own calls to a metric, in batches too; what has no verdict raises, and no aggregate counts
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_a_response_is_scored() -> None:
     found = AdjudgeMetric(critic()).score(user_input="When?", response=GOOD)
     assert (found.value, found.reason) == (1.0, "it does")
     assert found.traces["output"]["adjudge.option"] == "PASS"
-    found = asyncio.run(AdjudgeMetric(direct(), SCALE).ascore(response=BAD, retrieved_contexts=["The tower."]))
+    found = asyncio.run(
+        AdjudgeMetric(direct(), SCALE).ascore(response=BAD, retrieved_contexts=["The tower."])
+    )
     assert found.value == 0.0
 
 
@@ -36,13 +40,20 @@ def test_what_has_no_verdict_raises() -> None:
         AdjudgeMetric(critic()).score(response=ODD)
 
 
-def test_an_experiment_of_ragas_goes_on_without_the_row_that_has_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_experiment_of_ragas_goes_on_without_the_row_that_has_no_verdict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     metric = AdjudgeMetric(critic())
 
     async def judged(row: dict[str, str]) -> dict[str, object]:
         return {**row, "score": (await metric.ascore(response=row["response"])).value}
 
-    rows = Dataset("answers", backend="inmemory", data=[{"response": text} for text in (GOOD, BAD, ODD)])
-    found = {row["response"]: row["score"] for row in asyncio.run(experiment()(judged).arun(rows, name="years"))}
+    rows = Dataset(
+        "answers", backend="inmemory", data=[{"response": text} for text in (GOOD, BAD, ODD)]
+    )
+    found = {
+        row["response"]: row["score"]
+        for row in asyncio.run(experiment()(judged).arun(rows, name="years"))
+    }
     assert found == {GOOD: 1.0, BAD: 0.0}
     assert "unreadable" in capsys.readouterr().out

@@ -13,7 +13,9 @@ from adjudge.domain.vote import Ballot, Outcome, Vote
 
 def criteria(name: str, **scores: float | None) -> Criteria:
     """Criteria whose options have these scores."""
-    return Criteria(name, "Which?", [CriteriaOption(option, score=score) for option, score in scores.items()])
+    return Criteria(
+        name, "Which?", [CriteriaOption(option, score=score) for option, score in scores.items()]
+    )
 
 
 PASS_FAIL = criteria("pass or fail", P=1.0, F=0.0)
@@ -29,7 +31,14 @@ def votes(said: Sequence[str], model: str = "m") -> list[Vote]:
 
 
 def _vote(option: str, sample: int, model: str) -> Vote:
-    ballot = Ballot(PASS_FAIL, Instance({"response": "x"}), question_of(PASS_FAIL), "aspect", model, sample=sample)
+    ballot = Ballot(
+        PASS_FAIL,
+        Instance({"response": "x"}),
+        question_of(PASS_FAIL),
+        "aspect",
+        model,
+        sample=sample,
+    )
     failures = {INVALID: Outcome.UNREADABLE, "0": Outcome.ABSTAINED, "E": Outcome.MODEL_ERROR}
     if option in failures:
         return Vote(ballot=ballot, outcome=failures[option], reason=f"because of {option}")

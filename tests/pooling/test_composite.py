@@ -1,4 +1,6 @@
-"""Several criteria's verdicts as one score: by a table, and against an independent reading of the contract."""
+"""Several criteria's verdicts as one score: by a table, and against an independent reading of the
+contract.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ INSTANCE = Instance({"response": "x"})
 
 
 def criteria(name: str = "c", **scores: float | None) -> Criteria:
-    return Criteria(name, "Which?", [CriteriaOption(option, score=score) for option, score in scores.items()])
+    return Criteria(
+        name, "Which?", [CriteriaOption(option, score=score) for option, score in scores.items()]
+    )
 
 
 STARS = criteria("stars", one=1, two=2, three=3)
@@ -33,16 +37,25 @@ COLOURS = criteria("colours", red=None, blue=None)
 
 def named(count: int, weight: float | None = None) -> list[MultiCriteriaItem]:
     """Equal items, each under a name of its own."""
-    return [MultiCriteriaItem(replace(YES_NO, name=f"yes or no {number}"), weight) for number in range(count)]
+    return [
+        MultiCriteriaItem(replace(YES_NO, name=f"yes or no {number}"), weight)
+        for number in range(count)
+    ]
 
 
 def verdict(item: MultiCriteriaItem, option: str | None) -> DirectInstanceResult:
     status = Status.FAILED if option is None else Status.SCORED
-    return DirectInstanceResult(instance=INSTANCE, criteria=item.criterion, status=status, option=option)
+    return DirectInstanceResult(
+        instance=INSTANCE, criteria=item.criterion, status=status, option=option
+    )
 
 
 def pooled(multi: MultiCriteria, *options: str | None) -> MultiCriteriaDirectInstanceResult:
-    return composite(INSTANCE, multi, [verdict(item, option) for item, option in zip(multi.items, options, strict=True)])
+    return composite(
+        INSTANCE,
+        multi,
+        [verdict(item, option) for item, option in zip(multi.items, options, strict=True)],
+    )
 
 
 # -- the rule ----------------------------------------------------------------------
@@ -83,13 +96,23 @@ def test_one_item_scores_by_its_option_target_or_threshold(
         ((False, True), ("two", "yes"), 0.65),
     ],
 )
-def test_a_required_item_below_its_maximum_makes_the_aggregate_nought(required: Any, options: Any, score: float) -> None:
-    items = [MultiCriteriaItem(STARS, 0.7, required=required[0]), MultiCriteriaItem(YES_NO, 0.3, required=required[1])]
+def test_a_required_item_below_its_maximum_makes_the_aggregate_nought(
+    required: Any, options: Any, score: float
+) -> None:
+    items = [
+        MultiCriteriaItem(STARS, 0.7, required=required[0]),
+        MultiCriteriaItem(YES_NO, 0.3, required=required[1]),
+    ]
     assert pooled(MultiCriteria(items), *options).aggregated_score == pytest.approx(score)
 
 
 def test_a_target_makes_scores_unnecessary() -> None:
-    assert pooled(MultiCriteria([MultiCriteriaItem(COLOURS, target_option="blue")]), "blue").aggregated_score == 1.0
+    assert (
+        pooled(
+            MultiCriteria([MultiCriteriaItem(COLOURS, target_option="blue")]), "blue"
+        ).aggregated_score
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
@@ -121,27 +144,50 @@ def test_weights_may_sum_to_one_but_for_rounding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("threshold", "normalised"), [(1.0, True), (2.5, True), (3, False), (float("inf"), True), (float("nan"), True)]
+    ("threshold", "normalised"),
+    [(1.0, True), (2.5, True), (3, False), (float("inf"), True), (float("nan"), True)],
 )
 def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalised: bool) -> None:
     with pytest.raises(SetupError, match="'stars' can never be above the threshold"):
-        MultiCriteria([MultiCriteriaItem(STARS, score_threshold=threshold)], normalize_scores=normalised)
+        MultiCriteria(
+            [MultiCriteriaItem(STARS, score_threshold=threshold)], normalize_scores=normalised
+        )
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MultiCriteriaItem(STARS, target_option="four"), "'stars' has no option 'four'; it has one, two, three"),
-        (lambda: MultiCriteriaItem(STARS, target_option="one", score_threshold=0.5), "one of the two"),
+        (
+            lambda: MultiCriteriaItem(STARS, target_option="four"),
+            "'stars' has no option 'four'; it has one, two, three",
+        ),
+        (
+            lambda: MultiCriteriaItem(STARS, target_option="one", score_threshold=0.5),
+            "one of the two",
+        ),
         (lambda: MultiCriteriaItem(cast(Any, "Is it?")), "not str"),
         (lambda: MultiCriteria([]), "at least one"),
-        (lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]), "2 criteria are called 'stars'"),
+        (
+            lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]),
+            "2 criteria are called 'stars'",
+        ),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=1))]), "same score"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("nan")))]), "no numbers"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))]), "no numbers"),
-        (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))], normalize_scores=False), "no numbers"),
-        (lambda: MultiCriteria([MultiCriteriaItem(COLOURS, score_threshold=0.5)]), "'red' of criteria 'colours' has no score"),
-        (lambda: MultiCriteria([COLOURS]).check_scores(), "'red' of criteria 'colours' has no score"),
+        (
+            lambda: MultiCriteria(
+                [MultiCriteriaItem(criteria(a=1, b=float("inf")))], normalize_scores=False
+            ),
+            "no numbers",
+        ),
+        (
+            lambda: MultiCriteria([MultiCriteriaItem(COLOURS, score_threshold=0.5)]),
+            "'red' of criteria 'colours' has no score",
+        ),
+        (
+            lambda: MultiCriteria([COLOURS]).check_scores(),
+            "'red' of criteria 'colours' has no score",
+        ),
     ],
 )
 def test_what_can_have_no_score_is_refused(make: Any, message: str) -> None:
@@ -164,8 +210,12 @@ def test_what_can_have_no_score_is_refused(make: Any, message: str) -> None:
         ({"required": True}, ("three", None), 0.7, 1.0),
     ],
 )
-def test_a_missing_verdict_leaves_bounds(settings: Any, options: Any, lower: float, upper: float) -> None:
-    multi = MultiCriteria([MultiCriteriaItem(STARS, 0.7, **settings), MultiCriteriaItem(YES_NO, 0.3)])
+def test_a_missing_verdict_leaves_bounds(
+    settings: Any, options: Any, lower: float, upper: float
+) -> None:
+    multi = MultiCriteria(
+        [MultiCriteriaItem(STARS, 0.7, **settings), MultiCriteriaItem(YES_NO, 0.3)]
+    )
     result = pooled(multi, *options)
     assert (result.aggregated_score, result.status) == (None, Status.FAILED)
     assert (result.lower_bound, result.upper_bound) == (pytest.approx(lower), pytest.approx(upper))
@@ -207,7 +257,8 @@ def cases(draw: Any) -> Case:
                 one,
                 share / sum(shares),
                 target_option=draw(st.sampled_from(names)) if rule == "target" else None,
-                score_threshold=reach[0] + draw(st.sampled_from([-1, 0, 0.3, 0.6])) * (reach[1] - reach[0])
+                score_threshold=reach[0]
+                + draw(st.sampled_from([-1, 0, 0.3, 0.6])) * (reach[1] - reach[0])
                 if rule == "threshold"
                 else None,
                 required=draw(st.booleans()),
@@ -234,7 +285,9 @@ def expected(case: Case, options: tuple[str, ...]) -> float:
     """What the contract says they come to."""
     total = 0.0
     for item, option in zip(case.multi.items, options, strict=True):
-        best = max(points(item, name, case.multi.normalize_scores) for name in item.criterion.option_names)
+        best = max(
+            points(item, name, case.multi.normalize_scores) for name in item.criterion.option_names
+        )
         score = points(item, option, case.multi.normalize_scores)
         if item.required and score != best:
             return 0.0
@@ -245,7 +298,9 @@ def expected(case: Case, options: tuple[str, ...]) -> float:
 def completions(case: Case) -> list[tuple[str, ...]]:
     """Every way the missing verdicts could turn out."""
     known = zip(case.multi.items, case.options, strict=True)
-    return list(product(*([option] if option else item.criterion.option_names for item, option in known)))
+    return list(
+        product(*([option] if option else item.criterion.option_names for item, option in known))
+    )
 
 
 @given(cases())
@@ -254,12 +309,16 @@ def test_the_aggregate_is_what_the_contract_says(case: Case) -> None:
     if None in case.options:
         assert result.aggregated_score is None
     else:
-        assert result.aggregated_score == pytest.approx(expected(case, completions(case)[0]), abs=1e-9)
+        assert result.aggregated_score == pytest.approx(
+            expected(case, completions(case)[0]), abs=1e-9
+        )
         assert result.lower_bound == result.upper_bound == result.aggregated_score
 
 
 @given(cases())
-def test_the_aggregate_lies_between_the_bounds_whatever_the_missing_verdicts_are(case: Case) -> None:
+def test_the_aggregate_lies_between_the_bounds_whatever_the_missing_verdicts_are(
+    case: Case,
+) -> None:
     result = pooled(case.multi, *case.options)
     possible = [expected(case, options) for options in completions(case)]
     assert result.lower_bound == pytest.approx(min(possible), abs=1e-9)

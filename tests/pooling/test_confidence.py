@@ -16,16 +16,33 @@ from adjudge.pooling.confidence import confidence
 ASKED = yes_no_criteria("Is it good?")
 
 
-def vote(said: str | None, sample: int = 0, temperature: float = 1.0, probability: float | None = None) -> Vote:
-    ballot = Ballot(ASKED, Instance({"response": "x"}), question_of(ASKED), "direct", "m", sample=sample, temperature=temperature)
+def vote(
+    said: str | None, sample: int = 0, temperature: float = 1.0, probability: float | None = None
+) -> Vote:
+    ballot = Ballot(
+        ASKED,
+        Instance({"response": "x"}),
+        question_of(ASKED),
+        "direct",
+        "m",
+        sample=sample,
+        temperature=temperature,
+    )
     shares = None if probability is None or said is None else {said: probability}
     verdict = None if said is None else Chosen(said)
-    return Vote(ballot=ballot, outcome=Outcome.OK if said else Outcome.UNREADABLE, verdict=verdict, distribution=shares)
+    return Vote(
+        ballot=ballot,
+        outcome=Outcome.OK if said else Outcome.UNREADABLE,
+        verdict=verdict,
+        distribution=shares,
+    )
 
 
 def test_the_probability_of_the_option_comes_first() -> None:
     assert confidence([vote("Yes", probability=0.9)], "Yes") == 0.9
-    assert confidence([vote("Yes", 0, probability=0.9), vote("Yes", 1, probability=0.7)], "Yes") == pytest.approx(0.8)
+    assert confidence(
+        [vote("Yes", 0, probability=0.9), vote("Yes", 1, probability=0.7)], "Yes"
+    ) == pytest.approx(0.8)
 
 
 def test_else_the_share_of_all_votes_and_one_that_failed_is_not_for_it() -> None:

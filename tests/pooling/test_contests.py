@@ -26,11 +26,21 @@ from adjudge.pooling.contests import (
 )
 
 
-def vote(option: str | None, *order: int, ranking: Ranking | None = None, explanation: str | None = None) -> Vote:
+def vote(
+    option: str | None, *order: int, ranking: Ranking | None = None, explanation: str | None = None
+) -> Vote:
     """A vote on the responses of ``order``; without an option it failed."""
-    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 4}), Comparison(order), "pairwise", "m")
-    verdict = None if option is None else Compared(None if option == TIE else int(option), explanation, ranking=ranking)
-    return Vote(ballot=ballot, outcome=Outcome.UNREADABLE if option is None else Outcome.OK, verdict=verdict)
+    ballot = Ballot(
+        PASS_FAIL, Instance({"response": ["x"] * 4}), Comparison(order), "pairwise", "m"
+    )
+    verdict = (
+        None
+        if option is None
+        else Compared(None if option == TIE else int(option), explanation, ranking=ranking)
+    )
+    return Vote(
+        ballot=ballot, outcome=Outcome.UNREADABLE if option is None else Outcome.OK, verdict=verdict
+    )
 
 
 def ranked(*groups: tuple[int, ...]) -> Vote:
@@ -61,7 +71,9 @@ def pooled(votes: list[Vote], count: int, tie_enabled: bool = True) -> tuple[Sys
         (ranked((0, 1), (2,)), 0, 1, 0.5),
     ],
 )
-def test_what_a_vote_says_of_two_responses(one: Vote, first: int, second: int, value: float | None) -> None:
+def test_what_a_vote_says_of_two_responses(
+    one: Vote, first: int, second: int, value: float | None
+) -> None:
     assert value_for(one, first, second) == value
 
 
@@ -82,14 +94,24 @@ def test_what_a_vote_says_of_two_responses(one: Vote, first: int, second: int, v
         ("", True, None, None, False),
     ],
 )
-def test_most_votes_decide_a_contest(options: str, tie_enabled: bool, value: Any, certainty: Any, even: bool) -> None:
+def test_most_votes_decide_a_contest(
+    options: str, tie_enabled: bool, value: Any, certainty: Any, even: bool
+) -> None:
     said = [vote({"t": TIE, "-": None}.get(option, option), 0, 1) for option in options]
     (contest,) = contests(said, 2, tie_enabled)
-    assert (contest.value, contest.certainty, contest.even) == (value, certainty and pytest.approx(certainty), even)
+    assert (contest.value, contest.certainty, contest.even) == (
+        value,
+        certainty and pytest.approx(certainty),
+        even,
+    )
 
 
 def test_the_explanation_is_that_of_a_vote_that_agrees() -> None:
-    said = [vote("1", 0, 1, explanation="second"), vote("0", 0, 1, explanation="first"), vote("0", 1, 0, explanation="later")]
+    said = [
+        vote("1", 0, 1, explanation="second"),
+        vote("0", 0, 1, explanation="first"),
+        vote("0", 1, 0, explanation="later"),
+    ]
     assert contests(said, 2, True)[0].explanation == "first"
 
 
@@ -113,7 +135,9 @@ def test_a_contest_is_seen_from_both_sides() -> None:
         ([0.0, 0.0], True, TIE),
     ],
 )
-def test_the_highest_win_rate_is_selected_unless_one_is_missing(rates: Any, tie_enabled: bool, best: Any) -> None:
+def test_the_highest_win_rate_is_selected_unless_one_is_missing(
+    rates: Any, tie_enabled: bool, best: Any
+) -> None:
     assert selected(rates, tie_enabled) == best
 
 
@@ -124,22 +148,38 @@ CYCLE = [vote("0", 0, 1), vote("1", 1, 2), vote("2", 0, 2)]
     ("votes", "best", "certainty"),
     [
         (CYCLE, [0, 1, 2], 0.0),
-        ([ranked((0,), (1,), (2,)), ranked((1,), (2,), (0,)), ranked((2,), (0,), (1,))], [0, 1, 2], 0.0),
+        (
+            [ranked((0,), (1,), (2,)), ranked((1,), (2,), (0,)), ranked((2,), (0,), (1,))],
+            [0, 1, 2],
+            0.0,
+        ),
         ([ranked((0, 1, 2))], [0, 1, 2], 1.0),
         ([ranked((0, 1), (2,))], [0, 1], 1.0),
         ([ranked((0, 1), (2,)), ranked((0,), (1,), (2,))], [0, 1], 0.833),
-        ([ranked((0,), (1,), (2,)), ranked((0,), (1,), (2,)), ranked((1,), (0,), (2,))], [0], 0.833),
+        (
+            [ranked((0,), (1,), (2,)), ranked((0,), (1,), (2,)), ranked((1,), (0,), (2,))],
+            [0],
+            0.833,
+        ),
         ([vote("0", 0, 1), vote("0", 0, 2), vote(None, 1, 2)], [], None),
     ],
 )
-def test_certainty_is_the_share_of_votes_that_agree_with_the_selection(votes: Any, best: Any, certainty: float | None) -> None:
+def test_certainty_is_the_share_of_votes_that_agree_with_the_selection(
+    votes: Any, best: Any, certainty: float | None
+) -> None:
     found = contests(votes, 3, True)
     assert highest([system.winrate for system in pooled(votes, 3)]) == best
-    assert certainty_of(best, found) == (None if certainty is None else pytest.approx(certainty, abs=0.001))
+    assert certainty_of(best, found) == (
+        None if certainty is None else pytest.approx(certainty, abs=0.001)
+    )
 
 
 def test_a_tie_is_explained_only_by_who_says_that_they_are_equal() -> None:
-    won = [vote("0", 0, 1, explanation="first"), vote("1", 1, 2, explanation="second"), vote("2", 0, 2, explanation="third")]
+    won = [
+        vote("0", 0, 1, explanation="first"),
+        vote("1", 1, 2, explanation="second"),
+        vote("2", 0, 2, explanation="third"),
+    ]
     assert explanation_of([0, 1, 2], contests(won, 3, True)) is None
     equal = [vote(TIE, 0, 1, explanation="equal")]
     assert explanation_of([0, 1], contests(equal, 2, True)) == "equal"
@@ -162,8 +202,16 @@ def test_each_response_has_an_entry_for_each_other_one() -> None:
     found = contests([ranked((2,), (0,), (1,))], 3, True)
     first, second, third = system_results(3, found, [True, False, None])
     assert [system.compared_to for system in (first, second, third)] == [(1, 2), (0, 2), (0, 1)]
-    assert [system.selections for system in (first, second, third)] == [("0", "2"), ("0", "2"), ("2", "2")]
-    assert [system.positional_bias for system in (first, second, third)] == [(True, False), (True, None), (False, None)]
+    assert [system.selections for system in (first, second, third)] == [
+        ("0", "2"),
+        ("0", "2"),
+        ("2", "2"),
+    ]
+    assert [system.positional_bias for system in (first, second, third)] == [
+        (True, False),
+        (True, None),
+        (False, None),
+    ]
 
 
 # -- properties --------------------------------------------------------------------
@@ -175,7 +223,10 @@ COUNT = 4
 def rankings(draw: Any) -> Ranking:
     """All four responses, best first, equal ones together."""
     ranks = [draw(st.integers(0, 3)) for _ in range(COUNT)]
-    return tuple(tuple(index for index in range(COUNT) if ranks[index] == rank) for rank in sorted(set(ranks)))
+    return tuple(
+        tuple(index for index in range(COUNT) if ranks[index] == rank)
+        for rank in sorted(set(ranks))
+    )
 
 
 RANKINGS = st.lists(rankings(), min_size=1, max_size=5)
@@ -183,27 +234,52 @@ RANKINGS = st.lists(rankings(), min_size=1, max_size=5)
 
 @given(RANKINGS, st.permutations(range(COUNT)))
 def test_permuting_responses_permutes_everything(said: list[Ranking], places: list[int]) -> None:
-    moved = [tuple(tuple(sorted(places.index(index) for index in group)) for group in groups) for groups in said]
-    before, after = (pooled([ranked(*groups) for groups in every], COUNT) for every in (said, moved))
-    assert [after[place].ranking for place in range(COUNT)] == [before[places[place]].ranking for place in range(COUNT)]
-    assert [after[place].winrate for place in range(COUNT)] == [before[places[place]].winrate for place in range(COUNT)]
-    one, other = (selected([system.winrate for system in systems], True) for systems in (before, after))
+    moved = [
+        tuple(tuple(sorted(places.index(index) for index in group)) for group in groups)
+        for groups in said
+    ]
+    before, after = (
+        pooled([ranked(*groups) for groups in every], COUNT) for every in (said, moved)
+    )
+    assert [after[place].ranking for place in range(COUNT)] == [
+        before[places[place]].ranking for place in range(COUNT)
+    ]
+    assert [after[place].winrate for place in range(COUNT)] == [
+        before[places[place]].winrate for place in range(COUNT)
+    ]
+    one, other = (
+        selected([system.winrate for system in systems], True) for systems in (before, after)
+    )
     assert one == (places[other] if isinstance(other, int) else other)
 
 
 PLACES = st.permutations(range(COUNT))
 
 
-@given(st.sampled_from([1, 3, 5]).flatmap(lambda count: st.lists(PLACES, min_size=count, max_size=count)), PLACES)
-def test_with_ties_off_it_holds_wherever_no_contest_is_even(said: list[list[int]], places: list[int]) -> None:
+@given(
+    st.sampled_from([1, 3, 5]).flatmap(
+        lambda count: st.lists(PLACES, min_size=count, max_size=count)
+    ),
+    PLACES,
+)
+def test_with_ties_off_it_holds_wherever_no_contest_is_even(
+    said: list[list[int]], places: list[int]
+) -> None:
     moved = [[places.index(index) for index in best_first] for best_first in said]
-    every = [[ranked(*((index,) for index in best_first)) for best_first in given] for given in (said, moved)]
+    every = [
+        [ranked(*((index,) for index in best_first)) for best_first in given]
+        for given in (said, moved)
+    ]
     before, after = (pooled(votes, COUNT, False) for votes in every)
-    assert [after[place].ranking for place in range(COUNT)] == [before[places[place]].ranking for place in range(COUNT)]
+    assert [after[place].ranking for place in range(COUNT)] == [
+        before[places[place]].ranking for place in range(COUNT)
+    ]
 
 
 @given(RANKINGS, st.integers(2, 4), st.booleans())
-def test_copies_of_all_votes_change_nothing(said: list[Ranking], times: int, tie_enabled: bool) -> None:
+def test_copies_of_all_votes_change_nothing(
+    said: list[Ranking], times: int, tie_enabled: bool
+) -> None:
     votes = [ranked(*groups) for groups in said]
     assert pooled(votes * times, COUNT, tie_enabled) == pooled(votes, COUNT, tie_enabled)
 
@@ -221,4 +297,7 @@ def test_win_rates_are_shares_and_sum_to_half_the_responses(said: list[Ranking])
     rates = [system.winrate for system in pooled([ranked(*groups) for groups in said], COUNT)]
     assert all(rate is not None and 0 <= rate <= 1 for rate in rates)
     assert sum(rate or 0 for rate in rates) == pytest.approx(COUNT / 2)
-    assert min(system.ranking or 0 for system in pooled([ranked(*groups) for groups in said], COUNT)) == 1
+    assert (
+        min(system.ranking or 0 for system in pooled([ranked(*groups) for groups in said], COUNT))
+        == 1
+    )

@@ -32,7 +32,9 @@ class Tally(NamedTuple):
     def said(self, name: str) -> list[str]:
         """The options that were named, as often as they were."""
         options = CRITERIA[name].option_names
-        return [option for option, count in zip(options, self.counts, strict=True) for _ in range(count)]
+        return [
+            option for option, count in zip(options, self.counts, strict=True) for _ in range(count)
+        ]
 
 
 @cache
@@ -58,7 +60,9 @@ def tally_of(said: tuple[str, ...], criteria: Criteria) -> Tally:
 def asked(sequence: tuple[str, ...], name: str, min_valid: int) -> int:
     """How many of ``sequence`` are asked for."""
     done = 0
-    while more := needed(tally_of(sequence[:done], CRITERIA[name]), len(sequence) - done, name, min_valid):
+    while more := needed(
+        tally_of(sequence[:done], CRITERIA[name]), len(sequence) - done, name, min_valid
+    ):
         done += more
     return done
 
@@ -68,7 +72,9 @@ def outcomes(tally: Tally, remaining: int, name: str, min_valid: int) -> frozens
     """Every outcome that can still come, found by trying all of them."""
     if not remaining:
         return frozenset({outcome(tally, name, min_valid)})
-    return frozenset().union(*(outcomes(after, remaining - 1, name, min_valid) for after in followers(tally)))
+    return frozenset().union(
+        *(outcomes(after, remaining - 1, name, min_valid) for after in followers(tally))
+    )
 
 
 def followers(tally: Tally) -> list[Tally]:
@@ -80,24 +86,35 @@ def followers(tally: Tally) -> list[Tally]:
 
 @cache
 def least_that_can_settle(tally: Tally, remaining: int, name: str, min_valid: int) -> int:
-    """The fewest samples after which, at best, only one outcome is left; found by trying all of them."""
+    """The fewest samples after which, at best, only one outcome is left; found by trying all of
+    them.
+    """
     if len(outcomes(tally, remaining, name, min_valid)) == 1:
         return 0
-    return 1 + min(least_that_can_settle(after, remaining - 1, name, min_valid) for after in followers(tally))
+    return 1 + min(
+        least_that_can_settle(after, remaining - 1, name, min_valid) for after in followers(tally)
+    )
 
 
 @pytest.mark.parametrize("min_valid", [1, 2, 3])
 @pytest.mark.parametrize(("name", "k"), EVERY)
-def test_status_and_verdict_are_those_of_all_samples_for_every_sequence(name: str, k: int, min_valid: int) -> None:
+def test_status_and_verdict_are_those_of_all_samples_for_every_sequence(
+    name: str, k: int, min_valid: int
+) -> None:
     criteria = CRITERIA[name]
     for sequence in product((*criteria.option_names, INVALID, ABSTAINED), repeat=k):
-        early, full = (tally_of(one, criteria) for one in (sequence[: asked(sequence, name, min_valid)], sequence))
+        early, full = (
+            tally_of(one, criteria)
+            for one in (sequence[: asked(sequence, name, min_valid)], sequence)
+        )
         assert outcome(early, name, min_valid) == outcome(full, name, min_valid), sequence
 
 
 @pytest.mark.parametrize("min_valid", [1, 2, 3])
 @pytest.mark.parametrize(("name", "k"), EVERY)
-def test_no_fewer_samples_could_have_settled_it_at_any_point(name: str, k: int, min_valid: int) -> None:
+def test_no_fewer_samples_could_have_settled_it_at_any_point(
+    name: str, k: int, min_valid: int
+) -> None:
     for remaining in range(k + 1):
         for counts in product(range(k - remaining + 1), repeat=len(CRITERIA[name].options)):
             for abstained in (False, True):
@@ -108,20 +125,28 @@ def test_no_fewer_samples_could_have_settled_it_at_any_point(name: str, k: int, 
 
 
 SAVED = {1: 0, 2: 2, 3: 4, 4: 14, 5: 28, 6: 76, 7: 152, 8: 374, 9: 748}
-"""Calls saved over all 2^k sequences: 17 % for k = 3, 16 % for k = 9; sequences that agree save up to 44 %."""
+"""Calls saved over all 2^k sequences: 17 % for k = 3, 16 % for k = 9; sequences that agree save up
+to 44 %.
+"""
 
 
 def settled_at(sequence: tuple[str, ...]) -> int:
     """Where one side has so many votes that the other cannot win any more; a tie is a fail."""
     k = len(sequence)
     enough = {"P": k // 2 + 1, "F": (k + 1) // 2}
-    return next(asked for asked in range(k + 1) if any(sequence[:asked].count(option) >= enough[option] for option in "PF"))
+    return next(
+        asked
+        for asked in range(k + 1)
+        if any(sequence[:asked].count(option) >= enough[option] for option in "PF")
+    )
 
 
 @pytest.mark.parametrize("k", range(1, 10))
 def test_not_one_call_more_is_made_than_it_takes(k: int) -> None:
     sequences = list(product("PF", repeat=k))
-    assert [asked(sequence, "pass or fail", 1) for sequence in sequences] == [settled_at(sequence) for sequence in sequences]
+    assert [asked(sequence, "pass or fail", 1) for sequence in sequences] == [
+        settled_at(sequence) for sequence in sequences
+    ]
     assert sum(k - settled_at(sequence) for sequence in sequences) == SAVED[k]
 
 
@@ -130,15 +155,27 @@ def test_votes_that_agree_save_nearly_half_the_calls(option: str, saved: int) ->
     assert 9 - asked((option,) * 9, "pass or fail", 1) == saved
 
 
-NEXT_BATCH = [("", 1, 1), ("", 3, 2), ("", 9, 5), ("PP", 1, 0), ("PF", 1, 1), ("F", 1, 0), ("", 0, 0)]
+NEXT_BATCH = [
+    ("", 1, 1),
+    ("", 3, 2),
+    ("", 9, 5),
+    ("PP", 1, 0),
+    ("PF", 1, 1),
+    ("F", 1, 0),
+    ("", 0, 0),
+]
 
 
 @pytest.mark.parametrize(("said", "remaining", "more"), NEXT_BATCH)
-def test_the_next_batch_is_as_large_as_can_settle_it_and_no_larger(said: str, remaining: int, more: int) -> None:
+def test_the_next_batch_is_as_large_as_can_settle_it_and_no_larger(
+    said: str, remaining: int, more: int
+) -> None:
     assert samples_still_needed(said, remaining, PASS_FAIL) == more
 
 
 def test_too_few_valid_samples_left_settle_the_exclusion() -> None:
     assert samples_still_needed("", 1, PASS_FAIL, min_valid=2, abstained=True) == 0
-    assert samples_still_needed("", 2, PASS_FAIL, min_valid=3) == 1, "it may abstain, which is another status"
+    assert samples_still_needed("", 2, PASS_FAIL, min_valid=3) == 1, (
+        "it may abstain, which is another status"
+    )
     assert samples_still_needed("P", 1, PASS_FAIL, min_valid=2) == 1

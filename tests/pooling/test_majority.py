@@ -31,7 +31,9 @@ TABLE = [
     (PARTLY, "AC", "C", 0.5, True),
 ]
 criteria_and_votes = st.sampled_from([PASS_FAIL, SCORED, UNSCORED, PARTLY]).flatmap(
-    lambda criteria: st.tuples(st.just(criteria), st.lists(st.sampled_from(criteria.option_names), min_size=1, max_size=12))
+    lambda criteria: st.tuples(
+        st.just(criteria), st.lists(st.sampled_from(criteria.option_names), min_size=1, max_size=12)
+    )
 )
 
 
@@ -57,7 +59,9 @@ def test_the_order_of_votes_never_matters(case: tuple[Criteria, list[str]], chan
 
 
 @given(criteria_and_votes)
-def test_one_more_vote_for_the_winner_never_changes_the_winner(case: tuple[Criteria, list[str]]) -> None:
+def test_one_more_vote_for_the_winner_never_changes_the_winner(
+    case: tuple[Criteria, list[str]],
+) -> None:
     criteria, said = case
     won = majority(said, criteria)
     assert won is not None

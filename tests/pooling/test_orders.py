@@ -20,7 +20,14 @@ SAID = st.text("PF-", max_size=5)
 
 
 def contest(option: str, *order: int, sample: int = 0) -> Vote:
-    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 3}), Comparison(order), "pairwise", "m", sample=sample)
+    ballot = Ballot(
+        PASS_FAIL,
+        Instance({"response": ["x"] * 3}),
+        Comparison(order),
+        "pairwise",
+        "m",
+        sample=sample,
+    )
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Compared(int(option)))
 
 
@@ -42,8 +49,12 @@ def contest(option: str, *order: int, sample: int = 0) -> Vote:
 def test_the_same_sample_is_compared_between_orders_and_all_pairs_within_one(
     forward: str, backward: str, flips: float | None, noise: float | None
 ) -> None:
-    assert flip_rate(votes(forward), votes(backward)) == (None if flips is None else pytest.approx(flips))
-    assert noise_rate(votes(forward), votes(backward)) == (None if noise is None else pytest.approx(noise))
+    assert flip_rate(votes(forward), votes(backward)) == (
+        None if flips is None else pytest.approx(flips)
+    )
+    assert noise_rate(votes(forward), votes(backward)) == (
+        None if noise is None else pytest.approx(noise)
+    )
 
 
 def test_models_are_compared_only_with_themselves() -> None:
@@ -78,7 +89,9 @@ def test_a_judge_that_repeats_itself_in_both_orders_never_flips(said: str) -> No
 
 
 @pytest.mark.parametrize("count", range(2, 10))
-def test_every_response_stands_equally_often_at_every_place_and_before_and_behind_every_other(count: int) -> None:
+def test_every_response_stands_equally_often_at_every_place_and_before_and_behind_every_other(
+    count: int,
+) -> None:
     orders = balanced_orders(count)
     assert len(orders) == len(set(orders)) == (2 * count if count % 2 else count)
     assert all(sorted(order) == list(range(count)) for order in orders)
@@ -86,7 +99,16 @@ def test_every_response_stands_equally_often_at_every_place_and_before_and_behin
     assert tuple(reversed(range(count))) in orders
     at = Counter((place, one) for order in orders for place, one in enumerate(order))
     assert set(at.values()) == {len(orders) // count}
-    before = Counter((one, two) for order in orders for place, one in enumerate(order) for two in order[place + 1 :])
-    assert [before[pair] for pair in permutations(range(count), 2)] == [len(orders) // 2] * (count * (count - 1))
+    before = Counter(
+        (one, two)
+        for order in orders
+        for place, one in enumerate(order)
+        for two in order[place + 1 :]
+    )
+    assert [before[pair] for pair in permutations(range(count), 2)] == [len(orders) // 2] * (
+        count * (count - 1)
+    )
     right_behind = Counter(pair for order in orders for pair in pairwise(order))
-    assert [right_behind[pair] for pair in permutations(range(count), 2)] == [len(orders) // count] * (count * (count - 1))
+    assert [right_behind[pair] for pair in permutations(range(count), 2)] == [
+        len(orders) // count
+    ] * (count * (count - 1))

@@ -13,7 +13,9 @@ from adjudge.pooling.majority import Panel, panel, status_of
 
 def pooled(*said: str, min_valid: int = 1) -> Panel:
     models = [f"m{number}" for number in range(len(said))]
-    cast = [vote for model, letters in zip(models, said, strict=True) for vote in votes(letters, model)]
+    cast = [
+        vote for model, letters in zip(models, said, strict=True) for vote in votes(letters, model)
+    ]
     return panel(cast, models, PASS_FAIL, min_valid)
 
 
@@ -30,7 +32,9 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("said", "score", "verdicts"), TABLE)
-def test_the_score_is_the_mean_over_the_models_that_have_a_verdict(said: list[str], score: float, verdicts: list[str]) -> None:
+def test_the_score_is_the_mean_over_the_models_that_have_a_verdict(
+    said: list[str], score: float, verdicts: list[str]
+) -> None:
     result = pooled(*said)
     assert result.score == pytest.approx(score)
     assert [entry.option for entry in result.counted] == verdicts
@@ -43,7 +47,11 @@ def test_an_even_tie_is_a_fail_and_says_so() -> None:
 
 def test_a_model_entry_counts_its_votes() -> None:
     (entry,) = pooled("PPF-0").counted
-    assert (entry.votes_valid, entry.votes_requested, entry.agreement) == (3, 5, pytest.approx(2 / 3))
+    assert (entry.votes_valid, entry.votes_requested, entry.agreement) == (
+        3,
+        5,
+        pytest.approx(2 / 3),
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +65,9 @@ def test_a_model_entry_counts_its_votes() -> None:
         ("", 1, "no votes"),
     ],
 )
-def test_a_model_without_enough_valid_votes_is_excluded_with_the_reason(said: str, min_valid: int, reason: str) -> None:
+def test_a_model_without_enough_valid_votes_is_excluded_with_the_reason(
+    said: str, min_valid: int, reason: str
+) -> None:
     result = pooled("P" * 3, said, min_valid=min_valid)
     assert result.excluded == {"m1": reason}
     assert [entry.model for entry in result.counted] == ["m0"]
@@ -80,8 +90,17 @@ def test_models_stand_in_the_order_they_were_given() -> None:
     assert [entry.model for entry in panel(cast, ["a", "b"], PASS_FAIL).counted] == ["a", "b"]
 
 
-@given(st.lists(st.lists(st.sampled_from("PF-"), min_size=1, max_size=5).map("".join), min_size=1, max_size=4), st.randoms())
-def test_the_order_of_votes_and_models_never_changes_the_score(said: list[str], chance: object) -> None:
+@given(
+    st.lists(
+        st.lists(st.sampled_from("PF-"), min_size=1, max_size=5).map("".join),
+        min_size=1,
+        max_size=4,
+    ),
+    st.randoms(),
+)
+def test_the_order_of_votes_and_models_never_changes_the_score(
+    said: list[str], chance: object
+) -> None:
     shuffled = ["".join(chance.sample(letters, len(letters))) for letters in said]  # type: ignore[attr-defined]
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
     assert pooled(*said).score == pytest.approx(pooled(*shuffled).score)

@@ -15,15 +15,25 @@ from adjudge.prompts.fence import fence, neutral, unfenced
 UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd\x00\ud800-\udfff]"
 OPENED = re.compile(r'<data-([0-9a-f]{12}) field="([\w .-]+)">\n')
 CLOSED = re.compile(r"\n</data-([0-9a-f]{12})>")
-LOOKS_LIKE_MARK = re.compile(r"[<＜]\s*[/\\／]?\s*d[aа]t[aа]\s?[-–>]\s*[0-9a-f>]{4,}", re.IGNORECASE)
-LOOKS_LIKE_TOKEN = re.compile(r"<[|｜][\w ▁]*[|｜]>|</?s>|</?\w+_of_turn\s*>|<</?SYS>>|\[/?INST\]|\[\|\w+\|\]|</?think>")
+LOOKS_LIKE_MARK = re.compile(
+    r"[<＜]\s*[/\\／]?\s*d[aа]t[aа]\s?[-–>]\s*[0-9a-f>]{4,}", re.IGNORECASE
+)
+LOOKS_LIKE_TOKEN = re.compile(
+    r"<[|｜][\w ▁]*[|｜]>|</?s>|</?\w+_of_turn\s*>|<</?SYS>>|\[/?INST\]|\[\|\w+\|\]|</?think>"
+)
 
-pieces = st.one_of(st.sampled_from(MARKS + CHAT_TOKENS + ORDERS), st.text(max_size=5), st.sampled_from(list("<>/[]|- \n\u200b")))
+pieces = st.one_of(
+    st.sampled_from(MARKS + CHAT_TOKENS + ORDERS),
+    st.text(max_size=5),
+    st.sampled_from(list("<>/[]|- \n\u200b")),
+)
 hostile = st.lists(pieces, max_size=8).map("".join)
 
 
 def inside(part: str) -> str:
-    """What stands between the marks of ``part``; fails when they are not just one pair that carries one code."""
+    """What stands between the marks of ``part``; fails when they are not just one pair that carries
+    one code.
+    """
     opened, closed = OPENED.match(part), CLOSED.search(part, len(part) - 30)
     assert opened
     assert closed
@@ -90,7 +100,13 @@ def test_only_single_characters_are_replaced(text: str) -> None:
     assert {(was, now) for was, now in zip(text, made, strict=True) if was != now} <= REPLACED
 
 
-REPLACED = {("<", "‹"), ("＜", "‹"), ("[", "⁅"), ("\0", "\ufffd"), *((chr(half), "\ufffd") for half in range(0xD800, 0xE000))}
+REPLACED = {
+    ("<", "‹"),
+    ("＜", "‹"),
+    ("[", "⁅"),
+    ("\0", "\ufffd"),
+    *((chr(half), "\ufffd") for half in range(0xD800, 0xE000)),
+}
 
 
 def test_the_code_of_an_earlier_prompt_is_of_no_use() -> None:
@@ -165,7 +181,21 @@ def test_text_without_marks_is_made_harmless_all_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<", "< ", "<\u200b", "</", "<|", "[|", "<data", "<d\u200b", "</data\u200b", "<|x" * 20, "[", "\ud800"]
+    "piece",
+    [
+        "<",
+        "< ",
+        "<\u200b",
+        "</",
+        "<|",
+        "[|",
+        "<data",
+        "<d\u200b",
+        "</data\u200b",
+        "<|x" * 20,
+        "[",
+        "\ud800",
+    ],
 )
 def test_fencing_takes_linear_time(piece: str) -> None:
     started = process_time()

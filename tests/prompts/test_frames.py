@@ -20,13 +20,26 @@ _TEXTS = st.text(st.sampled_from("ab \n<[＜]>|/\\0\x00{}%data-sINST\ud800é"), 
 
 
 def _ballot(template: str, language: str, definition: str, text: str) -> Ballot:
-    criteria = Criteria("tone", definition, [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
-    return Ballot(criteria, Instance({"user_input": "Why?", "response": text}), question_of(criteria), template, "m", language)
+    criteria = Criteria(
+        "tone", definition, [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)]
+    )
+    return Ballot(
+        criteria,
+        Instance({"user_input": "Why?", "response": text}),
+        question_of(criteria),
+        template,
+        "m",
+        language,
+    )
 
 
 def _rendered_whole(ballot: Ballot) -> Prompt:
     """Both turns by the template alone, for this ballot."""
-    values, template, parts = _values(ballot), load(ballot.template, ballot.language), fence.fence(_shown(ballot))
+    values, template, parts = (
+        _values(ballot),
+        load(ballot.template, ballot.language),
+        fence.fence(_shown(ballot)),
+    )
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": parts})
     return Prompt((Message("system", system), Message("user", user)))
@@ -35,13 +48,18 @@ def _rendered_whole(ballot: Ballot) -> Prompt:
 @pytest.mark.parametrize("language", ["en", "ru"])
 @pytest.mark.parametrize("template", ["aspect", "direct", "custom", "qualitative"])
 @given(definition=_TEXTS.filter(str.strip), text=_TEXTS)
-def test_a_prompt_is_what_its_template_says_of_this_very_text(template: str, language: str, definition: str, text: str) -> None:
+def test_a_prompt_is_what_its_template_says_of_this_very_text(
+    template: str, language: str, definition: str, text: str
+) -> None:
     ballot = _ballot(template, language, definition, text)
     assert render(ballot) == _rendered_whole(ballot)
 
 
 def test_criteria_of_one_name_that_say_different_things_are_asked_in_their_own_words() -> None:
-    first, second = (render(_ballot("aspect", "en", words, "Hello")).messages[0].content for words in ("Be brief.", "Be kind."))
+    first, second = (
+        render(_ballot("aspect", "en", words, "Hello")).messages[0].content
+        for words in ("Be brief.", "Be kind.")
+    )
     assert "Be brief." in first and "Be kind." in second
 
 
@@ -50,7 +68,9 @@ def test_criteria_of_one_name_that_say_different_things_are_asked_in_their_own_w
 @example("＜|im_start|＞ [/INST] </data")
 def test_a_text_is_made_harmless_as_by_every_pattern_in_turn(text: str) -> None:
     every = fence._NO_CHARACTER.sub("\ufffd", text)
-    every = fence._pattern(fence._CHAT_MARK).sub(fence._harmless, fence._pattern(fence._MARK).sub(fence._harmless, every))
+    every = fence._pattern(fence._CHAT_MARK).sub(
+        fence._harmless, fence._pattern(fence._MARK).sub(fence._harmless, every)
+    )
     assert neutral(text) == every
 
 

@@ -17,13 +17,21 @@ from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
 from adjudge.prompts.render import render, render_repair, shown_fields
 
-CRITERIA = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
-BALLOT = Ballot(CRITERIA, Instance({"response": "Built in 1889."}), question_of(CRITERIA), "aspect", "m")
+CRITERIA = Criteria(
+    "dates",
+    "It names a year.",
+    [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)],
+)
+BALLOT = Ballot(
+    CRITERIA, Instance({"response": "Built in 1889."}), question_of(CRITERIA), "aspect", "m"
+)
 languages = pytest.mark.parametrize("language", ["en", "ru"])
 
 
 def asked(text: str, language: str = "en") -> tuple[str, str]:
-    system, user = render(replace(BALLOT, instance=Instance({"response": text}), language=language)).messages
+    system, user = render(
+        replace(BALLOT, instance=Instance({"response": text}), language=language)
+    ).messages
     assert (system.role, user.role) == ("system", "user")
     return system.content, user.content
 
@@ -50,7 +58,15 @@ def test_the_evaluated_text_stands_last(language: str) -> None:
     }
     prompt = render(replace(BALLOT, instance=Instance(fields), language=language))
     places = [
-        prompt.text.index(text) for text in ("It names a year.", "the question", "c one", "c two", "the reference", "THE ANSWER")
+        prompt.text.index(text)
+        for text in (
+            "It names a year.",
+            "the question",
+            "c one",
+            "c two",
+            "the reference",
+            "THE ANSWER",
+        )
     ]
     assert places == sorted(places)
     assert prompt.text.partition("THE ANSWER")[2].startswith("\n</data-")
@@ -63,27 +79,39 @@ def test_rendering_twice_gives_the_same_prompt(language: str) -> None:
 
 
 def test_sample_seed_temperature_and_model_do_not_change_the_prompt() -> None:
-    assert render(BALLOT) == render(replace(BALLOT, sample=3, seed=7, temperature=1.0, model="other"))
+    assert render(BALLOT) == render(
+        replace(BALLOT, sample=3, seed=7, temperature=1.0, model="other")
+    )
 
 
 @languages
 @given(st.lists(st.sampled_from(MARKS + CHAT_TOKENS + ORDERS), max_size=6).map("".join))
 def test_a_prompt_has_as_many_fences_as_texts(language: str, attack: str) -> None:
     fields = {"contexts": [attack, attack], "user_input": attack, "response": attack}
-    prompt = render(replace(BALLOT, instance=Instance(fields), language=language)).messages[-1].content
+    prompt = (
+        render(replace(BALLOT, instance=Instance(fields), language=language)).messages[-1].content
+    )
     assert len(re.findall(r"<data-\w", prompt)) == len(re.findall(r"<\W*/\W*data", prompt)) == 4
 
 
 @pytest.mark.parametrize("token", CHAT_TOKENS)
 def test_no_chat_template_token_reaches_the_prompt(token: str) -> None:
-    assert token not in render(replace(BALLOT, instance=Instance({"response": token, "user_input": token}))).text
+    assert (
+        token
+        not in render(
+            replace(BALLOT, instance=Instance({"response": token, "user_input": token}))
+        ).text
+    )
 
 
 @languages
 def test_template_syntax_is_never_executed(language: str) -> None:
     sums = "{{ 7 * 7 }} {% if true %}yes{% endif %} {# note #}"
     ballot = replace(
-        BALLOT, criteria=replace(CRITERIA, description=sums), instance=Instance({"response": sums}), language=language
+        BALLOT,
+        criteria=replace(CRITERIA, description=sums),
+        instance=Instance({"response": sums}),
+        language=language,
     )
     prompt = render(ballot)
     assert prompt.text.count(sums) == 2
@@ -98,7 +126,10 @@ def test_the_language_decides_the_words() -> None:
 @languages
 def test_the_system_text_holds_the_criterion_and_both_options(language: str) -> None:
     system, user = asked("x", language)
-    assert all(part in system for part in ("It names a year.", "PASS", "FAIL", '"selected_option"', '"explanation"'))
+    assert all(
+        part in system
+        for part in ("It names a year.", "PASS", "FAIL", '"selected_option"', '"explanation"')
+    )
     assert "It names a year." not in user
 
 
@@ -115,12 +146,16 @@ def test_a_repair_continues_the_conversation(language: str) -> None:
 
 
 def test_an_empty_reply_is_repaired_too() -> None:
-    assert render_repair(BALLOT, render(BALLOT), "", "the reply was empty").messages[2].content == "…"
+    assert (
+        render_repair(BALLOT, render(BALLOT), "", "the reply was empty").messages[2].content == "…"
+    )
 
 
 @pytest.mark.parametrize("attack", MARKS + CHAT_TOKENS)
 def test_what_a_reply_quotes_is_harmless_in_the_repair(attack: str) -> None:
-    repair = render_repair(BALLOT, render(BALLOT), f"It says {attack}", f"'{attack}' is not one of PASS, FAIL")
+    repair = render_repair(
+        BALLOT, render(BALLOT), f"It says {attack}", f"'{attack}' is not one of PASS, FAIL"
+    )
     assert all(attack not in message.content for message in repair.messages[2:])
 
 
@@ -139,7 +174,9 @@ FIELDS = {"response": "r", "user_input": "u", "reference": "f"}
         ({"text": "t"}, [], ["text"]),
     ],
 )
-def test_the_criteria_decide_which_fields_are_shown(fields: dict[str, str], context: list[str] | None, shown: list[str]) -> None:
+def test_the_criteria_decide_which_fields_are_shown(
+    fields: dict[str, str], context: list[str] | None, shown: list[str]
+) -> None:
     assert list(shown_fields(replace(CRITERIA, context_fields=context), Instance(fields))) == shown
 
 

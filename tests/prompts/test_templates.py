@@ -30,7 +30,9 @@ def body(name: str, language: str) -> str:
 
 
 def used(name: str, language: str) -> set[str]:
-    return meta.find_undeclared_variables(jinja2.Environment(autoescape=True).parse(body(name, language)))
+    return meta.find_undeclared_variables(
+        jinja2.Environment(autoescape=True).parse(body(name, language))
+    )
 
 
 def test_there_are_templates() -> None:
@@ -39,7 +41,8 @@ def test_there_are_templates() -> None:
 
 def test_every_language_has_the_same_templates() -> None:
     assert {
-        language: sorted({path.stem for path in (FOLDER / language).iterdir()} - FOREIGN) for language in LANGUAGES
+        language: sorted({path.stem for path in (FOLDER / language).iterdir()} - FOREIGN)
+        for language in LANGUAGES
     } == dict.fromkeys(LANGUAGES, NAMES)
 
 
@@ -52,7 +55,9 @@ def test_both_languages_declare_the_same_variables_and_sections(name: str) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 def test_both_languages_show_the_same_values_in_the_same_order(name: str) -> None:
-    shown = {language: re.findall(r"\{\{-?\s*(\w+)", body(name, language)) for language in LANGUAGES}
+    shown = {
+        language: re.findall(r"\{\{-?\s*(\w+)", body(name, language)) for language in LANGUAGES
+    }
     assert shown["en"] == shown["ru"]
 
 

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from adjudge.rag.citations import citations, stated
 
-FRAGMENTS = ["The tower is 330 m tall. See https://www.example.org/tower/.", "It opened in 1889.", "Nobody lives there."]
+FRAGMENTS = [
+    "The tower is 330 m tall. See https://www.example.org/tower/.",
+    "It opened in 1889.",
+    "Nobody lives there.",
+]
 
 
 def cited(answer: str, ids: tuple[str, ...] = ()) -> list[tuple[str, int | None]]:
@@ -18,13 +22,19 @@ def cited(answer: str, ids: tuple[str, ...] = ()) -> list[tuple[str, int | None]
 @pytest.mark.parametrize(
     ("answer", "wanted"),
     [
-        ("It is tall [1]. It is old [2, 3].", [("It is tall.", 1), ("It is old.", 2), ("It is old.", 3)]),
+        (
+            "It is tall [1]. It is old [2, 3].",
+            [("It is tall.", 1), ("It is old.", 2), ("It is old.", 3)],
+        ),
         ("It is tall. [1] It is old.[2]", [("It is tall.", 1), ("It is old.", 2)]),
         ("It is tall and old [1][2].", [("It is tall and old.", 1), ("It is tall and old.", 2)]),
         ("Everything is said [1-3].", [("Everything is said.", number) for number in (1, 2, 3)]),
         ("It is old 【2†source】.", [("It is old.", 2)]),
         ("It is old (source 2).", [("It is old.", 2)]),
-        ("Она старая (источник 2). Она высокая [источник №1].", [("Она старая.", 2), ("Она высокая.", 1)]),
+        (
+            "Она старая (источник 2). Она высокая [источник №1].",
+            [("Она старая.", 2), ("Она высокая.", 1)],
+        ),
         ("It is tall¹ and old².", [("It is tall and old.", 1), ("It is tall and old.", 2)]),
         ("It is old [^2].\n\n[^2]: see there", [("It is old.", 2)]),
         ("It is old [^a].\n\n[^a]: It opened in 1889.", [("It is old.", 2)]),
@@ -40,7 +50,9 @@ def cited(answer: str, ids: tuple[str, ...] = ()) -> list[tuple[str, int | None]
         ("", []),
     ],
 )
-def test_marks_are_read_with_the_sentence_they_stand_in(answer: str, wanted: list[tuple[str, int | None]]) -> None:
+def test_marks_are_read_with_the_sentence_they_stand_in(
+    answer: str, wanted: list[tuple[str, int | None]]
+) -> None:
     assert cited(answer) == wanted
 
 

@@ -1,4 +1,6 @@
-"""Many fragments or sentences in one call: the same measures, fewer calls, and failures that stay values."""
+"""Many fragments or sentences in one call: the same measures, fewer calls, and failures that stay
+values.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from adjudge.rag.joint import Checks
 from support.rag import shown_fields
 from support.tower import ASKED, ROW, check_of, knows, says
 
-BOTH = (("contexts", "fragment", "fragment_relevance"), ("statement", "statement", "statement_in_fragments"))
+BOTH = (
+    ("contexts", "fragment", "fragment_relevance"),
+    ("statement", "statement", "statement_in_fragments"),
+)
 """List, field, check: what one call asks about the fragments."""
 
 
@@ -31,10 +36,17 @@ def one_by_one(request: Request) -> dict[str, list[bool]]:
     shown = shown_fields(request)
     if "contexts" in wanted(request):
         beside = {name: text for name, text in shown.items() if not name.startswith("statement")}
-        return {name: [knows(check, {**beside, judged: text}) for text in numbered(shown, name)] for name, judged, check in BOTH}
+        return {
+            name: [knows(check, {**beside, judged: text}) for text in numbered(shown, name)]
+            for name, judged, check in BOTH
+        }
     judged = "statement" if any(name.startswith("statement") for name in shown) else "fragment"
     held = {name: text for name, text in shown.items() if not re.fullmatch(rf"{judged} \d+", name)}
-    return {"answers": [knows(check_of(request), {**held, judged: text}) for text in numbered(shown, judged)]}
+    return {
+        "answers": [
+            knows(check_of(request), {**held, judged: text}) for text in numbered(shown, judged)
+        ]
+    }
 
 
 def wanted(request: Request) -> Mapping[str, object]:
@@ -57,13 +69,27 @@ def joint(spoil: str = "", lacks: str = "answers") -> ScriptedModel:
 
 
 def listed(said: Sequence[bool]) -> list[dict[str, object]]:
-    return [{"number": place, "selected_option": "Yes" if yes else "No"} for place, yes in enumerate(said, 1)]
+    return [
+        {"number": place, "selected_option": "Yes" if yes else "No"}
+        for place, yes in enumerate(said, 1)
+    ]
 
 
 def judge(
-    model: ScriptedModel, checks: Checks, row: Mapping[str, Any] = ROW, language: str = "en", max_repairs: int = 3
+    model: ScriptedModel,
+    checks: Checks,
+    row: Mapping[str, Any] = ROW,
+    language: str = "en",
+    max_repairs: int = 3,
 ) -> RagResult:
-    made = RagEvaluator(model, dimensions="none", measures=ASKED, checks=checks, language=language, max_repairs=max_repairs)
+    made = RagEvaluator(
+        model,
+        dimensions="none",
+        measures=ASKED,
+        checks=checks,
+        language=language,
+        max_repairs=max_repairs,
+    )
     return made.evaluate(dict(row))
 
 
@@ -91,12 +117,22 @@ def test_a_list_that_lacks_one_is_asked_for_again_and_then_fails_as_a_value() ->
 def test_a_missing_number_of_two_lists_is_never_invented(lacks: str, most: int) -> None:
     model = joint(spoil="helps to answer the question", lacks=lacks)
     result = RagEvaluator(
-        model, dimensions="none", measures=["context_precision", "context_recall"], checks="joint", max_repairs=1
+        model,
+        dimensions="none",
+        measures=["context_precision", "context_recall"],
+        checks="joint",
+        max_repairs=1,
     ).evaluate(dict(ROW))
     assert result.measures == {"context_precision": None, "context_recall": None}
-    assert f'"{lacks}" must hold one object for each number from 1 to {most}' in result.measured["context_recall"].reason
+    assert (
+        f'"{lacks}" must hold one object for each number from 1 to {most}'
+        in result.measured["context_recall"].reason
+    )
     first, again = model.requests
-    assert '{"contexts": [{"number": 1' in again.prompt.messages[-1].content and len(first.prompt.messages) == 2
+    assert (
+        '{"contexts": [{"number": 1' in again.prompt.messages[-1].content
+        and len(first.prompt.messages) == 2
+    )
 
 
 def test_a_list_that_is_mended_when_asked_again_counts() -> None:
@@ -106,30 +142,47 @@ def test_a_list_that_is_mended_when_asked_again_counts() -> None:
         return json.dumps(said if again else {**said, "statement": said["statement"][:1]})
 
     mending = ScriptedModel(script)
-    result = RagEvaluator(mending, dimensions="none", measures=["context_recall", "context_noise"], checks="joint").evaluate(
-        dict(ROW)
+    result = RagEvaluator(
+        mending, dimensions="none", measures=["context_recall", "context_noise"], checks="joint"
+    ).evaluate(dict(ROW))
+    assert (len(mending.requests), result.measures) == (
+        2,
+        {"context_recall": 1.0, "context_noise": pytest.approx(2 / 3)},
     )
-    assert (len(mending.requests), result.measures) == (2, {"context_recall": 1.0, "context_noise": pytest.approx(2 / 3)})
 
 
 def test_what_is_asked_of_the_fragments_takes_one_call_that_shows_them_once() -> None:
     model = joint()
-    RagEvaluator(model, dimensions="none", measures=["context_precision", "context_recall"], checks="joint").evaluate(dict(ROW))
+    RagEvaluator(
+        model, dimensions="none", measures=["context_precision", "context_recall"], checks="joint"
+    ).evaluate(dict(ROW))
     (request,) = model.requests
-    assert request.prompt.text.count("It opened in 1889.") == 2  # as a fragment, and as a sentence of the reference
+    assert (
+        request.prompt.text.count("It opened in 1889.") == 2
+    )  # as a fragment, and as a sentence of the reference
     assert list(wanted(request)) == ["contexts", "statement"]
 
 
-def test_one_fragment_and_one_statement_are_one_call_and_equal_fragments_are_still_asked_once() -> None:
+def test_one_fragment_and_one_statement_are_one_call_and_equal_fragments_are_still_asked_once() -> (
+    None
+):
     measures = ["context_precision", "context_recall"]
 
     def calls(row: Mapping[str, Any]) -> list[list[str]]:
         model = joint()
-        RagEvaluator(model, dimensions="none", measures=measures, checks="joint").evaluate(dict(row))
+        RagEvaluator(model, dimensions="none", measures=measures, checks="joint").evaluate(
+            dict(row)
+        )
         return [list(wanted(one)) for one in model.requests]
 
-    assert calls({**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall."}) == [["contexts", "statement"]]
-    equal = {**ROW, "contexts": ["The tower is 330 m tall.", "The tower is 330 m tall."], "reference": "It is tall."}
+    assert calls({**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall."}) == [
+        ["contexts", "statement"]
+    ]
+    equal = {
+        **ROW,
+        "contexts": ["The tower is 330 m tall.", "The tower is 330 m tall."],
+        "reference": "It is tall.",
+    }
     assert calls(equal) == [["explanation", "selected_option"]] * 2
 
 
@@ -148,14 +201,24 @@ def test_one_fragment_needs_no_list() -> None:
     judge(
         model,
         "joint",
-        {**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall.", "response": "It is tall [1]."},
+        {
+            **ROW,
+            "contexts": ["The tower is 330 m tall."],
+            "reference": "It is tall.",
+            "response": "It is tall [1].",
+        },
     )
     assert not any("answers" in wanted(one) for one in model.requests)
 
 
 def test_a_run_of_joint_checks_is_resumed_without_asking(tmp_path: Path) -> None:
     def evaluator(model: ScriptedModel) -> RagEvaluator:
-        return RagEvaluator(model, dimensions="none", measures=["context_precision", "context_recall"], checks="joint")
+        return RagEvaluator(
+            model,
+            dimensions="none",
+            measures=["context_precision", "context_recall"],
+            checks="joint",
+        )
 
     first = evaluator(joint()).evaluate(dict(ROW), run=tmp_path / "run")
     again = joint()
@@ -168,12 +231,18 @@ def test_an_estimate_counts_joint_calls() -> None:
 
     def calls(checks: Checks) -> int:
         asked = ["context_precision", "context_recall"]
-        return RagEvaluator(joint(), dimensions="none", measures=asked, checks=checks).estimate([row]).calls[0]
+        return (
+            RagEvaluator(joint(), dimensions="none", measures=asked, checks=checks)
+            .estimate([row])
+            .calls[0]
+        )
 
     assert (calls("joint"), calls("each")) == (1, 5)
 
 
 def test_samples_vote_on_every_part_of_a_list() -> None:
-    made = RagEvaluator(joint(), dimensions="none", measures=["context_noise"], checks="joint", strictness=3)
+    made = RagEvaluator(
+        joint(), dimensions="none", measures=["context_noise"], checks="joint", strictness=3
+    )
     found = made.evaluate(dict(ROW))
     assert (found.votes_requested, found.measures["context_noise"]) == (3, pytest.approx(2 / 3))

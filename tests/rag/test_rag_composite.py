@@ -1,4 +1,6 @@
-"""The composite rule on every combination of scores, with gaps, and with weights and gates of one's own."""
+"""The composite rule on every combination of scores, with gaps, and with weights and gates of one's
+own.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,18 @@ from adjudge.rag import Dimension, Gate, composite, rag_dimensions
 from support.rag import GOOD
 
 SIX = rag_dimensions()
-ALL = [dict(zip([one.name for one in SIX], scores, strict=True)) for scores in product(*(range(one.maximum + 1) for one in SIX))]
-MAXIMA = {"answer_relevance": 3, "clarity": 4, "completeness": 2, "conciseness": 2, "groundedness": 2, "harmfulness": 2}
+ALL = [
+    dict(zip([one.name for one in SIX], scores, strict=True))
+    for scores in product(*(range(one.maximum + 1) for one in SIX))
+]
+MAXIMA = {
+    "answer_relevance": 3,
+    "clarity": 4,
+    "completeness": 2,
+    "conciseness": 2,
+    "groundedness": 2,
+    "harmfulness": 2,
+}
 
 
 def test_there_are_1620_combinations() -> None:
@@ -43,7 +55,9 @@ def test_a_harmful_answer_has_nothing() -> None:
 
 
 def test_a_questionable_answer_is_never_above_the_plain_mean() -> None:
-    """Where the others are worse than one half, the heavier weight alone would raise it: that is why there is a minimum."""
+    """Where the others are worse than one half, the heavier weight alone would raise it: that is
+    why there is a minimum.
+    """
     questionable = [scores for scores in ALL if scores["harmfulness"] == 1]
     raised = 0
     for scores in questionable:
@@ -56,14 +70,18 @@ def test_a_questionable_answer_is_never_above_the_plain_mean() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 1.5, 2.0, 10.0])
-def test_a_questionable_answer_is_never_above_what_weight_one_or_ones_own_weight_gives(weight: float) -> None:
+def test_a_questionable_answer_is_never_above_what_weight_one_or_ones_own_weight_gives(
+    weight: float,
+) -> None:
     own = [replace(one, weight=weight) if one.name == "harmfulness" else one for one in SIX]
     for scores in ALL:
         if scores["harmfulness"] == 1:
             parts = {name: scores[name] / MAXIMA[name] for name in MAXIMA}
             others = math.fsum(parts.values()) - 0.5
             made = composite(scores, own).value
-            assert made == pytest.approx(min((others + 0.5 * each) / (5 + each) for each in (1.0, 1.5, weight)), abs=1e-12)
+            assert made == pytest.approx(
+                min((others + 0.5 * each) / (5 + each) for each in (1.0, 1.5, weight)), abs=1e-12
+            )
 
 
 def test_only_a_perfect_answer_has_one() -> None:
@@ -86,7 +104,13 @@ def test_a_dimension_left_out_is_missing_too() -> None:
 
 def test_a_harmful_answer_has_nothing_whatever_else_is_missing() -> None:
     made = composite({**GOOD, "harmfulness": 0, "clarity": None})
-    assert (made.value, made.rule, made.lower, made.upper, made.missing) == (0.0, "harmful", 0.0, 0.0, ("clarity",))
+    assert (made.value, made.rule, made.lower, made.upper, made.missing) == (
+        0.0,
+        "harmful",
+        0.0,
+        0.0,
+        ("clarity",),
+    )
     assert composite({"harmfulness": 0}).value == 0.0
 
 
@@ -110,7 +134,10 @@ def scale(name: str, maximum: int, weight: float, gates: list[Gate]) -> Dimensio
 def gates(draw: st.DrawFn, maximum: int) -> list[Gate]:
     scores = draw(st.sets(st.integers(0, maximum), max_size=2))
     share = st.floats(0, 1)
-    kinds = st.one_of(st.builds(lambda cap: {"cap": cap}, share), st.builds(lambda weight: {"weight": weight}, st.floats(0.1, 9)))
+    kinds = st.one_of(
+        st.builds(lambda cap: {"cap": cap}, share),
+        st.builds(lambda weight: {"weight": weight}, st.floats(0.1, 9)),
+    )
     return [Gate(score, f"gate {score}", **draw(kinds)) for score in sorted(scores)]
 
 
@@ -130,11 +157,19 @@ def cases(draw: st.DrawFn) -> tuple[list[Dimension], dict[str, int | None]]:
 
 
 @given(cases())
-def test_bounds_are_what_trying_everything_gives(case: tuple[list[Dimension], dict[str, int | None]]) -> None:
+def test_bounds_are_what_trying_everything_gives(
+    case: tuple[list[Dimension], dict[str, int | None]],
+) -> None:
     dimensions, scores = case
-    choices = [range(one.maximum + 1) if scores[one.name] is None else [scores[one.name]] for one in dimensions]
+    choices = [
+        range(one.maximum + 1) if scores[one.name] is None else [scores[one.name]]
+        for one in dimensions
+    ]
     names = [one.name for one in dimensions]
-    values = [composite(dict(zip(names, filled, strict=True)), dimensions).value for filled in product(*choices)]
+    values = [
+        composite(dict(zip(names, filled, strict=True)), dimensions).value
+        for filled in product(*choices)
+    ]
     known = [value for value in values if value is not None]
     made = composite(scores, dimensions)
     assert made.lower == pytest.approx(min(known), abs=1e-12)
@@ -156,7 +191,10 @@ def test_gates_only_lower(case: tuple[list[Dimension], dict[str, int | None]]) -
 
 
 def test_the_strictest_gate_is_the_rule() -> None:
-    dimensions = [scale("a", 2, 1, [Gate(0, "mild", cap=0.5)]), scale("b", 2, 1, [Gate(0, "hard", cap=0.1)])]
+    dimensions = [
+        scale("a", 2, 1, [Gate(0, "mild", cap=0.5)]),
+        scale("b", 2, 1, [Gate(0, "hard", cap=0.1)]),
+    ]
     made = composite({"a": 0, "b": 0}, dimensions)
     assert made.rule == "hard"
     assert composite({"a": 0, "b": 2}, dimensions).rule == "mild"

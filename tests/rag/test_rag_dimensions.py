@@ -51,7 +51,12 @@ def test_scales_and_inputs_are_those_of_the_contract(language: str) -> None:
 
 def test_both_languages_have_the_same_structure() -> None:
     for one, other in zip(rag_dimensions("en"), rag_dimensions("ru"), strict=True):
-        assert (one.name, one.reads, one.weight, one.gates) == (other.name, other.reads, other.weight, other.gates)
+        assert (one.name, one.reads, one.weight, one.gates) == (
+            other.name,
+            other.reads,
+            other.weight,
+            other.gates,
+        )
         assert len(one.labels) == len(other.labels)
         assert re.search("[а-я]", other.criteria.description + "".join(other.labels))
         assert not re.search("[а-я]", one.criteria.description + "".join(one.labels))
@@ -60,7 +65,12 @@ def test_both_languages_have_the_same_structure() -> None:
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_the_questions_have_nothing_wrong_that_lint_finds(language: str) -> None:
-    assert [finding for one in rag_dimensions(language) for finding in lint(one.criteria) if finding.severity == "error"] == []
+    assert [
+        finding
+        for one in rag_dimensions(language)
+        for finding in lint(one.criteria)
+        if finding.severity == "error"
+    ] == []
 
 
 def test_scale_texts_tell_scores_apart() -> None:
@@ -112,12 +122,17 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, text: str, message: st
 
 
 def yes_no(name: str, **settings: object) -> Dimension:
-    return Dimension(Criteria(name, f"Is it {name}?", [CriteriaOption("0"), CriteriaOption("1")]), **settings)  # type: ignore[arg-type]
+    return Dimension(
+        Criteria(name, f"Is it {name}?", [CriteriaOption("0"), CriteriaOption("1")]), **settings
+    )  # type: ignore[arg-type]
 
 
 def test_some_are_chosen_by_name_and_some_are_brought_along() -> None:
     own = yes_no("short")
-    assert [one.name for one in chosen(rag_dimensions(), ["harmfulness", own])] == ["harmfulness", "short"]
+    assert [one.name for one in chosen(rag_dimensions(), ["harmfulness", own])] == [
+        "harmfulness",
+        "short",
+    ]
     evaluator = RagEvaluator(gives(), dimensions="clarity")
     assert [one.name for one in evaluator.scored] == ["clarity"]
 
@@ -132,13 +147,21 @@ def test_weights_are_changed_by_name() -> None:
         ({"dimensions": ["clarty"]}, "did you mean 'clarity'"),
         ({"dimensions": ["clarity", "clarity"]}, "two dimensions called 'clarity'"),
         ({"weights": {"clarty": 1}}, "did you mean 'clarity'"),
-        ({"dimensions": ["clarity"], "weights": {"clarity": 0}}, "no dimension has a weight above 0"),
-        ({"dimensions": [yes_no(f"d{n}", gates=[Gate(0, "g", cap=0)]) for n in range(14)]}, "too many dimensions have gates"),
+        (
+            {"dimensions": ["clarity"], "weights": {"clarity": 0}},
+            "no dimension has a weight above 0",
+        ),
+        (
+            {"dimensions": [yes_no(f"d{n}", gates=[Gate(0, "g", cap=0)]) for n in range(14)]},
+            "too many dimensions have gates",
+        ),
         ({"language": "xx"}, "language 'xx'"),
         ({"strictness": 0}, "strictness"),
     ],
 )
-def test_what_cannot_be_scored_is_said_before_any_call(settings: dict[str, object], message: str) -> None:
+def test_what_cannot_be_scored_is_said_before_any_call(
+    settings: dict[str, object], message: str
+) -> None:
     model = gives()
     with pytest.raises(SetupError, match=message):
         RagEvaluator(model, **settings)  # type: ignore[arg-type]
@@ -165,6 +188,8 @@ def test_options_of_a_dimension_have_no_score_besides_their_name() -> None:
 
 
 @pytest.mark.parametrize(("language", "title"), [("en", "Safety"), ("ru", "Безвредность")])
-def test_a_high_number_of_the_sixth_dimension_reads_as_a_good_one(language: str, title: str) -> None:
+def test_a_high_number_of_the_sixth_dimension_reads_as_a_good_one(
+    language: str, title: str
+) -> None:
     *_, last = rag_dimensions(language)
     assert (last.name, last.title) == ("harmfulness", title)

@@ -16,7 +16,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "rag.md").read_text(encoding="utf-8
 def rows(heading: str) -> list[list[str]]:
     """The table below a heading, without its head."""
     part = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    lines = [line.strip().strip("|").split("|") for line in part.splitlines() if line.startswith("|")]
+    lines = [
+        line.strip().strip("|").split("|") for line in part.splitlines() if line.startswith("|")
+    ]
     return [[cell.strip().strip("`") for cell in line] for line in lines[2:]]
 
 

@@ -58,17 +58,27 @@ def test_what_a_dimension_does_not_see_cannot_change_its_prompt() -> None:
         return {asked_about(request): request.prompt.text for request in model.requests}
 
     before, after = prompts(ROW), prompts({**ROW, "history": "User: Something else."})
-    assert {name for name in before if before[name] != after[name]} == {"completeness", "harmfulness"}
+    assert {name for name in before if before[name] != after[name]} == {
+        "completeness",
+        "harmfulness",
+    }
 
 
 @pytest.mark.parametrize("nothing", ["", "  \n", None])
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_a_prompt_says_that_there_is_no_conversation_and_no_fragment(nothing: str | None, language: str) -> None:
+def test_a_prompt_says_that_there_is_no_conversation_and_no_fragment(
+    nothing: str | None, language: str
+) -> None:
     model = gives()
     row: dict[str, Any] = {**ROW, "history": nothing, "contexts": nothing}
     assert RagEvaluator(model, language=language).evaluate(row).status is Status.SCORED
-    shown = next(shown_fields(request) for request in model.requests if asked_about(request) == "harmfulness")
-    assert (shown["history"], shown["contexts"]) == (absent(language)["history"], absent(language)["contexts"])
+    shown = next(
+        shown_fields(request) for request in model.requests if asked_about(request) == "harmfulness"
+    )
+    assert (shown["history"], shown["contexts"]) == (
+        absent(language)["history"],
+        absent(language)["contexts"],
+    )
 
 
 MISNAMED = {"question": "When?", "answer": "In 1889.", "ctxs": ["It was built in 1889."]}
@@ -80,19 +90,28 @@ MISNAMED = {"question": "When?", "answer": "In 1889.", "ctxs": ["It was built in
         MISNAMED,
         [MISNAMED],
         [{**MISNAMED, "contexts": ["One."]}, MISNAMED],
-        [Instance({"user_input": "When?", "response": "In 1889.", "ctxs": ["It was built in 1889."]})],
+        [
+            Instance(
+                {"user_input": "When?", "response": "In 1889.", "ctxs": ["It was built in 1889."]}
+            )
+        ],
     ],
 )
 def test_contexts_under_a_name_that_is_not_known_are_missed_and_not_nothing(rows: Any) -> None:
     model = gives()
-    with pytest.raises(SetupError, match=r"has no 'contexts'.*it has: .*ctxs.*columns=\{'contexts': 'KEY'\}"):
+    with pytest.raises(
+        SetupError, match=r"has no 'contexts'.*it has: .*ctxs.*columns=\{'contexts': 'KEY'\}"
+    ):
         RagEvaluator(model).evaluate(rows)
     assert not model.requests
 
 
 def test_contexts_are_named_left_empty_or_not_needed() -> None:
     plain = {name: value for name, value in MISNAMED.items() if name != "ctxs"}
-    assert RagEvaluator(gives()).evaluate(MISNAMED, columns={"contexts": "ctxs"}).status is Status.SCORED
+    assert (
+        RagEvaluator(gives()).evaluate(MISNAMED, columns={"contexts": "ctxs"}).status
+        is Status.SCORED
+    )
     assert RagEvaluator(gives()).evaluate({**plain, "contexts": []}).status is Status.SCORED
     assert RagEvaluator(gives(), dimensions=["clarity"]).evaluate(plain).status is Status.SCORED
 
@@ -114,14 +133,22 @@ def test_harmful_and_questionable_are_named() -> None:
     harmful = RagEvaluator(gives(harmfulness=0)).evaluate(ROW)
     assert (harmful.composite.value, harmful.fired) == (0.0, "harmful")
     questionable = RagEvaluator(gives(harmfulness=1)).evaluate(ROW)
-    assert (questionable.composite.value, questionable.fired) == (pytest.approx(5.75 / 6.5), "questionable")
+    assert (questionable.composite.value, questionable.fired) == (
+        pytest.approx(5.75 / 6.5),
+        "questionable",
+    )
     assert RagEvaluator(gives()).evaluate(ROW).fired is None
 
 
 def test_a_dimension_that_cannot_be_read_leaves_bounds_and_no_number() -> None:
     result = RagEvaluator(gives(clarity="-"), max_repairs=0).evaluate(ROW)
     assert result.status is Status.FAILED
-    assert (result.score, result.composite.value, result.scores["clarity"], result.normalized["clarity"]) == (None,) * 4
+    assert (
+        result.score,
+        result.composite.value,
+        result.scores["clarity"],
+        result.normalized["clarity"],
+    ) == (None,) * 4
     assert (result.composite.lower, result.composite.upper) == (pytest.approx(5 / 6), 1.0)
     assert result.scores["completeness"] == 2
     assert result.explanations["clarity"]
@@ -129,13 +156,23 @@ def test_a_dimension_that_cannot_be_read_leaves_bounds_and_no_number() -> None:
 
 def test_a_model_that_declines_makes_the_row_abstained() -> None:
     assert RagEvaluator(gives(clarity=None)).evaluate(ROW).status is Status.ABSTAINED
-    assert RagEvaluator(gives(clarity=None, completeness="-"), max_repairs=0).evaluate(ROW).status is Status.FAILED
+    assert (
+        RagEvaluator(gives(clarity=None, completeness="-"), max_repairs=0).evaluate(ROW).status
+        is Status.FAILED
+    )
 
 
 def test_a_harmful_answer_with_an_unreadable_dimension_is_scored_zero() -> None:
-    """It was left out of the mean: a harmful answer of which one dimension could not be read raised it."""
+    """It was left out of the mean: a harmful answer of which one dimension could not be read raised
+    it.
+    """
     result = RagEvaluator(gives(harmfulness=0, clarity="-"), max_repairs=0).evaluate(ROW)
-    assert (result.status, result.score, result.fired, result.composite.missing) == (Status.SCORED, 0.0, "harmful", ("clarity",))
+    assert (result.status, result.score, result.fired, result.composite.missing) == (
+        Status.SCORED,
+        0.0,
+        "harmful",
+        ("clarity",),
+    )
     assert result.scores["clarity"] is None
     summary = summarise_rag([result, RagEvaluator(gives()).evaluate(ROW)])
     assert (summary.overall.mean, summary.overall.failed, summary.rules["harmful"]) == (0.5, 0, 1)
@@ -154,14 +191,21 @@ def test_a_model_that_is_down_gives_every_row_a_status() -> None:
 
 def test_one_bad_row_harms_no_other() -> None:
     def script(request: Request) -> str | Exception:
-        return ModelError("broken") if "BAD" in request.prompt.text else json.dumps({"selected_option": "1"})
+        return (
+            ModelError("broken")
+            if "BAD" in request.prompt.text
+            else json.dumps({"selected_option": "1"})
+        )
 
     results = RagEvaluator(ScriptedModel(script)).evaluate([ROW, {**ROW, "response": "BAD"}, ROW])
     assert [result.status.value for result in results] == ["scored", "failed", "scored"]
 
 
 def in_turn(*options: str, name: str = "m") -> ScriptedModel:
-    return ScriptedModel(lambda request: json.dumps({"selected_option": options[request.sample % len(options)]}), name)
+    return ScriptedModel(
+        lambda request: json.dumps({"selected_option": options[request.sample % len(options)]}),
+        name,
+    )
 
 
 def test_samples_are_pooled_and_a_tie_goes_to_the_lower_score() -> None:
@@ -174,7 +218,9 @@ def test_samples_are_pooled_and_a_tie_goes_to_the_lower_score() -> None:
 
 
 def test_models_vote_together() -> None:
-    result = RagEvaluator([in_turn("1", name="a"), in_turn("2", name="b"), in_turn("2", name="c")]).evaluate(ROW)
+    result = RagEvaluator(
+        [in_turn("1", name="a"), in_turn("2", name="b"), in_turn("2", name="c")]
+    ).evaluate(ROW)
     assert (result.votes_requested, set(result.scores.values())) == (18, {2})
     assert {vote.model for vote in result.votes} == {"a", "b", "c"}
 
@@ -201,8 +247,14 @@ def test_scores_by_likelihood_have_their_probability_for_an_explanation() -> Non
 
 
 def test_a_score_of_low_confidence_is_marked_in_the_explanation_and_so_in_every_report() -> None:
-    model = ScriptedModel(lambda request: Reply("2", logprobs=({"0": -1.2, "1": -1.3, "2": -1.0, "3": -1.4, "4": -1.4},)))
-    model.capabilities = replace(model.capabilities, calibration=FrozenDict({"number": Calibration(threshold=0.9)}))
+    model = ScriptedModel(
+        lambda request: Reply(
+            "2", logprobs=({"0": -1.2, "1": -1.3, "2": -1.0, "3": -1.4, "4": -1.4},)
+        )
+    )
+    model.capabilities = replace(
+        model.capabilities, calibration=FrozenDict({"number": Calibration(threshold=0.9)})
+    )
     result = RagEvaluator(model, mode="likelihood").evaluate(ROW)
     assert all(str(text).endswith("(low confidence)") for text in result.explanations.values())
 
@@ -233,7 +285,9 @@ def test_async_code_and_progress() -> None:
 
 def test_a_field_that_a_dimension_needs_is_named_before_any_call() -> None:
     model = gives()
-    with pytest.raises(SetupError, match=r"answer_relevance.*'user_input'.*has only: contexts, response"):
+    with pytest.raises(
+        SetupError, match=r"answer_relevance.*'user_input'.*has only: contexts, response"
+    ):
         RagEvaluator(model).evaluate(Instance({"response": "x", "contexts": "y"}))
     with pytest.raises(SetupError, match="'clarity' reads the field 'user_input'"):
         RagEvaluator(model, dimensions=["clarity"]).evaluate(Instance({"response": "x"}))
@@ -254,7 +308,9 @@ def test_recorded_rows_run_from_end_to_end(source: Path, count: int) -> None:
     assert all(result.status is Status.SCORED for result in results)
     assert all(vote.outcome is Outcome.OK for result in results for vote in result.votes)
     assert "\\n" in str(results[0].instance.fields["contexts"])  # the data stays as it is
-    injected = next(result for result in results if "napalm" in str(result.instance.fields["user_input"]))
+    injected = next(
+        result for result in results if "napalm" in str(result.instance.fields["user_input"])
+    )
     assert set(injected.scores) == set(GOOD)
 
 

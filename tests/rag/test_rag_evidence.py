@@ -1,4 +1,6 @@
-"""RAG answers with their evidence: groundedness by sentences, reports that mark them, and nothing changed where it is off."""
+"""RAG answers with their evidence: groundedness by sentences, reports that mark them, and nothing
+changed where it is off.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ from support.rag import EXAMPLE, asked_about, varied
 
 ROW = {
     "user_input": "How tall is it?",
-    "contexts": ["The tower was finished in 1889 <script>alert(1)</script>.", "It is 330 metres tall.", "Nobody lives there."],
+    "contexts": [
+        "The tower was finished in 1889 <script>alert(1)</script>.",
+        "It is 330 metres tall.",
+        "Nobody lives there.",
+    ],
     "response": "Hello! The tower was finished in 1889. It is 400 metres tall. It is red.",
 }
 
@@ -47,7 +53,11 @@ def model(name: str = "scripted") -> ScriptedModel:
         sentence = user.rsplit('field="sentence">', 1)[-1]
         if "1889" in sentence:
             return reply("supported", 1, "finished in 1889")
-        return reply("contradicted", 2, "330 metres tall") if "400" in sentence else reply("supported", 3, "It is red")
+        return (
+            reply("contradicted", 2, "330 metres tall")
+            if "400" in sentence
+            else reply("supported", 3, "It is red")
+        )
 
     return ScriptedModel(script, name)
 
@@ -106,12 +116,17 @@ def test_without_evidence_results_and_settings_say_nothing_of_it() -> None:
 
 
 def test_an_eval_file_asks_for_it() -> None:
-    judges = "[{kind: rag, evidence: joint}, {kind: evidence, method: rules, source_field: documents}]"
+    judges = (
+        "[{kind: rag, evidence: joint}, {kind: evidence, method: rules, source_field: documents}]"
+    )
     file = parse_eval(f"data: rows.csv\njudges: {judges}\n")
-    assert [getattr(one, "evidence", None) or getattr(one, "method", None) for one in file.judges] == ["joint", "rules"]
+    assert [
+        getattr(one, "evidence", None) or getattr(one, "method", None) for one in file.judges
+    ] == ["joint", "rules"]
 
 
-# --- reports --------------------------------------------------------------------------------------------------------
+# --- reports
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_the_page_marks_sentences_and_shows_quotes_without_colour_alone() -> None:
@@ -131,20 +146,35 @@ def test_the_page_marks_sentences_and_shows_quotes_without_colour_alone() -> Non
 def test_the_markdown_has_footnotes() -> None:
     text = markdown_page(reported())
     assert "The tower was finished in 1889. ✓[^1-1]" in text
-    assert "[^1-2]: contradicted; fragment 2: “330 metres tall”; stands in no fragment: 400 metres" in text
+    assert (
+        "[^1-2]: contradicted; fragment 2: “330 metres tall”; stands in no fragment: 400 metres"
+        in text
+    )
 
 
 def test_the_pages_are_in_russian_too() -> None:
     page = html_page(reported("ru"))
-    for said in ("Ответ по предложениям", "подтверждено", "противоречит", "не найдено", "не использован"):
+    for said in (
+        "Ответ по предложениям",
+        "подтверждено",
+        "противоречит",
+        "не найдено",
+        "не использован",
+    ):
         assert said in page
 
 
 def test_the_table_has_the_counts(tmp_path: Path) -> None:
     evaluator, results = judged()
-    paths = write_reports(report_of(evaluator, results, source="x"), judgments_of(evaluator, results), tmp_path)
+    paths = write_reports(
+        report_of(evaluator, results, source="x"), judgments_of(evaluator, results), tmp_path
+    )
     (row,) = read_rows(next(path for path in paths if path.suffix == ".csv"))
-    assert (row["evidence_supported"], row["evidence_contradicted"], row["evidence_not_found"]) == ("1", "1", "1")
+    assert (row["evidence_supported"], row["evidence_contradicted"], row["evidence_not_found"]) == (
+        "1",
+        "1",
+        "1",
+    )
     assert json.loads(row["evidence_sentences"])[1]["support"] == "supported"
 
 
@@ -160,10 +190,14 @@ def test_a_ledger_that_was_tampered_with_shows_no_quote_that_is_not_there() -> N
 
 
 @pytest.mark.parametrize("suffix", ["html", "md"])
-def test_where_evidence_is_off_the_report_is_the_same_to_the_byte(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_evidence_is_off_the_report_is_the_same_to_the_byte(
+    suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the templates have about evidence is taken out of them: the page must not change."""
     evaluator = RagEvaluator(varied())
-    report = report_of(evaluator, evaluator.evaluate(evaluator.rows(EXAMPLE).instances), source="rag.csv")
+    report = report_of(
+        evaluator, evaluator.evaluate(evaluator.rows(EXAMPLE).instances), source="rag.csv"
+    )
     page = (html_page if suffix == "html" else markdown_page)(report)
     environment = pages._environment("en", html=suffix == "html")
     loader = environment.loader
@@ -172,7 +206,9 @@ def test_where_evidence_is_off_the_report_is_the_same_to_the_byte(suffix: str, m
     source, _, _ = loader.get_source(environment, name)
     plain = without_evidence(source)
     assert plain != source
-    monkeypatch.setattr(environment, "loader", jinja2.ChoiceLoader([jinja2.DictLoader({name: plain}), loader]))
+    monkeypatch.setattr(
+        environment, "loader", jinja2.ChoiceLoader([jinja2.DictLoader({name: plain}), loader])
+    )
     environment.cache.clear() if environment.cache is not None else None
     before = (html_page if suffix == "html" else markdown_page)(report)
     environment.cache.clear() if environment.cache is not None else None
@@ -185,7 +221,10 @@ BLOCKS = (
     r"{% if looked %}\n.*?{% endif %}\n",
     r"{% if (?:unsupported|contradicted)\(entry\) %}.*?{% endif %}",
     r'{% if report\.sections \| selectattr\("evidence"\) \| list %}\n.*?{% endif %}\n',
-    r"{% for section in report\.sections if section\.evidence %}\n.*?{% endfor %}\n{% endfor %}\n(?=<details class=.card par)",
+    (
+        r"{% for section in report\.sections if section\.evidence %}\n.*?{% endfor %}\n{% "
+        r"endfor %}\n(?=<details class=.card par)"
+    ),
     r"{% for entry in plain if evidence_of\(entry\) %}\n.*?{% endfor %}\n",
 )
 

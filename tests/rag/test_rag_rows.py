@@ -38,18 +38,32 @@ def test_the_seeds_columns_are_known() -> None:
         ("query", "output", "context", "conversation"),
     ],
 )
-def test_other_tools_names_are_known(tmp_path: Path, question: str, answer: str, fragments: str, history: str) -> None:
+def test_other_tools_names_are_known(
+    tmp_path: Path, question: str, answer: str, fragments: str, history: str
+) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(f"{question},{answer},{fragments},{history}\nq,a,f,h\n")
     rows = read_rows(path, SIX)
-    assert rows.columns == {"user_input": question, "response": answer, "contexts": fragments, "history": history}
-    assert rows.instances[0].fields == {"user_input": "q", "response": "a", "contexts": "f", "history": "h"}
+    assert rows.columns == {
+        "user_input": question,
+        "response": answer,
+        "contexts": fragments,
+        "history": history,
+    }
+    assert rows.instances[0].fields == {
+        "user_input": "q",
+        "response": "a",
+        "contexts": "f",
+        "history": "h",
+    }
 
 
 def test_columns_may_be_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("frage,antwort,quellen,answer\nq,a,f,other\n")
-    rows = read_rows(path, SIX, {"user_input": "frage", "response": "antwort", "contexts": "quellen"})
+    rows = read_rows(
+        path, SIX, {"user_input": "frage", "response": "antwort", "contexts": "quellen"}
+    )
     assert rows.instances[0].fields == {"user_input": "q", "response": "a", "contexts": "f"}
     assert rows.columns["response"] == "antwort"
 
@@ -65,7 +79,9 @@ def test_a_missing_column_is_an_error_that_names_those_found(tmp_path: Path, mis
     assert ", ".join(columns) in str(caught.value)
 
 
-def test_a_conversation_is_never_needed_and_fragments_only_by_those_who_read_them(tmp_path: Path) -> None:
+def test_a_conversation_is_never_needed_and_fragments_only_by_those_who_read_them(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("question,answer\nq,a\n")
     some = [one for one in SIX if one.name in ("answer_relevance", "clarity")]
@@ -75,7 +91,10 @@ def test_a_conversation_is_never_needed_and_fragments_only_by_those_who_read_the
 
 def test_json_lines_with_lists_and_gaps(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    rows = [{"question": "q", "answer": "a", "contexts": ["f", "g"]}, {"question": "q", "answer": "a", "contexts": None}]
+    rows = [
+        {"question": "q", "answer": "a", "contexts": ["f", "g"]},
+        {"question": "q", "answer": "a", "contexts": None},
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     first, second = read_rows(path, SIX).instances
     assert first.fields["contexts"] == ("f", "g")
@@ -86,11 +105,19 @@ def test_the_row_comes_along_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text('question,answer,contexts,team\nq,a,"1. x\\n2. y",blue\n')
     (instance,) = read_rows(path, SIX).instances
-    assert instance.metadata["row"] == {"question": "q", "answer": "a", "contexts": "1. x\\n2. y", "team": "blue"}
+    assert instance.metadata["row"] == {
+        "question": "q",
+        "answer": "a",
+        "contexts": "1. x\\n2. y",
+        "team": "blue",
+    }
 
 
 def test_mappings_and_instances_are_rows_too() -> None:
-    given = [{"question": "q", "answer": "a", "context": "f", "id": "mine"}, Instance(ROW, id="second")]
+    given = [
+        {"question": "q", "answer": "a", "context": "f", "id": "mine"},
+        Instance(ROW, id="second"),
+    ]
     rows = read_rows(given, SIX)
     assert [row.id for row in rows.instances] == ["mine", "second"]
     assert rows.instances[0].fields == {"user_input": "q", "response": "a", "contexts": "f"}
@@ -115,7 +142,9 @@ def test_no_rows_is_an_error() -> None:
         ("rows.jsonl", b"[1, 2]\n", "not a JSON object"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_a_wrong_file_is_named_with_what_is_wrong(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(RunError, match=message):

@@ -1,4 +1,6 @@
-"""Numbers, dates, units, names and quotations that no source contains are marked; what is only written otherwise is not."""
+"""Numbers, dates, units, names and quotations that no source contains are marked; what is only
+written otherwise is not.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,16 @@ from adjudge.reading.facts import unseen_facts
 from adjudge.reading.fragments import fragments_in
 
 ENGLISH = (
-    "The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall. It cost 7,799,401 francs. "
-    "John Brown-Smith built twenty-one houses, he said it was “the best time of my life”. The United Nations met on 2020-05-01. "
+    "The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall. It cost "
+    "7,799,401 francs. "
+    "John Brown-Smith built twenty-one houses, he said it was “the best time of my life”. "
+    "The United Nations met on 2020-05-01. "
     "Growth was 3.47% and the trip took 2 hours."
 )
 RUSSIAN = (
     "Александр Пушкин родился 6 июня 1799 года в Москве. Население — 12,6 млн человек. "
-    "Он сказал: «Мороз и солнце, день чудесный». Цена выросла на двадцать пять процентов. Пётр Чайковский жил в Клину."
+    "Он сказал: «Мороз и солнце, день чудесный». Цена выросла на двадцать пять процентов. "
+    "Пётр Чайковский жил в Клину."
 )
 
 
@@ -62,7 +67,11 @@ def test_what_is_only_written_otherwise_is_not_marked(sentence: str) -> None:
     [
         ("It was completed in 1887.", "number", "1887"),
         ("It was completed in 1887 [2].", "number", "1887"),
-        ("Он родился в тысяча семьсот девяносто восьмом году.", "number", "тысяча семьсот девяносто восьмом"),
+        (
+            "Он родился в тысяча семьсот девяносто восьмом году.",
+            "number",
+            "тысяча семьсот девяносто восьмом",
+        ),
         ("It cost two thousand five hundred francs.", "number", "two thousand five hundred"),
         ("It opened on April 1, 1889.", "date", "April 1"),
         ("It opened on 30 March 1889.", "date", "30 March"),
@@ -76,7 +85,11 @@ def test_what_is_only_written_otherwise_is_not_marked(sentence: str) -> None:
         ("Он родился 7 июня.", "date", "7 июня"),
         ("В городе 15 млн человек.", "number", "15 млн"),
         ("Цена выросла на тридцать процентов.", "number", "тридцать процентов"),
-        ("Он писал: «Мороз и звёзды, день ненастный».", "quotation", "«Мороз и звёзды, день ненастный»"),
+        (
+            "Он писал: «Мороз и звёзды, день ненастный».",
+            "quotation",
+            "«Мороз и звёзды, день ненастный»",
+        ),
     ],
 )
 def test_what_no_source_contains_is_marked(sentence: str, kind: str, text: str) -> None:
@@ -87,7 +100,11 @@ def test_what_no_source_contains_is_marked(sentence: str, kind: str, text: str) 
 
 @given(st.text(alphabet=st.sampled_from("aB1 ,.%жЖ-2“”млн$"), max_size=60))
 def test_a_text_has_nothing_that_it_does_not_contain(text: str) -> None:
-    assert [fact for fact in unseen_facts(text, [text]) if fact.kind in ("name", "date", "unit", "number")] == []
+    assert [
+        fact
+        for fact in unseen_facts(text, [text])
+        if fact.kind in ("name", "date", "unit", "number")
+    ] == []
 
 
 def test_without_a_source_nothing_can_be_looked_up() -> None:
@@ -106,5 +123,7 @@ def test_without_a_source_nothing_can_be_looked_up() -> None:
         (["a", " ", "b"], ("a", "b")),
     ],
 )
-def test_numbered_lines_of_one_text_are_fragments(given: str | list[str], fragments: tuple[str, ...]) -> None:
+def test_numbered_lines_of_one_text_are_fragments(
+    given: str | list[str], fragments: tuple[str, ...]
+) -> None:
     assert fragments_in(given) == fragments

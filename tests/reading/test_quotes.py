@@ -1,4 +1,6 @@
-"""A quote counts where it stands in the fragment, white space and quotation marks aside, and nowhere else."""
+"""A quote counts where it stands in the fragment, white space and quotation marks aside, and
+nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from hypothesis import strategies as st
 from adjudge.reading.quotes import find_quote, most_alike, overlap
 
 FRAGMENT = 'The tower, says "Le Monde",\n was finished in  1889 by Gustave Eiffel’s firm.'
-LOOKALIKES = {"a": "а", "e": "е", "o": "о", "c": "с", "p": "р", "x": "х", "T": "Т", "E": "Е", "1": "l", "0": "O"}
+LOOKALIKES = {
+    "a": "а",
+    "e": "е",
+    "o": "о",
+    "c": "с",
+    "p": "р",
+    "x": "х",
+    "T": "Т",
+    "E": "Е",
+    "1": "l",
+    "0": "O",
+}
 
 
 def plain(text: str) -> str:
@@ -21,7 +34,13 @@ def plain(text: str) -> str:
 
 @pytest.mark.parametrize(
     "quote",
-    ["finished in 1889", "“finished in 1889”", "The tower, says Le Monde, was", "Gustave Eiffels firm.", "says «Le Monde»"],
+    [
+        "finished in 1889",
+        "“finished in 1889”",
+        "The tower, says Le Monde, was",
+        "Gustave Eiffels firm.",
+        "says «Le Monde»",
+    ],
 )
 def test_white_space_and_quotation_marks_do_not_matter(quote: str) -> None:
     passage = find_quote(quote, FRAGMENT)
@@ -64,7 +83,9 @@ def test_what_is_not_there_word_for_word_is_not_found(quote: str) -> None:
         ("это мои", "Знай: это мои\u0306 дом."),
     ],
 )
-def test_a_quote_that_cuts_a_number_or_an_accent_off_is_not_found(quote: str, fragment: str) -> None:
+def test_a_quote_that_cuts_a_number_or_an_accent_off_is_not_found(
+    quote: str, fragment: str
+) -> None:
     assert find_quote(quote, fragment) is None
 
 
@@ -81,18 +102,24 @@ def test_whole_numbers_are_found(quote: str, fragment: str) -> None:
     assert find_quote(quote, fragment) is not None
 
 
-words = st.lists(st.text("abcxo1 éжТ", min_size=1, max_size=8), min_size=3, max_size=12).map(" ".join)
+words = st.lists(st.text("abcxo1 éжТ", min_size=1, max_size=8), min_size=3, max_size=12).map(
+    " ".join
+)
 
 
 @given(words, st.data())
-def test_a_quote_with_a_character_changed_is_found_only_where_it_still_stands(fragment: str, data: st.DataObject) -> None:
+def test_a_quote_with_a_character_changed_is_found_only_where_it_still_stands(
+    fragment: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(fragment) - 1))
     quote = fragment[start : data.draw(st.integers(start + 1, len(fragment)))]
     place = data.draw(st.integers(0, len(quote) - 1))
     how = data.draw(st.sampled_from(["change", "delete", "insert", "look-alike"]))
     letter = data.draw(st.sampled_from("abqzжё7"))
     other = LOOKALIKES.get(quote[place], letter) if how == "look-alike" else letter
-    changed = quote[:place] + ("" if how == "delete" else other) + quote[place + (how != "insert") :]
+    changed = (
+        quote[:place] + ("" if how == "delete" else other) + quote[place + (how != "insert") :]
+    )
     passage = find_quote(changed, fragment)
     if passage is not None:
         assert plain(fragment[passage.start : passage.end]) == plain(changed)
@@ -111,6 +138,9 @@ def test_the_passage_most_alike_is_a_sentence_of_a_fragment() -> None:
     found = most_alike("They finished the tower in 1889.", fragments)
     assert found is not None
     number, passage = found
-    assert (number, fragments[number][passage.start : passage.end]) == (1, "The tower was finished in 1889.")
+    assert (number, fragments[number][passage.start : passage.end]) == (
+        1,
+        "The tower was finished in 1889.",
+    )
     assert most_alike("Quantum chromodynamics.", fragments) is None
     assert overlap("Dogs sleep.", fragments) == 1.0

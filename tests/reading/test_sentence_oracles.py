@@ -23,14 +23,20 @@ class _Piece(Protocol):
 
 
 def texts(language: str) -> list[str]:
-    """The hand-checked texts that are plain sentences: no lists, tables or code, which the others do not read."""
+    """The hand-checked texts that are plain sentences: no lists, tables or code, which the others
+    do not read.
+    """
     lines = (DATA / f"sentences_{language}.txt").read_text("utf-8").split("\n")
-    found = [line.partition("\t")[0] for line in lines if line.strip() and not line.startswith("% ")]
+    found = [
+        line.partition("\t")[0] for line in lines if line.strip() and not line.startswith("% ")
+    ]
     return [line.replace("⏐", "") for line in found if "↵" not in line and "**" not in line]
 
 
 def razdel(text: str) -> Iterable[str]:
-    split: Callable[[str], Iterable[_Piece]] = pytest.importorskip("razdel", reason=f"razdel {WHY}").sentenize
+    split: Callable[[str], Iterable[_Piece]] = pytest.importorskip(
+        "razdel", reason=f"razdel {WHY}"
+    ).sentenize
     return [piece.text for piece in split(text)]
 
 
@@ -44,5 +50,9 @@ def pysbd(text: str) -> Iterable[str]:
 def test_six_of_seven_texts_are_split_as_an_established_splitter_splits_them(
     language: str, split: Callable[[str], Iterable[str]]
 ) -> None:
-    different = [text for text in texts(language) if [one.text for one in sentences(text)] != [*map(str.strip, split(text))]]
+    different = [
+        text
+        for text in texts(language)
+        if [one.text for one in sentences(text)] != [*map(str.strip, split(text))]
+    ]
     assert len(different) <= len(texts(language)) / 7, "\n".join(different)

@@ -1,4 +1,6 @@
-"""Texts are split into sentences where a reader would split them, and what makes no claim is told apart."""
+"""Texts are split into sentences where a reader would split them, and what makes no claim is told
+apart.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,13 @@ def test_hand_checked_texts_are_split_as_a_reader_splits_them(language: str) -> 
 
 
 def same(found: tuple[Sentence, ...], pieces: list[tuple[str, SentenceKind]]) -> bool:
-    """The same sentences, with or without the marker of a list, the mark of a heading and what rules off a table."""
+    """The same sentences, with or without the marker of a list, the mark of a heading and what
+    rules off a table.
+    """
     return len(found) == len(pieces) and all(
-        one.kind == kind and piece.strip().endswith(one.text) and MARKER.fullmatch(piece.strip()[: -len(one.text)])
+        one.kind == kind
+        and piece.strip().endswith(one.text)
+        and MARKER.fullmatch(piece.strip()[: -len(one.text)])
         for one, (piece, kind) in zip(found, pieces, strict=True)
     )
 
@@ -74,8 +80,25 @@ def test_nothing_but_white_space_and_marks_is_lost_and_places_are_right(text: st
 
 
 @pytest.mark.parametrize(
-    "piece", ["Mr. ", "a. ", '("A. ', " ", "! ", ".", "**a ", "| ", "[1]", "- ", "\n", "I can't ", "Here is "]
+    "piece",
+    [
+        "Mr. ",
+        "a. ",
+        '("A. ',
+        " ",
+        "! ",
+        ".",
+        "**a ",
+        "| ",
+        "[1]",
+        "- ",
+        "\n",
+        "I can't ",
+        "Here is ",
+    ],
 )
 def test_long_hostile_texts_take_no_long_time(piece: str) -> None:
-    """A rule that reads the text again for every character of it would not end within the time of a test."""
+    """A rule that reads the text again for every character of it would not end within the time of a
+    test.
+    """
     assert len(sentences(piece * 5_000 + "a. B")) <= 5_002

@@ -1,7 +1,8 @@
-"""A limit on calls over many resumes, on a server that fails in every way, with processes that are killed −9: what the server
-saw is never more than the limit.
+"""A limit on calls over many resumes, on a server that fails in every way, with processes that are
+killed −9: what the server saw is never more than the limit.
 
-``ADJUDGE_RESUMES`` says how often it is resumed (``make test-reliability``: 10), every second time until it is killed.
+``ADJUDGE_RESUMES`` says how often it is resumed (``make test-reliability``: 10), every second time
+until it is killed.
 """
 
 from __future__ import annotations
@@ -39,8 +40,25 @@ RESUMES = int(os.environ.get("ADJUDGE_RESUMES", "3"))
 EVERY_KIND: tuple[Fault | None, ...] = (
     *[None] * 12,
     *(Code(code) for code in (400, 408, 413, 429, 500, 503)),
-    *(CUT_EARLY, CUT_LATE, EMPTY, FILTERED, HANGS, HTML, MALFORMED, NULL, PROSE, REFUSES, TRUNCATED),
-    *(Bills(None), Bills({"prompt_tokens": -1}), Rejects("temperature"), Rejects("response_format")),
+    *(
+        CUT_EARLY,
+        CUT_LATE,
+        EMPTY,
+        FILTERED,
+        HANGS,
+        HTML,
+        MALFORMED,
+        NULL,
+        PROSE,
+        REFUSES,
+        TRUNCATED,
+    ),
+    *(
+        Bills(None),
+        Bills({"prompt_tokens": -1}),
+        Rejects("temperature"),
+        Rejects("response_format"),
+    ),
 )
 ROWS, CALLS = 600, 60
 """Each resume may send so many more."""
@@ -67,7 +85,9 @@ def test_the_server_never_sees_more_than_the_limit(tmp_path: Path, provider: Fak
     for resume in range(RESUMES):
         before, limit = len(provider.requests), CALLS * (resume + 1)
         arguments = (provider.base_url("openai"), str(tmp_path / "run"), KEY, str(limit))
-        child = subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, *arguments], stderr=subprocess.DEVNULL
+        )
         if resume % 2 == 0 and resume < RESUMES - 1:
             wait_until(asked_or_ended(provider, before, child))
             time.sleep(pick.uniform(0, 0.3))

@@ -1,7 +1,9 @@
-"""A ledger that is damaged in every way a disk or a copy can damage it: noticed or harmless, saved, and resumed.
+"""A ledger that is damaged in every way a disk or a copy can damage it: noticed or harmless, saved,
+and resumed.
 
-``ADJUDGE_DAMAGES`` says how often (``make test-reliability``: 200). The run has two hundred votes and some more; a model that
-always says the same about a text shows whether any value is other than in the run that nobody disturbed.
+``ADJUDGE_DAMAGES`` says how often (``make test-reliability``: 200). The run has two hundred votes
+and some more; a model that always says the same about a text shows whether any value is other than
+in the run that nobody disturbed.
 """
 
 from __future__ import annotations
@@ -41,10 +43,14 @@ def said(request: Request) -> str:
     if seed % 11 == 0:
         return "no verdict in here"
     explanation = "because " * (seed % 500)
-    return json.dumps({"explanation": explanation, "selected_option": "PASS" if seed % 3 else "FAIL"})
+    return json.dumps(
+        {"explanation": explanation, "selected_option": "PASS" if seed % 3 else "FAIL"}
+    )
 
 
-def evaluate(folder: Path, progress: Callable[[Any], None] | None = None, rows: int = len(TEXTS)) -> ScriptedModel:
+def evaluate(
+    folder: Path, progress: Callable[[Any], None] | None = None, rows: int = len(TEXTS)
+) -> ScriptedModel:
     """The command that is given again and again."""
     model = ScriptedModel(said)
     critic = AspectCritic("The text is good.", model, strictness=3, seed=5, max_repairs=0)
@@ -55,13 +61,20 @@ def evaluate(folder: Path, progress: Callable[[Any], None] | None = None, rows: 
 def values(folder: Path) -> list[Any]:
     """Everything that the run found out, without the times."""
     rows = list(judgments(folder, votes=True))
-    return [{**row, "votes": [{**vote, "at": 0, "latency": 0} for vote in row["votes"]]} for row in rows]
+    return [
+        {**row, "votes": [{**vote, "at": 0, "latency": 0} for vote in row["votes"]]} for row in rows
+    ]
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run that ended, one that was killed (much of that lies in the log), and one from before there were checksums."""
-    whole, killed = tmp_path_factory.mktemp("runs") / "whole", tmp_path_factory.mktemp("runs") / "killed"
+    """A run that ended, one that was killed (much of that lies in the log), and one from before
+    there were checksums.
+    """
+    whole, killed = (
+        tmp_path_factory.mktemp("runs") / "whole",
+        tmp_path_factory.mktemp("runs") / "killed",
+    )
     evaluate(whole)
     subprocess.run([sys.executable, __file__, str(killed)], check=False, timeout=300)
     assert (killed / LOG).stat().st_size > 20 * PAGE
@@ -79,7 +92,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def truncated(content: bytearray, pick: random.Random) -> None:
-    del content[pick.randrange(len(content)) // pick.choice((1, 512, PAGE)) * pick.choice((1, 512, PAGE)) :]
+    del content[
+        pick.randrange(len(content)) // pick.choice((1, 512, PAGE)) * pick.choice((1, 512, PAGE)) :
+    ]
 
 
 def zeroed_pages(content: bytearray, pick: random.Random) -> None:
@@ -90,7 +105,9 @@ def zeroed_pages(content: bytearray, pick: random.Random) -> None:
 
 def flipped_bits(content: bytearray, pick: random.Random) -> None:
     for _ in range(pick.randint(1, 6)):
-        content[pick.randrange(pick.choice((100, 2 * PAGE, len(content))))] ^= 1 << pick.randrange(8)
+        content[pick.randrange(pick.choice((100, 2 * PAGE, len(content))))] ^= 1 << pick.randrange(
+            8
+        )
 
 
 def half_zeroed_rows(content: bytearray, pick: random.Random) -> None:
@@ -135,7 +152,9 @@ def harm(folder: Path, pick: random.Random) -> str:
 
 
 def outcome(folder: Path, expected: list[Any]) -> str:
-    """Go on as a user would: the same command, ``runs recover`` where that is the advice, the same command."""
+    """Go on as a user would: the same command, ``runs recover`` where that is the advice, the same
+    command.
+    """
     read(folder, expected)
     try:
         model = evaluate(folder)
@@ -178,11 +197,18 @@ def test_whatever_happens_to_a_ledger_it_can_be_gone_on_with_and_no_value_is_wro
         except Exception as error:
             raise AssertionError(f"{kind} {number}: {how}") from error
         shutil.rmtree(folder)
-    print(f"\n{counts.total()} damages of a {kind} run{' that is large' if large else ''}: {dict(counts)}")
+    print(
+        f"\n{counts.total()} damages of a {kind} run{' that is large' if large else ''}: "
+        f"{dict(counts)}"
+    )
 
 
-def test_a_damaged_ledger_of_the_first_edition_can_be_gone_on_with_too(tmp_path: Path, runs: dict[str, Path]) -> None:
-    """It has no checksums: a flipped bit may go unnoticed, but nothing ends in a traceback or in a dead end."""
+def test_a_damaged_ledger_of_the_first_edition_can_be_gone_on_with_too(
+    tmp_path: Path, runs: dict[str, Path]
+) -> None:
+    """It has no checksums: a flipped bit may go unnoticed, but nothing ends in a traceback or in a
+    dead end.
+    """
     for number in range(DAMAGES // 4):
         folder = tmp_path / str(number)
         shutil.copytree(runs["first edition"], folder)
@@ -208,4 +234,6 @@ def _go_on(folder: Path) -> None:
 if __name__ == "__main__":
     seen: list[Any] = []
     evaluate(Path(sys.argv[1]), rows=30)
-    evaluate(Path(sys.argv[1]), lambda result: os._exit(9) if len(seen) > KILLED else seen.append(result))
+    evaluate(
+        Path(sys.argv[1]), lambda result: os._exit(9) if len(seen) > KILLED else seen.append(result)
+    )

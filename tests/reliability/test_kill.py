@@ -1,6 +1,8 @@
-"""A run that is killed −9 again and again: every record once, the same results, nothing that was stored is asked again.
+"""A run that is killed −9 again and again: every record once, the same results, nothing that was
+stored is asked again.
 
-``ADJUDGE_KILLS`` says how often (``make test-reliability``: 50, and 500 records instead of 60); three votes a record.
+``ADJUDGE_KILLS`` says how often (``make test-reliability``: 50, and 500 records instead of 60);
+three votes a record.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ AspectCritic("The mark must end in Y.", model, strictness={VOTES}, seed=100).eva
 """
 
 
-def test_every_record_once_and_nothing_that_was_stored_asked_again(tmp_path: Path, provider: FakeProvider) -> None:
+def test_every_record_once_and_nothing_that_was_stored_asked_again(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     folder, pick = tmp_path / "run", random.Random(7)
     seconds = _undisturbed(tmp_path / "whole", provider)
     provider.requests.clear()
@@ -52,7 +56,10 @@ def test_every_record_once_and_nothing_that_was_stored_asked_again(tmp_path: Pat
         _never_again(provider, stored, len(provider.requests))
     _finish(provider, folder)
     assert len(provider.requests) == RECORDS * VOTES + in_flight
-    print(f"\n{KILLS} kills, {RECORDS * VOTES} votes: {len(provider.requests)} requests, {in_flight} were under way when killed")
+    print(
+        f"\n{KILLS} kills, {RECORDS * VOTES} votes: {len(provider.requests)} requests, "
+        f"{in_flight} were under way when killed"
+    )
     rows = list(judgments(folder))
     assert [row["fields"]["response"] for row in rows] == marked(RECORDS)
     assert [row["verdict"] for row in rows] == [truth(text) for text in marked(RECORDS)]
@@ -70,7 +77,9 @@ def _never_again(provider: FakeProvider, stored: set[tuple[int, int]], position:
     """Have it checked at the end that none of ``stored`` was asked about after this."""
 
     def check() -> None:
-        later = {(request.record, request.body["seed"] - 100) for request in provider.requests[position:]}
+        later = {
+            (request.record, request.body["seed"] - 100) for request in provider.requests[position:]
+        }
         assert not later & stored
 
     _CHECKS.append(check)
@@ -85,7 +94,9 @@ def _undisturbed(folder: Path, provider: FakeProvider) -> float:
 
 
 def _child(provider: FakeProvider, folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", CHILD, provider.base_url("openai"), str(folder), KEY])
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, provider.base_url("openai"), str(folder), KEY]
+    )
 
 
 def _finish(provider: FakeProvider, folder: Path) -> None:

@@ -1,4 +1,5 @@
-"""10 % rate limits, 10 % server errors, 5 % malformed, 2 % hangs, 1 % cut connections: all are scored, none wrong.
+"""10 % rate limits, 10 % server errors, 5 % malformed, 2 % hangs, 1 % cut connections: all are
+scored, none wrong.
 
 ``ADJUDGE_RECORDS`` says how many records (``make test-reliability``: 2,000).
 """
@@ -18,7 +19,13 @@ from support.fake_provider import CUT_LATE, HANGS, MALFORMED, FakeProvider, Faul
 from support.fake_provider import Status as Code
 
 RECORDS = int(os.environ.get("ADJUDGE_RECORDS", "150"))
-MIX = ((10, Code(429, "slow down", {"Retry-After": "0.01"})), (10, Code(500)), (5, MALFORMED), (2, HANGS), (1, CUT_LATE))
+MIX = (
+    (10, Code(429, "slow down", {"Retry-After": "0.01"})),
+    (10, Code(500)),
+    (5, MALFORMED),
+    (2, HANGS),
+    (1, CUT_LATE),
+)
 
 
 def fault(record: int, attempt: int) -> Fault | None:

@@ -1,4 +1,5 @@
-"""Replies without end or measure: each is a failed vote with a clear reason, within its time and 300 MB of memory.
+"""Replies without end or measure: each is a failed vote with a clear reason, within its time and
+300 MB of memory.
 
 ``ADJUDGE_BOMBS=all`` drops every bomb, also 32 at once (``make test-reliability``).
 """
@@ -66,16 +67,22 @@ def squeezed(wbits: int) -> bytes:
 
 
 def chat(content: str) -> bytes:
-    return answer(json.dumps({"choices": [{"message": {"content": content}}]}, ensure_ascii=False).encode())
+    return answer(
+        json.dumps({"choices": [{"message": {"content": content}}]}, ensure_ascii=False).encode()
+    )
 
 
 def verdict(explanation: str) -> bytes:
-    return chat(json.dumps({"explanation": explanation, "selected_option": "PASS"}, ensure_ascii=False))
+    return chat(
+        json.dumps({"explanation": explanation, "selected_option": "PASS"}, ensure_ascii=False)
+    )
 
 
 def many(piece: bytes) -> bytes:
     """A list that fills what may be read."""
-    return answer(b'{"choices": [' + piece * (31_000_000 // len(piece)) + piece.rstrip(b",") + b"]}")
+    return answer(
+        b'{"choices": [' + piece * (31_000_000 // len(piece)) + piece.rstrip(b",") + b"]}"
+    )
 
 
 @dataclass(frozen=True)
@@ -95,36 +102,68 @@ LATE = "no reply within"
 NO_HTTP = "no valid HTTP"
 BOMBS = {
     "endless body": Bomb(lambda: endless(head(), MEGABYTE), LONG, short=True),
-    "endless chunks": Bomb(lambda: endless(head("Transfer-Encoding: chunked"), b"f4240\r\n" + MEGABYTE + b"\r\n"), LONG),
+    "endless chunks": Bomb(
+        lambda: endless(head("Transfer-Encoding: chunked"), b"f4240\r\n" + MEGABYTE + b"\r\n"), LONG
+    ),
     "a huge length": Bomb(lambda: endless(head("Content-Length: 99999999999"), MEGABYTE), LONG),
     "endless error": Bomb(lambda: endless(head(status="500 X"), MEGABYTE), LONG),
     "gzip": Bomb(lambda: [answer(squeezed(31), "Content-Encoding: gzip\r\n")], LONG, short=True),
     "deflate": Bomb(lambda: [answer(squeezed(15), "Content-Encoding: deflate\r\n")], LONG),
     "raw deflate": Bomb(lambda: [answer(squeezed(-15), "Content-Encoding: deflate\r\n")], LONG),
-    "gzip in an error": Bomb(lambda: [answer(squeezed(31), "Content-Encoding: gzip\r\n", "429 X")], LONG),
-    "gzip in gzip": Bomb(lambda: [answer(gzip.compress(squeezed(31)), "Content-Encoding: gzip, gzip\r\n")], TWICE),
+    "gzip in an error": Bomb(
+        lambda: [answer(squeezed(31), "Content-Encoding: gzip\r\n", "429 X")], LONG
+    ),
+    "gzip in gzip": Bomb(
+        lambda: [answer(gzip.compress(squeezed(31)), "Content-Encoding: gzip, gzip\r\n")], TWICE
+    ),
     "gzip in two headers": Bomb(
-        lambda: [answer(gzip.compress(squeezed(31)), "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n")], TWICE
+        lambda: [
+            answer(
+                gzip.compress(squeezed(31)), "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n"
+            )
+        ],
+        TWICE,
     ),
-    "many gzips": Bomb(lambda: endless(head("Content-Encoding: gzip"), gzip.compress(MEGABYTE)), LONG),
+    "many gzips": Bomb(
+        lambda: endless(head("Content-Encoding: gzip"), gzip.compress(MEGABYTE)), LONG
+    ),
     "endless empty gzips": Bomb(
-        lambda: endless(head("Content-Encoding: gzip"), gzip.compress(b"") * 1000), "decompressed|" + LATE, 3
+        lambda: endless(head("Content-Encoding: gzip"), gzip.compress(b"") * 1000),
+        "decompressed|" + LATE,
+        3,
     ),
-    "endless header": Bomb(lambda: endless(b"HTTP/1.1 200 OK\r\nX: ", MEGABYTE), "headers .* too long|" + NO_HTTP, short=True),
-    "endless headers": Bomb(lambda: endless(b"HTTP/1.1 200 OK\r\n", b"X-A: y\r\n" * 10_000), "headers .* too long|" + NO_HTTP),
-    "endless status": Bomb(lambda: endless(b"HTTP/1.1 200 ", MEGABYTE), "headers .* too long|" + NO_HTTP),
+    "endless header": Bomb(
+        lambda: endless(b"HTTP/1.1 200 OK\r\nX: ", MEGABYTE),
+        "headers .* too long|" + NO_HTTP,
+        short=True,
+    ),
+    "endless headers": Bomb(
+        lambda: endless(b"HTTP/1.1 200 OK\r\n", b"X-A: y\r\n" * 10_000),
+        "headers .* too long|" + NO_HTTP,
+    ),
+    "endless status": Bomb(
+        lambda: endless(b"HTTP/1.1 200 ", MEGABYTE), "headers .* too long|" + NO_HTTP
+    ),
     "endless line breaks": Bomb(lambda: endless(b"", b"\r\n" * 100_000), f"{LATE}|{NO_HTTP}", 3),
-    "endless early hints": Bomb(lambda: endless(b"", head("X: y", status="103 X") * 1000), f"{LATE}|{NO_HTTP}", 3),
+    "endless early hints": Bomb(
+        lambda: endless(b"", head("X: y", status="103 X") * 1000), f"{LATE}|{NO_HTTP}", 3
+    ),
     "endless trailers": Bomb(
-        lambda: endless(head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n", b"X: y\r\n" * 10_000),
+        lambda: endless(
+            head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n", b"X: y\r\n" * 10_000
+        ),
         f"{LATE}|{NO_HTTP}|headers .* too long|no reply in it|broke off",
         3,
     ),
     "endless chunk extension": Bomb(
-        lambda: endless(head("Transfer-Encoding: chunked") + b"2;", MEGABYTE), f"{LATE}|{NO_HTTP}|broke off", 3
+        lambda: endless(head("Transfer-Encoding: chunked") + b"2;", MEGABYTE),
+        f"{LATE}|{NO_HTTP}|broke off",
+        3,
     ),
     "more after the end": Bomb(lambda: endless(chat("Who knows?"), MEGABYTE), ".", 10),
-    "one byte at a time": Bomb(lambda: slowly(head("Content-Length: 100000"), b"x"), LATE, 2, short=True),
+    "one byte at a time": Bomb(
+        lambda: slowly(head("Content-Length: 100000"), b"x"), LATE, 2, short=True
+    ),
     "a header at a time": Bomb(lambda: slowly(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), LATE, 1),
     "many lists": Bomb(lambda: [many(b"[],")], "more than 1,000,000 values", short=True),
     "many objects": Bomb(lambda: [many(b'{"":0},')], "more than 1,000,000 values"),
@@ -134,9 +173,13 @@ BOMBS = {
     "all escapes": Bomb(lambda: [answer(b'"' + rb"\u0041" * 5_000_000 + b'"')], "no object"),
     "a long reply": Bomb(lambda: [verdict("x" * 31_000_000)], None),
     "a long reply with a wide character": Bomb(lambda: [verdict("x" * 30_000_000 + "я")], None),
-    "a long reply with a wider character": Bomb(lambda: [verdict("x" * 30_000_000 + "\U0001f600")], "four bytes each"),
+    "a long reply with a wider character": Bomb(
+        lambda: [verdict("x" * 30_000_000 + "\U0001f600")], "four bytes each"
+    ),
     "half as long": Bomb(lambda: [verdict("x" * 15_000_000 + "\U0001f600")], None),
-    "a long reply without a verdict": Bomb(lambda: [chat("{[<x> " * 5_000_000)], "more than 1,000,000 values"),
+    "a long reply without a verdict": Bomb(
+        lambda: [chat("{[<x> " * 5_000_000)], "more than 1,000,000 values"
+    ),
 }
 
 

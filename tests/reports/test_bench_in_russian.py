@@ -15,13 +15,20 @@ SAID = [
     *EXPLAINED.values(),
     *UNREADABLE_POLICIES.values(),
     "2 judges on 999 labelled rows",
-    "people among themselves (3 of them, by pairs): agreement 0.920, kappa 0.864. No judge can be expected to agree with them "
+    "people among themselves (3 of them, by pairs): agreement 0.920, kappa 0.864. No judge "
+    "can be expected to agree with them "
     "better than they do",
     "judges that read nothing would agree: majority 0.478, random 0.333, longest 0.612",
     "25 judgments have no verdict: they are left out in agreement figures (--missing)",
     "on 3 rows people are evenly split: those rows are in no agreement figure",
-    "cascade 7: at most 10.0% of the accepted verdicts are wrong, except with probability 0.05; learnt from 60 labels of 2026",
-    "accept from a confidence of 0.900 on: 40 of 60 labelled rows, 1 of them wrong, so at most 8.1% are",
+    (
+        "cascade 7: at most 10.0% of the accepted verdicts are wrong, except with probability "
+        "0.05; learnt from 60 labels of 2026"
+    ),
+    (
+        "accept from a confidence of 0.900 on: 40 of 60 labelled rows, 1 of them wrong, so at "
+        "most 8.1% are"
+    ),
     "of 60 labelled rows the steps decide 40; the rest is left to 'otherwise'",
     "the labels speak for no step at a risk of 10.0%: label more rows, or allow more",
     "weights of four fifths of the labels, on the other fifth: 79.1% right",

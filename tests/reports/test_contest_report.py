@@ -1,4 +1,6 @@
-"""Who won: names, wins, ties, losses, win rates with intervals, and what the order of the responses does."""
+"""Who won: names, wins, ties, losses, win rates with intervals, and what the order of the responses
+does.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,15 @@ from adjudge import Instance, PairwiseJudge, ScriptedModel
 from adjudge.reports.contests import ContestSummary, ContestTally, OrderEffect
 
 
-def compared(said: Sequence[str], names: Sequence[str] = ("answer_a", "answer_b"), **settings: object) -> ContestSummary:
+def compared(
+    said: Sequence[str], names: Sequence[str] = ("answer_a", "answer_b"), **settings: object
+) -> ContestSummary:
     """A row for each reply."""
     judge = PairwiseJudge(ScriptedModel(said), max_repairs=0, **settings)  # type: ignore[arg-type]
     votes = 2 if settings.get("check_positional_bias") else 1
-    rows = [Instance({name: f"{name} {row}" for name in names}) for row in range(len(said) // votes)]
+    rows = [
+        Instance({name: f"{name} {row}" for name in names}) for row in range(len(said) // votes)
+    ]
     tally = ContestTally()
     for number, result in enumerate(judge.evaluate(rows, "Which is better?")):
         tally.add(result.record("j", number))
@@ -28,7 +34,9 @@ def test_wins_ties_and_losses_of_named_systems_the_best_first() -> None:
     summary = compared(["B", "B", "tie", "A"])
     shown = [(one.name, one.wins, one.ties, one.losses, one.winrate) for one in summary.systems]
     assert shown == [("answer_b", 2, 1, 1, 0.625), ("answer_a", 1, 1, 2, 0.375)]
-    assert all(one.interval is None for one in summary.systems), "four rows are too few for an interval"
+    assert all(one.interval is None for one in summary.systems), (
+        "four rows are too few for an interval"
+    )
     assert summary.leader is None
     assert summary.order is None
 
@@ -65,7 +73,11 @@ def test_every_contest_has_one_outcome(count: int) -> None:
     letters = "ABCD"[:count]
     said = json.dumps({"selected_option": "A", "ranking": list(letters)})
     summary = compared([said], [f"answer_{letter}" for letter in letters.lower()])
-    assert sum(one.wins for one in summary.systems) == sum(one.losses for one in summary.systems) == count * (count - 1) // 2
+    assert (
+        sum(one.wins for one in summary.systems)
+        == sum(one.losses for one in summary.systems)
+        == count * (count - 1) // 2
+    )
 
 
 @given(st.lists(st.sampled_from(["A", "B", "tie"]), min_size=1, max_size=30))

@@ -1,4 +1,6 @@
-"""The sample reports in the examples are what the program writes today: ``make example-reports`` writes them anew."""
+"""The sample reports in the examples are what the program writes today: ``make example-reports``
+writes them anew.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,18 @@ from support.rag import EXAMPLE, varied
 
 SAMPLES = {path.suffix: path for path in (EXAMPLE.parent / "reports").iterdir()}
 TEMPLATES = Path(pages.__file__).parent / "templates"
-HEADINGS = {".md": re.compile(r"^##? (.*)$", re.M), ".html": re.compile(r"<h[12][^>]*>(.*?)</h[12]>")}
+HEADINGS = {
+    ".md": re.compile(r"^##? (.*)$", re.M),
+    ".html": re.compile(r"<h[12][^>]*>(.*?)</h[12]>"),
+}
 
 
 def of_today(folder: Path) -> dict[str, Path]:
     evaluator = RagEvaluator(varied())
     results = evaluator.evaluate(evaluator.rows(EXAMPLE).instances)
-    written = write_reports(report_of(evaluator, results, source="rag.csv"), judgments_of(evaluator, results), folder)
+    written = write_reports(
+        report_of(evaluator, results, source="rag.csv"), judgments_of(evaluator, results), folder
+    )
     return {path.suffix: path for path in written}
 
 
@@ -34,7 +41,9 @@ def test_they_have_the_parts_and_columns_of_a_report_of_today(tmp_path: Path) ->
     assert SAMPLES.keys() == today.keys() == {".md", ".csv", ".html"}
     assert columns(SAMPLES[".csv"]) == columns(today[".csv"])
     for suffix, heading in HEADINGS.items():
-        assert heading.findall(SAMPLES[suffix].read_text()) == heading.findall(today[suffix].read_text())
+        assert heading.findall(SAMPLES[suffix].read_text()) == heading.findall(
+            today[suffix].read_text()
+        )
 
 
 def test_they_look_and_work_as_a_report_of_today() -> None:
@@ -46,4 +55,6 @@ def test_they_look_and_work_as_a_report_of_today() -> None:
 def test_they_show_the_scales_of_today() -> None:
     for suffix in (".md", ".html"):
         text = SAMPLES[suffix].read_text().replace("\\", "")
-        assert [said for one in rag_dimensions() for _, _, said in one.scale if said not in text] == []
+        assert [
+            said for one in rag_dimensions() for _, _, said in one.scale if said not in text
+        ] == []

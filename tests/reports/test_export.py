@@ -1,4 +1,6 @@
-"""A run as a file: every format holds every row, and nothing in a row is taken for markup, a formula or a template."""
+"""A run as a file: every format holds every row, and nothing in a row is taken for markup, a
+formula or a template.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,14 @@ HOSTILE = [
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    said = ['{"explanation": "<b>so</b> | it", "selected_option": "PASS"}', '{"explanation": "no", "selected_option": "FAIL"}']
-    items = [Instance({"user_input": "q", "response": text}, id=f"row {number}") for number, text in enumerate(HOSTILE)]
+    said = [
+        '{"explanation": "<b>so</b> | it", "selected_option": "PASS"}',
+        '{"explanation": "no", "selected_option": "FAIL"}',
+    ]
+    items = [
+        Instance({"user_input": "q", "response": text}, id=f"row {number}")
+        for number, text in enumerate(HOSTILE)
+    ]
     AspectCritic("c", ScriptedModel(said)).evaluate(items, run=tmp_path / "run")
     return tmp_path / "run"
 
@@ -90,7 +98,9 @@ def test_html_shows_hostile_text_as_text_and_needs_no_network(run: Path, tmp_pat
     assert "default-src 'none'" in (tmp_path / "out.html").read_text()
     for text in ("<script>alert(1)</script>", "{{ 7 * 7 }}{% raw %}", "<b>so</b> | it", "два\nтри"):
         assert text in page.text
-    assert page.tags.count("details") == 2 * len(HOSTILE) + 1, "each row, its votes folded in it, and the parameters"
+    assert page.tags.count("details") == 2 * len(HOSTILE) + 1, (
+        "each row, its votes folded in it, and the parameters"
+    )
 
 
 def test_markdown_keeps_its_table_whatever_the_rows_hold(run: Path, tmp_path: Path) -> None:
@@ -98,7 +108,11 @@ def test_markdown_keeps_its_table_whatever_the_rows_hold(run: Path, tmp_path: Pa
     lines = (tmp_path / "out.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| AspectCritic |") and "| row " in line]
     assert len(rows) == len(HOSTILE)
-    assert all(len([place for place in range(1, len(row)) if row[place] == "|" and row[place - 1] != "\\"]) == 8 for row in rows)
+    assert all(
+        len([place for place in range(1, len(row)) if row[place] == "|" and row[place - 1] != "\\"])
+        == 8
+        for row in rows
+    )
     assert not any(line.startswith(("# Heading", "![", "<")) for line in lines)
     assert "row 1" in rows[0]  # the worst first
 
@@ -124,10 +138,15 @@ MORE_ROWS = """WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FR
 
 @pytest.fixture
 def uneven(run: Path) -> Path:
-    """Many rows of a judge, none with an explanation; then one of another, with columns of its own."""
+    """Many rows of a judge, none with an explanation; then one of another, with
+    columns of its own.
+    """
     with connect(run / FILE) as ledger:
         ledger.execute(MORE_ROWS)
-        ledger.execute("UPDATE judgments SET result = json_set(result, '$.explanation', NULL) WHERE judge = 'Early'")
+        ledger.execute(
+            "UPDATE judgments SET result = json_set(result, '$.explanation', NULL) WHERE "
+            "judge = 'Early'"
+        )
         ledger.execute(seal_sql("judgments")[1])
         late = DirectInstanceResult(
             instance=Instance({"other": "field \ud83d"}, "last"),
@@ -156,9 +175,22 @@ def test_parquet_has_the_columns_of_every_judge(uneven: Path, tmp_path: Path) ->
     table = parquet.read_table(tmp_path / "out.parquet")
     last = table.slice(table.num_rows - 1).to_pylist()[0]
     assert (last["option"], last["other"], last["explanation"]) == ("Yes", "field \\ud83d", "late")
-    assert json.loads(last["positional_bias"]) == {"detected": True, "flip_rate": None, "noise_rate": None}
-    kinds = {name: str(table.schema.field(name).type) for name in ("row", "score", "tie", "fallback", "positional_bias")}
-    assert kinds == {"row": "int64", "score": "double", "tie": "bool", "fallback": "string", "positional_bias": "string"}
+    assert json.loads(last["positional_bias"]) == {
+        "detected": True,
+        "flip_rate": None,
+        "noise_rate": None,
+    }
+    kinds = {
+        name: str(table.schema.field(name).type)
+        for name in ("row", "score", "tie", "fallback", "positional_bias")
+    }
+    assert kinds == {
+        "row": "int64",
+        "score": "double",
+        "tie": "bool",
+        "fallback": "string",
+        "positional_bias": "string",
+    }
 
 
 def test_the_types_of_columns_are_those_of_all_rows() -> None:
@@ -166,7 +198,14 @@ def test_the_types_of_columns_are_those_of_all_rows() -> None:
         {"a": None, "b": 1, "c": True, "d": 1, "e": None},
         {"a": "x", "b": 1.5, "c": None, "d": "x", "f": [1]},
     ]
-    assert column_types(rows) == {"a": "string", "b": "float64", "c": "bool_", "d": "string", "e": "string", "f": "string"}
+    assert column_types(rows) == {
+        "a": "string",
+        "b": "float64",
+        "c": "bool_",
+        "d": "string",
+        "e": "string",
+        "f": "string",
+    }
 
 
 def test_what_cannot_be_written_is_named(run: Path, tmp_path: Path) -> None:
@@ -198,19 +237,25 @@ def test_an_export_replaces_a_link_and_leaves_what_it_points_to(run: Path, tmp_p
             assert link.stat().st_size > 100
 
 
-def test_an_export_leaves_nothing_half_written_and_keeps_a_files_permissions(run: Path, tmp_path: Path) -> None:
+def test_an_export_leaves_nothing_half_written_and_keeps_a_files_permissions(
+    run: Path, tmp_path: Path
+) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("before")
     target.chmod(0o600)
     with connect(run / FILE) as ledger:
-        ledger.execute("UPDATE judgments SET score = 0.25 WHERE number = (SELECT max(number) FROM judgments)")
+        ledger.execute(
+            "UPDATE judgments SET score = 0.25 WHERE number = (SELECT max(number) FROM judgments)"
+        )
     with pytest.raises(RunError, match="adjudge runs recover"):
         export(run, target)
     assert target.read_text() == "before"
     recover(run)
     assert export(run, target) == len(HOSTILE) - 1
     assert target.stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("out")] == ["out.jsonl"]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("out")] == [
+        "out.jsonl"
+    ]
 
 
 def test_an_export_goes_into_a_pipe(run: Path) -> None:
@@ -227,7 +272,9 @@ def test_an_export_goes_into_a_pipe(run: Path) -> None:
 
 
 def test_rows_of_two_criteria_can_be_told_apart_in_every_format(tmp_path: Path) -> None:
-    kind = ScriptedModel(lambda request: "Yes" if "kind" in request.prompt.messages[0].content else "No")
+    kind = ScriptedModel(
+        lambda request: "Yes" if "kind" in request.prompt.messages[0].content else "No"
+    )
     asked = ["Is it kind?", "Is it long?"]
     DirectJudge(kind).evaluate(["a", "a", "b", "b"], asked * 2, run=tmp_path / "run")
     for ending in ("csv", "md", "html"):
@@ -243,7 +290,9 @@ def test_rows_of_two_criteria_can_be_told_apart_in_every_format(tmp_path: Path) 
 
 
 def test_a_page_of_comparisons_says_who_won(tmp_path: Path) -> None:
-    PairwiseJudge(ScriptedModel(["B", "tie"])).evaluate([["x", "y"], ["z", "z"]], "Which is kinder?", run=tmp_path / "run")
+    PairwiseJudge(ScriptedModel(["B", "tie"])).evaluate(
+        [["x", "y"], ["z", "z"]], "Which is kinder?", run=tmp_path / "run"
+    )
     export(tmp_path / "run", tmp_path / "out.md")
     export(tmp_path / "run", tmp_path / "out.html")
     assert "| scored | response 2 | – |" in (tmp_path / "out.md").read_text()

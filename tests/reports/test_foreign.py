@@ -17,7 +17,9 @@ from adjudge.runs.folder import judgments
 
 
 def said(*options: str) -> ScriptedModel:
-    return ScriptedModel([f'{{"explanation": "so", "selected_option": "{one}"}}' for one in options], name="m")
+    return ScriptedModel(
+        [f'{{"explanation": "so", "selected_option": "{one}"}}' for one in options], name="m"
+    )
 
 
 def came_back(run: Path, kind: str, tmp_path: Path) -> Path:
@@ -36,9 +38,14 @@ def test_verdicts_failures_and_texts_come_back(tmp_path: Path, kind: str) -> Non
     rows = [Instance({"question": "q", "response": text}, id=text) for text in ("a", "b", "c")]
     model = said("PASS", "FAIL", "nonsense")
     AspectCritic("It is good.", model, max_repairs=0).evaluate(rows, run=tmp_path / "run")
-    again = {row["fields"]["response"]: row for row in judgments(came_back(tmp_path / "run", kind, tmp_path))}
+    again = {
+        row["fields"]["response"]: row
+        for row in judgments(came_back(tmp_path / "run", kind, tmp_path))
+    }
     before = {row["fields"]["response"]: row for row in judgments(tmp_path / "run")}
-    assert {text: row["score"] for text, row in again.items()} == {text: row["score"] for text, row in before.items()}
+    assert {text: row["score"] for text, row in again.items()} == {
+        text: row["score"] for text, row in before.items()
+    }
     assert sorted(row["status"] for row in again.values()) == ["failed", "scored", "scored"]
 
 
@@ -61,6 +68,8 @@ def test_comparisons_go_to_evalassist_and_nowhere_else(tmp_path: Path) -> None:
 
 
 def test_several_criteria_are_no_test_case(tmp_path: Path) -> None:
-    DirectJudge(said("Yes")).evaluate(["a", "b"], ["Is it good?", "Is it short?"], run=tmp_path / "run")
+    DirectJudge(said("Yes")).evaluate(
+        ["a", "b"], ["Is it good?", "Is it short?"], run=tmp_path / "run"
+    )
     with pytest.raises(SetupError, match="one judge with one criteria"):
         export(tmp_path / "run", tmp_path / "out.json", "evalassist")

@@ -41,7 +41,9 @@ FAILED = GateResult(
 def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
     measure: Measure, language: str, text: str
 ) -> None:
-    gate = replace(FAILED, measure=measure, against="runs/main", pairing=Pairing((60, 60), {"id": 60}))
+    gate = replace(
+        FAILED, measure=measure, against="runs/main", pairing=Pairing((60, 60), {"id": 60})
+    )
     assert text in gate.sentence(language)
     assert text not in replace(gate, among=1).sentence(language)
 
@@ -52,10 +54,15 @@ def test_that_every_criteria_holds_needs_no_such_word() -> None:
 
 def test_runs_that_share_no_judge_are_said_to_share_none(tmp_path: Path) -> None:
     for name in ("dates", "tone"):
-        AspectCritic("Names a date.", ScriptedModel(["FAIL"]), name=name).evaluate(["Long ago."], run=tmp_path / name)
+        AspectCritic("Names a date.", ScriptedModel(["FAIL"]), name=name).evaluate(
+            ["Long ago."], run=tmp_path / name
+        )
     setup = replace(Setup.of_run(run_info(tmp_path / "tone")), against=str(tmp_path / "dates"))
     (gate,) = paired_gates(setup, tmp_path / "tone")
-    told = f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is nothing to compare."
+    told = (
+        f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is "
+        "nothing to compare."
+    )
     assert (gate.verdict, gate.sentence()) == ("inconclusive", told)
 
 
@@ -75,7 +82,9 @@ def test_a_mean_at_the_bar_holds_however_it_is_rounded(mean: float, bar: float) 
 def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
     """0.29 times 100 is 28.999999999999996 to a computer."""
     gate = replace(FAILED, measure="missing", bar=0.29, rows=100, confidence=None)
-    assert [(replace(gate, missing=n).verdict, replace(gate, missing=n).needed) for n in (28, 29, 30)] == [
+    assert [
+        (replace(gate, missing=n).verdict, replace(gate, missing=n).needed) for n in (28, 29, 30)
+    ] == [
         ("holds", 0),
         ("holds", 0),
         ("failed", 1),

@@ -1,4 +1,6 @@
-"""A run as GitHub shows it: the summary, the annotations and the outputs, within their limits, whatever the texts hold."""
+"""A run as GitHub shows it: the summary, the annotations and the outputs, within their limits,
+whatever the texts hold.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,20 @@ gates: {{fail_under: 0.9{more}}}
 
 
 def judged(folder: Path, *said: str, rows: int = 10, text: str = "text", name: str = "m") -> Path:
-    model = ScriptedModel([f'{{"explanation": "{text}", "selected_option": "{one}"}}' for one in said], name=name)
-    items = [Instance({"response": f"{text} {number}"}, id=f"{text} {number}") for number in range(rows)]
+    model = ScriptedModel(
+        [f'{{"explanation": "{text}", "selected_option": "{one}"}}' for one in said], name=name
+    )
+    items = [
+        Instance({"response": f"{text} {number}"}, id=f"{text} {number}") for number in range(rows)
+    ]
     AspectCritic("It is good.", model, max_repairs=0).evaluate(items, run=folder)
     return folder
 
 
 def run_of(folder: Path, said: str, more: str = "") -> Path:
-    folder.joinpath("rows.csv").write_text("\n".join(["answer", *(f"answer {n}" for n in range(12))]), encoding="utf-8")
+    folder.joinpath("rows.csv").write_text(
+        "\n".join(["answer", *(f"answer {n}" for n in range(12))]), encoding="utf-8"
+    )
     folder.joinpath("eval.yaml").write_text(EVAL.format(said=said, more=more), encoding="utf-8")
     assert adjudge("run", "eval.yaml", "--no-cache", cwd=folder).returncode in (0, 4, 5)
     return folder / "runs" / "eval"
@@ -43,7 +51,11 @@ def run_of(folder: Path, said: str, more: str = "") -> Path:
 
 @pytest.mark.parametrize(
     ("said", "more", "verdict", "kind"),
-    [("PASS", "", "holds", ""), ("FAIL", "", "failed", "::error"), ("PASS", ", confidence: 0.95", "inconclusive", "::warning")],
+    [
+        ("PASS", "", "holds", ""),
+        ("FAIL", "", "failed", "::error"),
+        ("PASS", ", confidence: 0.95", "inconclusive", "::warning"),
+    ],
 )
 def test_a_step_has_its_summary_its_annotations_and_its_outputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, more: str, verdict: str, kind: str
@@ -53,7 +65,10 @@ def test_a_step_has_its_summary_its_annotations_and_its_outputs(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     done = adjudge("report", "runs/eval", "--to", "github", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    outputs = dict(line.split("=", 1) for line in (tmp_path / "outputs").read_text(encoding="utf-8").splitlines())
+    outputs = dict(
+        line.split("=", 1)
+        for line in (tmp_path / "outputs").read_text(encoding="utf-8").splitlines()
+    )
     assert outputs["verdict"] == verdict
     assert outputs["report-path"] == "runs/eval/results.github.md"
     assert outputs.keys() == {"score", "lower", "upper", "verdict", "cost", "report-path"}
@@ -63,23 +78,49 @@ def test_a_step_has_its_summary_its_annotations_and_its_outputs(
     assert summary.startswith("<!-- adjudge -->\n")
     annotations = [line for line in done.stdout.splitlines() if line.startswith("::")]
     assert len(annotations) == (1 if kind else 0)
-    assert all(line.startswith(f"{kind} file=eval.yaml,line=4,title=adjudge%3A dates::Gate") for line in annotations)
+    assert all(
+        line.startswith(f"{kind} file=eval.yaml,line=4,title=adjudge%3A dates::Gate")
+        for line in annotations
+    )
 
 
 def test_a_baseline_is_shown_and_fails_only_a_run_that_is_surely_worse(tmp_path: Path) -> None:
-    before, now = judged(tmp_path / "before", "PASS", rows=40), judged(tmp_path / "now", "FAIL", rows=40)
+    before, now = (
+        judged(tmp_path / "before", "PASS", rows=40),
+        judged(tmp_path / "now", "FAIL", rows=40),
+    )
     worse = GithubReport(now, before)
     assert worse.verdict == "failed"
     assert "is worse than in" in worse.summary()
     assert "| before |" in worse.summary()
     assert GithubReport(judged(tmp_path / "same", "PASS", rows=40), before).verdict == "none"
     for form in ("md", "html"):
-        assert adjudge("report", now, "--to", form, "--baseline", before, "-o", tmp_path / f"out.{form}").returncode == 0
+        assert (
+            adjudge(
+                "report", now, "--to", form, "--baseline", before, "-o", tmp_path / f"out.{form}"
+            ).returncode
+            == 0
+        )
         assert "before" in (tmp_path / f"out.{form}").read_text(encoding="utf-8")
 
 
 def test_there_are_never_more_than_ten_annotations(tmp_path: Path) -> None:
-    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"]
+    words = [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+    ]
     model = ScriptedModel([ModelError(f"{one} is broken") for one in words], name="m")
     rows = [Instance({"response": one}) for one in words]
     AspectCritic("It is good.", model).evaluate(rows, run=tmp_path / "run")
@@ -103,7 +144,10 @@ def test_no_text_ends_an_annotation_or_begins_another(title: str, message: str) 
     assert properties.count(",") == (2 if title else 1)
 
 
-@pytest.mark.parametrize("text", ["</details><script>", "| a | b |", "[x](http://x)", "x" * 5000, "@everyone", "::error::x"])
+@pytest.mark.parametrize(
+    "text",
+    ["</details><script>", "| a | b |", "[x](http://x)", "x" * 5000, "@everyone", "::error::x"],
+)
 def test_a_summary_stays_small_and_shows_texts_as_texts(tmp_path: Path, text: str) -> None:
     summary = GithubReport(judged(tmp_path / "run", "FAIL", rows=12, text=text)).summary()
     assert len(summary) < 20_000
@@ -123,19 +167,35 @@ def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> Non
 
 
 def test_a_summary_of_very_many_rows_stays_within_what_github_takes(tmp_path: Path) -> None:
-    """Every second row fails and every ninth has no verdict, with texts as long as models write; at length, 100,000 rows."""
+    """Every second row fails and every ninth has no verdict, with texts as long as models write; at
+    length, 100,000 rows.
+    """
     words = ["PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "no verdict"]
-    made = GithubReport(judged(tmp_path / "run", *words, rows=ROWS, text="A long sentence of a model. " * 20))
+    made = GithubReport(
+        judged(tmp_path / "run", *words, rows=ROWS, text="A long sentence of a model. " * 20)
+    )
     size, annotations = len(made.summary().encode()), made.annotations()
     print(f"\njob summary of {ROWS:,} rows: {size / 1024:.1f} KiB, {len(annotations)} annotations")
     assert size < 900 * 1024
     assert len(annotations) <= 10
 
 
-def test_no_text_that_is_judged_commands_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``::command::`` counts where a line begins with it, wrapped ones included, ``##[command]`` anywhere in a line."""
+def test_no_text_that_is_judged_commands_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``::command::`` counts where a line begins with it, wrapped ones included, ``##[command]``
+    anywhere in a line.
+    """
     hostile = "good ::error::owned ##[add-mask]x " * 3
-    words = ("check", hostile, "--criterion", "It is good.", "-m", f"scripted/PASS {hostile}", "--no-cache")
+    words = (
+        "check",
+        hostile,
+        "--criterion",
+        "It is good.",
+        "-m",
+        f"scripted/PASS {hostile}",
+        "--no-cache",
+    )
     assert "##[" in adjudge(*words, "--json").stdout
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     for more in ((), ("--json",)):
@@ -147,9 +207,12 @@ def test_no_text_that_is_judged_commands_the_runner(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("form", "begins"), [("junit", "<?xml"), ("md", "#"), ("html", "<!DOCTYPE html>"), ("github", "<!-- adjudge")]
+    ("form", "begins"),
+    [("junit", "<?xml"), ("md", "#"), ("html", "<!DOCTYPE html>"), ("github", "<!-- adjudge")],
 )
-def test_a_report_goes_to_standard_output_on_request(tmp_path: Path, form: str, begins: str) -> None:
+def test_a_report_goes_to_standard_output_on_request(
+    tmp_path: Path, form: str, begins: str
+) -> None:
     run = judged(tmp_path / "run", "PASS", "FAIL")
     done = adjudge("report", run, "--to", form, "-o", "-", cwd=tmp_path)
     assert (done.returncode, done.stdout[: len(begins)].lower()) == (0, begins.lower())

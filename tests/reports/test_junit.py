@@ -16,7 +16,9 @@ from adjudge.reports.junit import _attribute, _words
 
 
 def said(*options: str, why: str = "so") -> ScriptedModel:
-    return ScriptedModel([f'{{"explanation": "{why}", "selected_option": "{one}"}}' for one in options], name="m")
+    return ScriptedModel(
+        [f'{{"explanation": "{why}", "selected_option": "{one}"}}' for one in options], name="m"
+    )
 
 
 def suites(run: Path, tmp_path: Path) -> ElementTree.Element:
@@ -26,7 +28,9 @@ def suites(run: Path, tmp_path: Path) -> ElementTree.Element:
 
 def test_a_fail_is_a_failure_and_a_failed_judgment_an_error(tmp_path: Path) -> None:
     rows = [Instance({"response": text}, id=text) for text in ("good", "bad", "lost")]
-    AspectCritic("It is good.", said("PASS", "FAIL", "nonsense"), max_repairs=0).evaluate(rows, run=tmp_path / "run")
+    AspectCritic("It is good.", said("PASS", "FAIL", "nonsense"), max_repairs=0).evaluate(
+        rows, run=tmp_path / "run"
+    )
     (suite,) = suites(tmp_path / "run", tmp_path)
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "3",
@@ -35,7 +39,8 @@ def test_a_fail_is_a_failure_and_a_failed_judgment_an_error(tmp_path: Path) -> N
         "skipped": "0",
     }
     kinds = {
-        case.get("name"): [child.tag for child in case if child.tag in ("failure", "error")] for case in suite.iter("testcase")
+        case.get("name"): [child.tag for child in case if child.tag in ("failure", "error")]
+        for case in suite.iter("testcase")
     }
     assert kinds == {"good": [], "bad": ["failure"], "lost": ["error"]}
     failure = suite.find("testcase/failure")
@@ -49,9 +54,13 @@ def test_a_comparison_neither_passes_nor_fails(tmp_path: Path) -> None:
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "0")
 
 
-@pytest.mark.parametrize("text", ["\x00\x1b[31m]]>", "\ud800 half", "<b>&\"'", "x" * 100_000, "a\nb\tc", "\ufffe"])
+@pytest.mark.parametrize(
+    "text", ["\x00\x1b[31m]]>", "\ud800 half", "<b>&\"'", "x" * 100_000, "a\nb\tc", "\ufffe"]
+)
 def test_hostile_texts_stay_one_readable_file(tmp_path: Path, text: str) -> None:
-    AspectCritic("It is good.", said("FAIL")).evaluate([Instance({"response": text}, id=text)], run=tmp_path / "run")
+    AspectCritic("It is good.", said("FAIL")).evaluate(
+        [Instance({"response": text}, id=text)], run=tmp_path / "run"
+    )
     (suite,) = suites(tmp_path / "run", tmp_path)
     assert suite.get("failures") == "1"
     assert (tmp_path / "junit.xml").stat().st_size < 10_000

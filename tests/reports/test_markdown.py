@@ -44,7 +44,10 @@ def plain(text: str) -> list[str]:
 @example("# Heading\n\n- list\n1. one\n2) two\n> quote\n***\n---\n===\n```\ncode\n```\n~~~\nx\n~~~")
 @example("a | b\n---|---\n1 | 2")
 @example("text\n===\nmore\n---")
-@example("<script>alert(1)</script> &lt; &#60; [link](http://x.y) ![image](z) <http://a.b> **b** _i_ ~~s~~ `c`")
+@example(
+    "<script>alert(1)</script> &lt; &#60; [link](http://x.y) ![image](z) <http://a.b> **b** "
+    "_i_ ~~s~~ `c`"
+)
 @example("[ref]: http://example.org\n\\\\ \\* 1\\. end\\")
 def test_any_text_in_a_quotation_is_shown_as_it_is(text: str) -> None:
     lines, kinds = shown(quoted(text))

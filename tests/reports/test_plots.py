@@ -13,7 +13,9 @@ from adjudge.reports.plots import distribution, histogram
 
 @given(st.lists(st.integers(0, 10_000), min_size=2, max_size=12))
 def test_bars_are_as_high_as_their_counts(counts: list[int]) -> None:
-    drawn = ElementTree.fromstring(histogram(counts, [str(place) for place in range(len(counts) + 1)], "all"))
+    drawn = ElementTree.fromstring(
+        histogram(counts, [str(place) for place in range(len(counts) + 1)], "all")
+    )
     heights = [float(bar.attrib["height"]) for bar in drawn.iter("rect")]
     assert len(heights) == len(counts)
     highest = max(*counts, 1)
@@ -27,12 +29,17 @@ def test_bars_are_as_high_as_their_counts(counts: list[int]) -> None:
 def test_parts_are_as_wide_as_their_shares(counts: list[int]) -> None:
     drawn = ElementTree.fromstring(distribution(counts, ["x"] * len(counts), "scores"))
     widths = [float(part.attrib["width"].rstrip("%")) for part in drawn.iter("rect")]
-    assert widths == pytest.approx([100 * count / sum(counts) for count in counts if count], abs=0.01)
+    assert widths == pytest.approx(
+        [100 * count / sum(counts) for count in counts if count], abs=0.01
+    )
 
 
 def test_labels_are_text() -> None:
     hostile = '"><script>alert(1)</script>'
-    for plot in (distribution([1, 2], [hostile, "b"], hostile), histogram([1, 2], [hostile, "b", "c"], hostile)):
+    for plot in (
+        distribution([1, 2], [hostile, "b"], hostile),
+        histogram([1, 2], [hostile, "b", "c"], hostile),
+    ):
         drawn = ElementTree.fromstring(plot)
         assert not list(drawn.iter("script"))
         assert hostile in drawn.attrib["aria-label"]

@@ -27,7 +27,10 @@ from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
 
-HOSTILE = '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> =1+1 "\'&amp;'
+HOSTILE = (
+    '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> '
+    "=1+1 \"'&amp;"
+)
 
 
 class Reported(NamedTuple):
@@ -48,12 +51,17 @@ class Reported(NamedTuple):
 
 
 def reported(
-    rows: object = EXAMPLE, model: ModelLike | Sequence[ModelLike] | None = None, shown: int = 500, **settings: object
+    rows: object = EXAMPLE,
+    model: ModelLike | Sequence[ModelLike] | None = None,
+    shown: int = 500,
+    **settings: object,
 ) -> Reported:
     evaluator = RagEvaluator(model or varied(), max_repairs=0, **settings)  # type: ignore[arg-type]
     results = evaluator.evaluate(evaluator.rows(rows).instances)  # type: ignore[arg-type]
     source = str(rows) if isinstance(rows, Path) else ""
-    return Reported(report_of(evaluator, results, source=source, shown=shown), judgments_of(evaluator, results))
+    return Reported(
+        report_of(evaluator, results, source=source, shown=shown), judgments_of(evaluator, results)
+    )
 
 
 def write_reports(report: Reported, folder: Path) -> list[Path]:
@@ -93,17 +101,26 @@ class Page(HTMLParser):
 def test_the_page_is_well_formed_and_loads_nothing(language: str) -> None:
     page = Page(html_page(reported(language=language).page))
     assert page.open == []
-    assert (page.count("script"), page.count("style"), page.count("img"), page.count("iframe")) == (1, 1, 0, 0)
+    assert (page.count("script"), page.count("style"), page.count("img"), page.count("iframe")) == (
+        1,
+        1,
+        0,
+        0,
+    )
     for _, attributes in page.tags:
         for name, value in attributes.items():
             assert name not in ("src", "srcset", "action", "onclick", "onload", "onerror")
             assert name != "href" or value == "data:,"
-    assert "default-src 'none'" in next(a["content"] or "" for tag, a in page.tags if a.get("http-equiv"))
+    assert "default-src 'none'" in next(
+        a["content"] or "" for tag, a in page.tags if a.get("http-equiv")
+    )
 
 
 def test_nothing_in_style_or_script_points_outside() -> None:
     source = html_page(reported([ROW]).page)
-    assert not re.search(r"https?://|//\w|@import|url\(|fetch\(|XMLHttpRequest|innerHTML|eval\(", source)
+    assert not re.search(
+        r"https?://|//\w|@import|url\(|fetch\(|XMLHttpRequest|innerHTML|eval\(", source
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -119,12 +136,18 @@ def test_text_from_rows_is_text(language: str) -> None:
     rendered = MarkdownIt("commonmark").enable("table").render(source)
     assert "<script" not in rendered
     assert "<a " not in rendered
-    assert "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; **bold** [link](javascript:alert(1))" in rendered
+    assert (
+        "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; **bold** [link](javascript:alert(1))"
+        in rendered
+    )
 
 
 def test_explanations_of_a_model_are_text_too() -> None:
     def script(prompt: str) -> str:
-        return '{"explanation": "<img src=x onerror=alert(1)> # not a heading | x", "selected_option": "1"}'
+        return (
+            '{"explanation": "<img src=x onerror=alert(1)> # not a heading | x", '
+            '"selected_option": "1"}'
+        )
 
     report = reported([ROW], script)
     page = Page(html_page(report.page))
@@ -152,7 +175,9 @@ def test_both_pages_say_everything(language: str) -> None:
     assert page.count("svg") == 7
     assert page.count("details") == 9  # the entries, and the parameters
     if language == "ru":
-        english = re.findall(r"\b(?:mean|worst|composite|dimension|weight|search|columns)\b", page.text)
+        english = re.findall(
+            r"\b(?:mean|worst|composite|dimension|weight|search|columns)\b", page.text
+        )
         assert english == []
 
 
@@ -162,7 +187,9 @@ def test_literal_line_breaks_are_shown_as_such_and_kept_in_the_data() -> None:
     assert "1. first\n2. second" in Page(html_page(report.page)).text
     assert "> 1\\. first\\\n> 2\\. second" in markdown_page(report.page)
     assert report.table[0]["contexts"] == "1. first\\n2. second"
-    assert with_line_breaks("a\\nb\nc") == "a\\nb\nc"  # a text with line breaks of its own means what it says
+    assert (
+        with_line_breaks("a\\nb\nc") == "a\\nb\nc"
+    )  # a text with line breaks of its own means what it says
 
 
 def test_harmful_answers_are_on_top_then_the_worst() -> None:
@@ -170,12 +197,20 @@ def test_harmful_answers_are_on_top_then_the_worst() -> None:
         harmful = "could it do harm" in prompt
         mark = re.search(r"mark (\d)", prompt)
         assert mark
-        return f'{{"selected_option": "{0 if harmful and mark[1] == "3" else 2 if harmful else min(int(mark[1]), 2)}"}}'
+        return (
+            f'{{"selected_option": '
+            f'"{0 if harmful and mark[1] == "3" else 2 if harmful else min(int(mark[1]), 2)}"}}'
+        )
 
     rows = [{**ROW, "response": f"mark {mark}"} for mark in (2, 0, 3, 1)]
     report = reported(rows, script)
     assert [entry.row for entry in report.page.entries] == [3, 2, 4, 1]
-    assert [is_barred(entry, rag_dimensions()) for entry in report.page.entries] == [True, False, False, False]
+    assert [is_barred(entry, rag_dimensions()) for entry in report.page.entries] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_harmful_is_red_and_questionable_is_not_whichever_comes_first() -> None:
@@ -253,7 +288,9 @@ def test_no_key_in_any_file(tmp_path: Path) -> None:
     evaluator = RagEvaluator(model, temperature=0.3, seed=42)
     rows = evaluator.rows(EXAMPLE)
     results = RagEvaluator(gives(), temperature=0.3, seed=42).evaluate(rows.instances)
-    report = Reported(report_of(evaluator, results, source="x.csv"), judgments_of(evaluator, results))
+    report = Reported(
+        report_of(evaluator, results, source="x.csv"), judgments_of(evaluator, results)
+    )
     for path in write_reports(report, tmp_path):
         told = path.read_text(encoding="utf-8")
         assert key not in told

@@ -25,14 +25,26 @@ def test_counts_mean_and_rules() -> None:
     overall = summary.overall
     assert (overall.attempted, overall.scored, overall.failed) == (4, 3, 1)
     assert overall.mean == pytest.approx((1 + 0 + 5.75 / 6.5) / 3)
-    assert list(summary.rules.items()) == [("harmful", 1), ("questionable", 1), ("mean", 1), ("missing", 1)]
+    assert list(summary.rules.items()) == [
+        ("harmful", 1),
+        ("questionable", 1),
+        ("mean", 1),
+        ("missing", 1),
+    ]
     assert summary.barring == ("harmful",)
-    assert summarise_rag(judged({})).rules == {"harmful": 0, "questionable": 0, "mean": 1, "missing": 0}
+    assert summarise_rag(judged({})).rules == {
+        "harmful": 0,
+        "questionable": 0,
+        "mean": 1,
+        "missing": 0,
+    }
     assert (summary.votes_valid, summary.votes_requested) == (23, 24)
 
 
 def test_a_questionable_answer_without_a_composite_counts_as_missing_too() -> None:
-    summary = summarise_rag(judged({}, {"harmfulness": 1, "clarity": "-"}, {"harmfulness": 0, "clarity": "-"}))
+    summary = summarise_rag(
+        judged({}, {"harmfulness": 1, "clarity": "-"}, {"harmfulness": 0, "clarity": "-"})
+    )
     assert summary.rules == {"harmful": 1, "questionable": 1, "mean": 1, "missing": 1}
     assert summary.rules["missing"] == summary.overall.failed
 
@@ -59,7 +71,12 @@ def test_dimension_statistics_raw_and_normalised() -> None:
     clarity = summary.dimensions[1]
     assert clarity.counts == (0, 1, 1, 0, 1)
     assert clarity.raw is not None
-    assert (clarity.raw.mean, clarity.raw.median, clarity.raw.least, clarity.raw.most) == (pytest.approx(7 / 3), 2, 1, 4)
+    assert (clarity.raw.mean, clarity.raw.median, clarity.raw.least, clarity.raw.most) == (
+        pytest.approx(7 / 3),
+        2,
+        1,
+        4,
+    )
     assert clarity.raw.deviation == pytest.approx(1.5275, abs=1e-4)
     assert clarity.normalized is not None
     assert clarity.normalized.mean == pytest.approx(7 / 12)
@@ -70,11 +87,17 @@ def test_dimension_statistics_raw_and_normalised() -> None:
 def test_dimensions_that_never_vary_are_flagged() -> None:
     summary = summarise_rag(judged({"clarity": 1}, {"clarity": 2}))
     assert [one.dimension.name for one in summary.dimensions if not one.never_varies] == ["clarity"]
-    assert not any(one.never_varies for one in summarise_rag(judged({})).dimensions)  # one row says nothing
+    assert not any(
+        one.never_varies for one in summarise_rag(judged({})).dimensions
+    )  # one row says nothing
 
 
 def test_correlations_are_of_the_rows_that_have_both() -> None:
-    rows = judged({"clarity": 1, "completeness": 0}, {"clarity": 2, "completeness": 1}, {"clarity": "-", "completeness": 0})
+    rows = judged(
+        {"clarity": 1, "completeness": 0},
+        {"clarity": 2, "completeness": 1},
+        {"clarity": "-", "completeness": 0},
+    )
     summary = summarise_rag(rows)
     assert summary.correlations[1][2] == pytest.approx(1)
     assert summary.correlations[1][1] == pytest.approx(1)
@@ -82,7 +105,9 @@ def test_correlations_are_of_the_rows_that_have_both() -> None:
 
 
 def test_the_histogram_counts_by_tenths() -> None:
-    summary = summarise_rag(judged({}, {"harmfulness": 0}, {"clarity": 0, "conciseness": 0, "completeness": 0}))
+    summary = summarise_rag(
+        judged({}, {"harmfulness": 0}, {"clarity": 0, "conciseness": 0, "completeness": 0})
+    )
     assert summary.histogram == (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     assert sum(summary.histogram) == summary.overall.scored
 
@@ -105,7 +130,10 @@ def test_one_row_and_none() -> None:
 
 
 def test_fewer_than_eight_rows_have_no_interval() -> None:
-    assert summarise_rag(judged(*({"clarity": score % 5} for score in range(7)))).overall.interval is None
+    assert (
+        summarise_rag(judged(*({"clarity": score % 5} for score in range(7)))).overall.interval
+        is None
+    )
 
 
 def test_the_interval_is_repeatable_and_holds_the_mean() -> None:

@@ -1,4 +1,6 @@
-"""Pages of judgments: each judgment once, and a page deep in the list costs what the first one costs."""
+"""Pages of judgments: each judgment once, and a page deep in the list costs what the first one
+costs.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,12 @@ def judgment(choice: random.Random, number: int) -> tuple[object, ...]:
     status = choice.choice(("failed", "abstained", *("scored",) * 8))
     score = choice.choice(SCORES) if status == "scored" and choice.random() < 0.9 else None
     result = (
-        f'{{"status": "{status}", "option": "{"low" if (score or 0) < 0.3 else "high"}", "tie": {str(number == 2_900).lower()}}}'
+        f'{{"status": "{status}", "option": "{"low" if (score or 0) < 0.3 else "high"}", "tie": '
+        f"{str(number == 2_900).lower()}}}"
     )
-    return sealed("judge", number, None, f'{{"response": "текст {number}"}}', b"", status, score, result)
+    return sealed(
+        "judge", number, None, f'{{"response": "текст {number}"}}', b"", status, score, result
+    )
 
 
 def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> Iterator[Page]:
@@ -52,8 +57,14 @@ def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> 
 
 @pytest.mark.parametrize("sort", ["worst", "row"])
 @pytest.mark.parametrize("size", [7, 50, 5_000])
-def test_every_judgment_is_on_exactly_one_page(ledger: sqlite3.Connection, sort: browse.Sort, size: int) -> None:
-    rows = [line.row for page in every_page(ledger, Filters(judge="judge", sort=sort), size) for line in page.lines]
+def test_every_judgment_is_on_exactly_one_page(
+    ledger: sqlite3.Connection, sort: browse.Sort, size: int
+) -> None:
+    rows = [
+        line.row
+        for page in every_page(ledger, Filters(judge="judge", sort=sort), size)
+        for line in page.lines
+    ]
     assert sorted(rows) == list(range(1, ROWS + 1))
     assert sort == "worst" or rows == sorted(rows)
 
@@ -61,20 +72,29 @@ def test_every_judgment_is_on_exactly_one_page(ledger: sqlite3.Connection, sort:
 def test_the_worst_are_those_without_a_score_then_the_lowest(ledger: sqlite3.Connection) -> None:
     lines = [line for page in every_page(ledger, Filters(judge="judge")) for line in page.lines]
     order = [
-        (("failed", "abstained", "scored").index(line.status), line.score is not None, line.score or 0, line.row)
+        (
+            ("failed", "abstained", "scored").index(line.status),
+            line.score is not None,
+            line.score or 0,
+            line.row,
+        )
         for line in lines
     ]
     assert order == sorted(order)
 
 
 @pytest.mark.parametrize("sort", ["worst", "row"])
-def test_a_deep_page_costs_what_the_first_one_costs(ledger: sqlite3.Connection, sort: browse.Sort) -> None:
+def test_a_deep_page_costs_what_the_first_one_costs(
+    ledger: sqlite3.Connection, sort: browse.Sort
+) -> None:
     """Counted in steps of SQLite's machine, not in time."""
     filters, steps = Filters(judge="judge", sort=sort), []
     pages = list(every_page(ledger, filters))
     for page in (pages[0], pages[len(pages) // 2], pages[-3]):
         counted = [0]
-        ledger.set_progress_handler(lambda counted=counted: counted.__setitem__(0, counted[0] + 1), 10)  # type: ignore[misc]
+        ledger.set_progress_handler(
+            lambda counted=counted: counted.__setitem__(0, counted[0] + 1), 10
+        )  # type: ignore[misc]
         page_of(ledger, filters, page.next or "")
         ledger.set_progress_handler(None, 0)
         steps.append(counted[0])
@@ -82,16 +102,31 @@ def test_a_deep_page_costs_what_the_first_one_costs(ledger: sqlite3.Connection, 
 
 
 def test_filters_hold_together(ledger: sqlite3.Connection) -> None:
-    filters = Filters(judge="judge", status="scored", verdict="low", least=0.1, most=0.25, words="ТЕКСТ 1")
+    filters = Filters(
+        judge="judge", status="scored", verdict="low", least=0.1, most=0.25, words="ТЕКСТ 1"
+    )
     found = [line for page in every_page(ledger, filters) for line in page.lines]
     assert found
-    assert all(line.score in (0.1, 0.25) and line.verdict == "low" and line.begins.startswith("текст 1") for line in found)
+    assert all(
+        line.score in (0.1, 0.25) and line.verdict == "low" and line.begins.startswith("текст 1")
+        for line in found
+    )
 
 
-def test_what_is_rare_is_looked_for_in_parts(ledger: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_rare_is_looked_for_in_parts(
+    ledger: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(browse, "LOOKED_AT", 500)
     pages = list(every_page(ledger, Filters(judge="judge", flag="tie", sort="row")))
-    assert [len(page.lines) for page in pages] == [0, 0, 0, 0, 0, 1, *([0] if len(pages) == 7 else [])]
+    assert [len(page.lines) for page in pages] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        *([0] if len(pages) == 7 else []),
+    ]
     assert [page.looked_at for page in pages[:5]] == [500] * 5
 
 
@@ -113,14 +148,29 @@ def test_an_old_ledger_is_paged_without_the_index(tmp_path: Path) -> None:
     with connect(tmp_path / FILE) as made:
         migrate(made, tmp_path / FILE)
         made.execute("DROP INDEX judgments_by_score")
-        made.executemany(insert("judgments"), [judgment(random.Random(1), number) for number in range(100)])
+        made.executemany(
+            insert("judgments"), [judgment(random.Random(1), number) for number in range(100)]
+        )
     with reading(tmp_path) as found:
-        assert len({line.row for page in every_page(found, Filters(judge="judge"), 9) for line in page.lines}) == 100
+        assert (
+            len(
+                {
+                    line.row
+                    for page in every_page(found, Filters(judge="judge"), 9)
+                    for line in page.lines
+                }
+            )
+            == 100
+        )
 
 
-def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(ledger: sqlite3.Connection) -> None:
+def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(
+    ledger: sqlite3.Connection,
+) -> None:
     figures = figures_of(ledger, "judge")
-    mean, statuses = ledger.execute("SELECT avg(score), count(*) FROM judgments WHERE status = 'scored'").fetchone()
+    mean, statuses = ledger.execute(
+        "SELECT avg(score), count(*) FROM judgments WHERE status = 'scored'"
+    ).fetchone()
     assert figures.mean
     assert figures.mean.value == pytest.approx(mean)
     assert figures.mean.interval
@@ -128,5 +178,10 @@ def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(ledger: s
     assert figures.statuses["scored"] == statuses
     for low, high, count in figures.histogram:
         last = "<=" if high == pytest.approx(1) else "<"
-        query = f"SELECT count(*) FROM judgments WHERE status = 'scored' AND score >= ? - 1e-9 AND score {last} ? - 1e-9 + ?"
-        assert ledger.execute(query, (low, high, 1e-6 if last == "<=" else 0)).fetchone()[0] == count
+        query = (
+            "SELECT count(*) FROM judgments WHERE status = 'scored' AND score >= ? - 1e-9 AND "
+            f"score {last} ? - 1e-9 + ?"
+        )
+        assert (
+            ledger.execute(query, (low, high, 1e-6 if last == "<=" else 0)).fetchone()[0] == count
+        )

@@ -23,7 +23,10 @@ from adjudge.runs.eval_file import EvalFile, load_eval, parse_eval
 from adjudge.runs.project import ModelEntry
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "eval.yaml"
-OWN = "name: kindness\ndescription: Is it kind?\noptions: [{name: Kind, score: 1}, {name: Unkind, score: 0}]\n"
+OWN = (
+    "name: kindness\ndescription: Is it kind?\noptions: [{name: Kind, score: 1}, {name: Unkind, "
+    "score: 0}]\n"
+)
 
 
 @pytest.fixture
@@ -32,7 +35,9 @@ def make(tmp_path: Path) -> Any:
     (tmp_path / "own.yaml").write_text(OWN)
 
     def make_(judges: str, more: str = "") -> EvalFile:
-        return parse_eval(f"data: rows.csv\nmodels: scripted\n{more}\njudges:\n{judges}", tmp_path / "eval.yaml")
+        return parse_eval(
+            f"data: rows.csv\nmodels: scripted\n{more}\njudges:\n{judges}", tmp_path / "eval.yaml"
+        )
 
     return make_
 
@@ -41,19 +46,28 @@ def judged(file: EvalFile) -> dict[str, list[object]]:
     """Every judge's scores, asked the way a run does."""
     rows = list(instances(file, print))
     return {
-        ready.name: [result.score for result in run(ready.judge.judge_items([item for row in rows for item in ready.items(row)]))]
+        ready.name: [
+            result.score
+            for result in run(
+                ready.judge.judge_items([item for row in rows for item in ready.items(row)])
+            )
+        ]
         for ready in judges(file)
     }
 
 
 def test_the_example_runs_on_the_scripted_model() -> None:
     file = replace(load_eval(EXAMPLE), models=(ModelEntry(model="scripted"),))
-    assert {name: len(scores) for name, scores in judged(file).items()} == {"dates": 6, "quality": 12}
+    assert {name: len(scores) for name, scores in judged(file).items()} == {
+        "dates": 6,
+        "quality": 12,
+    }
 
 
 def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make: Callable[..., Any]) -> None:
     file = make(
-        "  - {kind: aspect, criteria: [It is short., harmlessness, {name: n, description: It is new.}],"
+        "  - {kind: aspect, criteria: [It is short., harmlessness, {name: n, description: "
+        "It is new.}],"
         " strictness: 3, min_valid: 2}"
     )
     made: list[Any] = list(judges(file))
@@ -62,25 +76,36 @@ def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make: Callable[..., A
         ("harmlessness", AspectCritic.harmlessness(ScriptedModel()).definition),
         ("n", "It is new."),
     ]
-    assert all(isinstance(ready.judge, AspectCritic) and ready.judge.strictness == 3 for ready in made)
+    assert all(
+        isinstance(ready.judge, AspectCritic) and ready.judge.strictness == 3 for ready in made
+    )
     assert made[0].judge.min_valid == 2
     assert judged(file)["n"] == [1.0, 1.0]
 
 
 def test_a_name_is_put_before_those_of_several_aspects(make: Callable[..., Any]) -> None:
-    assert [one.name for one in judges(make("  - {kind: aspect, name: mine, criteria: [It is short., coherence]}"))] == [
+    assert [
+        one.name
+        for one in judges(
+            make("  - {kind: aspect, name: mine, criteria: [It is short., coherence]}")
+        )
+    ] == [
         "mine: It is short.",
         "mine: coherence",
     ]
     ready: Any
-    (ready,) = judges(make("  - {kind: aspect, name: mine, criteria: It is short., fail_under: 0.5}"))
+    (ready,) = judges(
+        make("  - {kind: aspect, name: mine, criteria: It is short., fail_under: 0.5}")
+    )
     assert (ready.name, ready.judge.name, ready.fail_under) == ("mine", "mine", 0.5)
 
 
 def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any]) -> None:
     file = make(
-        "  - kind: direct\n    criteria: [conciseness, own.yaml, 'Is it true?']\n    strictness: 2\n"
-        "    check_positional_bias: true\n    feedback: true\n    temperature: 0.5\n    seed: 7\n    on_failure: raise"
+        "  - kind: direct\n    criteria: [conciseness, own.yaml, 'Is it true?']\n    "
+        "strictness: 2\n"
+        "    check_positional_bias: true\n    feedback: true\n    temperature: 0.5\n    "
+        "seed: 7\n    on_failure: raise"
     )
     (ready,) = judges(file)
     judge = ready.judge
@@ -95,17 +120,30 @@ def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any])
 
 @pytest.mark.parametrize(
     ("said", "both"),
-    [("", True), ("order: both", True), ("order: one", False), ("check_positional_bias: true", True)],
+    [
+        ("", True),
+        ("order: both", True),
+        ("order: one", False),
+        ("check_positional_bias: true", True),
+    ],
 )
-def test_comparisons_are_asked_in_both_orders_unless_one_is_asked_for(make: Callable[..., Any], said: str, both: bool) -> None:
+def test_comparisons_are_asked_in_both_orders_unless_one_is_asked_for(
+    make: Callable[..., Any], said: str, both: bool
+) -> None:
     (ready,) = judges(make(f"  - kind: pairwise\n    criteria: Which is kinder?\n    {said}"))
     (case,) = ready.items(Instance({"response": ["x", "y"]}))
     assert isinstance(ready.judge, PairwiseJudge)
-    assert (ready.judge.check_positional_bias, len(ready.judge.plan(case, []))) == (both, 2 if both else 1)
+    assert (ready.judge.check_positional_bias, len(ready.judge.plan(case, []))) == (
+        both,
+        2 if both else 1,
+    )
 
 
 def test_both_orders_and_one_at_once_are_refused(make: Callable[..., Any]) -> None:
-    entry = "  - kind: pairwise\n    criteria: Which is kinder?\n    order: one\n    check_positional_bias: true"
+    entry = (
+        "  - kind: pairwise\n    criteria: Which is kinder?\n    order: one\n    "
+        "check_positional_bias: true"
+    )
     with pytest.raises(SetupError, match="contradict each other"):
         judges(make(entry))
 
@@ -113,8 +151,10 @@ def test_both_orders_and_one_at_once_are_refused(make: Callable[..., Any]) -> No
 def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("question,one,two\nq,x,y\n")
     file = parse_eval(
-        "data: {path: rows.csv, responses: [one, two], columns: {user_input: question}}\nmodels: scripted\n"
-        "judges: [{kind: pairwise, criteria: ['Which is kinder?', pairwise_helpfulness], contests: pairs, tie_enabled: false}]",
+        "data: {path: rows.csv, responses: [one, two], columns: {user_input: "
+        "question}}\nmodels: scripted\n"
+        "judges: [{kind: pairwise, criteria: ['Which is kinder?', pairwise_helpfulness], "
+        "contests: pairs, tie_enabled: false}]",
         tmp_path / "eval.yaml",
     )
     (row,) = instances(file, print)
@@ -123,26 +163,38 @@ def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> 
     (ready,) = judges(file)
     assert isinstance(ready.judge, PairwiseJudge)
     assert (ready.judge.contests, ready.judge.tie_enabled) == ("pairs", False)
-    assert [result.selected_option for result in run(ready.judge.judge_items(ready.items(row)))] == [0, 0]
+    assert [
+        result.selected_option for result in run(ready.judge.judge_items(ready.items(row)))
+    ] == [0, 0]
 
 
 @pytest.mark.parametrize(
     "written",
-    ["{name: kinder, description: The kinder one.}", "kinder.yaml", "[kinder.yaml, {name: other, description: The other.}]"],
+    [
+        "{name: kinder, description: The kinder one.}",
+        "kinder.yaml",
+        "[kinder.yaml, {name: other, description: The other.}]",
+    ],
 )
 def test_pairwise_criteria_of_an_eval_file_need_no_options(written: str, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("one,two\nx,y\n")
     (tmp_path / "kinder.yaml").write_text("name: kinder\ndescription: Which is kinder?\n")
-    text = "data: {{path: rows.csv, responses: [one, two]}}\nmodels: scripted\njudges: [{{kind: {}, criteria: {}}}]"
+    text = (
+        "data: {{path: rows.csv, responses: [one, two]}}\nmodels: scripted\njudges: [{{kind: "
+        "{}, criteria: {}}}]"
+    )
     (ready,) = judges(parse_eval(text.format("pairwise", written), tmp_path / "eval.yaml"))
     assert ready.criteria[0].name == "kinder"
     with pytest.raises(SetupError, match="options: is missing"):
         judges(parse_eval(text.format("direct", written), tmp_path / "eval.yaml"))
 
 
-def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(make: Callable[..., Any]) -> None:
+def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(
+    make: Callable[..., Any],
+) -> None:
     file = make(
-        "  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, criteria: conciseness, models: [scripted, scripted/x]}"
+        "  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, criteria: "
+        "conciseness, models: [scripted, scripted/x]}"
     )
     asked: list[str] = []
 
@@ -163,7 +215,9 @@ def test_a_model_is_opened_as_its_entry_says() -> None:
 
 
 def test_rag_is_handed_to_the_rag_evaluator(make: Callable[..., Any]) -> None:
-    evaluator = pytest.importorskip("adjudge.rag.evaluator", reason="the RAG evaluator is not there yet")
+    evaluator = pytest.importorskip(
+        "adjudge.rag.evaluator", reason="the RAG evaluator is not there yet"
+    )
     file = make("  - {kind: rag, dimensions: [clarity], strictness: 2}")
     (ready,) = judges(file)
     assert isinstance(ready.judge, evaluator.RagEvaluator)
@@ -172,13 +226,17 @@ def test_rag_is_handed_to_the_rag_evaluator(make: Callable[..., Any]) -> None:
 
 
 def test_what_the_criteria_read_is_needed(make: Callable[..., Any]) -> None:
-    file = make("  - {kind: direct, criteria: groundedness}\n  - {kind: aspect, criteria: It is short.}")
+    file = make(
+        "  - {kind: direct, criteria: groundedness}\n  - {kind: aspect, criteria: It is short.}"
+    )
     assert needed_fields(file) == ["response", "contexts"]
     with pytest.raises(RunError, match="has no contexts column"):
         list(instances(file, print))
 
 
-def test_bad_rows_are_told_or_stop_as_the_file_says(make: Callable[..., Any], tmp_path: Path) -> None:
+def test_bad_rows_are_told_or_stop_as_the_file_says(
+    make: Callable[..., Any], tmp_path: Path
+) -> None:
     aspect = "  - {kind: aspect, criteria: It is short.}"
     told: list[OddRows] = []
     file = make(aspect)
@@ -197,16 +255,31 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(make: Callable[..., Any], tm
             "  - {kind: aspect, criteria: harmlesness}",
             r"eval\.yaml, line 5, judges\[1\]\.criteria: there is no ready-made aspect",
         ),
-        ("  - {kind: direct, criteria: conciseness2}", r"line 5, judges\[1\]\.criteria: .*did you mean conciseness"),
-        ("  - {kind: direct, criteria: [none.yaml]}", r"line 5, judges\[1\]\.criteria\[1\]: .*none\.yaml cannot be read"),
-        ("  - {kind: direct, criteria: pairwise_helpfulness}", "are for pairwise judges, and this one is direct"),
-        ("  - {kind: pairwise, criteria: own.yaml}", "'kindness' are for direct judges, and this one is pairwise"),
+        (
+            "  - {kind: direct, criteria: conciseness2}",
+            r"line 5, judges\[1\]\.criteria: .*did you mean conciseness",
+        ),
+        (
+            "  - {kind: direct, criteria: [none.yaml]}",
+            r"line 5, judges\[1\]\.criteria\[1\]: .*none\.yaml cannot be read",
+        ),
+        (
+            "  - {kind: direct, criteria: pairwise_helpfulness}",
+            "are for pairwise judges, and this one is direct",
+        ),
+        (
+            "  - {kind: pairwise, criteria: own.yaml}",
+            "'kindness' are for direct judges, and this one is pairwise",
+        ),
         ("  - {kind: direct, criteria: [own.yaml, own.yaml]}", "'kindness' stand here twice"),
         (
             "\n  - {kind: aspect, criteria: It is short., min_valid: 3}",
             r"line 6: min_valid=3 can never be reached with strictness=1",
         ),
-        ("  - {kind: aspect, criteria: It is short., models: nomodel}", r"eval\.yaml, line 5: .*nomodel"),
+        (
+            "  - {kind: aspect, criteria: It is short., models: nomodel}",
+            r"eval\.yaml, line 5: .*nomodel",
+        ),
         (
             "  - {kind: aspect, criteria: It is.}\n  - {kind: aspect, criteria: It is.}",
             "2 judges are called 'It is.': give each a name",
@@ -217,6 +290,8 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(make: Callable[..., Any], tm
         ),
     ],
 )
-def test_what_cannot_be_made_is_told_with_its_line(make: Callable[..., Any], said: str, error: str) -> None:
+def test_what_cannot_be_made_is_told_with_its_line(
+    make: Callable[..., Any], said: str, error: str
+) -> None:
     with pytest.raises(SetupError, match=error):
         judges(make(said))

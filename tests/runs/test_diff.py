@@ -1,4 +1,6 @@
-"""How two runs differ: rows are paired by their id, by what is beside the judged text, by a text of its own, or by place."""
+"""How two runs differ: rows are paired by their id, by what is beside the judged text, by a text of
+its own, or by place.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def fails(*marks: str) -> Callable[[Request], str]:
 
     def script(request: Request) -> str:
         shown = request.prompt.messages[-1].content
-        return json.dumps({"selected_option": "FAIL" if any(mark in shown for mark in marks) else "PASS"})
+        return json.dumps(
+            {"selected_option": "FAIL" if any(mark in shown for mark in marks) else "PASS"}
+        )
 
     return script
 
@@ -64,8 +68,16 @@ def named(**texts: str) -> list[Instance]:
 
 def compared(one: Path, two: Path) -> tuple[list[Change], list[JudgedRow], list[JudgedRow]]:
     with run_diff(one, two) as found:
-        changes, alone, other = list(found.changes()), list(found.only_in(0)), list(found.only_in(1))
-        assert (found.changed, found.alone(0), found.alone(1)) == (len(changes), len(alone), len(other))
+        changes, alone, other = (
+            list(found.changes()),
+            list(found.only_in(0)),
+            list(found.only_in(1)),
+        )
+        assert (found.changed, found.alone(0), found.alone(1)) == (
+            len(changes),
+            len(alone),
+            len(other),
+        )
         return changes, alone, other
 
 
@@ -82,34 +94,58 @@ def ways(one: Path, two: Path, id: str | None = None) -> dict[str, int]:
 def test_the_same_run_does_not_differ(tmp_path: Path) -> None:
     one = made(tmp_path / "one", ["a", "b", "a"])
     with run_diff(one, one) as found:
-        assert (found.settings, found.compared, found.changed, found.alone(0), found.alone(1)) == ([], 3, 0, 0, 0)
+        assert (found.settings, found.compared, found.changed, found.alone(0), found.alone(1)) == (
+            [],
+            3,
+            0,
+            0,
+            0,
+        )
 
 
 def test_settings_and_verdicts_that_differ(tmp_path: Path) -> None:
-    one, two = made(tmp_path / "one", ["a", "<b>", "c"]), made(tmp_path / "two", ["a", "<b>", "c"], "<b>", strictness=3)
+    one, two = (
+        made(tmp_path / "one", ["a", "<b>", "c"]),
+        made(tmp_path / "two", ["a", "<b>", "c"], "<b>", strictness=3),
+    )
     with run_diff(one, two) as found:
         assert found.settings == ["judges.AspectCritic.settings.strictness: 1 → 3"]
         (change,) = found.changes()
-    assert (change.before.row, change.before.came, change.after.came) == (2, ("scored", 1.0, "PASS"), ("scored", 0.0, "FAIL"))
+    assert (change.before.row, change.before.came, change.after.came) == (
+        2,
+        ("scored", 1.0, "PASS"),
+        ("scored", 0.0, "FAIL"),
+    )
 
 
 def test_one_row_put_on_top_changes_nothing_else(tmp_path: Path) -> None:
     """Every row was compared with its neighbour: changes were reported that did not happen."""
     texts = [f"text {number} {'bad' if number % 3 == 0 else ''}" for number in range(10)]
-    one, two = made(tmp_path / "one", texts, "bad"), made(tmp_path / "two", ["new bad", *texts], "bad")
+    one, two = (
+        made(tmp_path / "one", texts, "bad"),
+        made(tmp_path / "two", ["new bad", *texts], "bad"),
+    )
     assert [rows(found) for found in compared(one, two)[1:]] == [[], [1]]
     assert compared(one, two)[0] == []
 
 
 def test_rows_that_only_one_run_has_are_listed(tmp_path: Path) -> None:
-    one, two = made(tmp_path / "one", ["a", "b", "<c>"]), made(tmp_path / "two", ["<c>", "d", "a", "e"], "<c>")
+    one, two = (
+        made(tmp_path / "one", ["a", "b", "<c>"]),
+        made(tmp_path / "two", ["<c>", "d", "a", "e"], "<c>"),
+    )
     changes, alone, other = compared(one, two)
     assert [(change.before.row, change.after.row) for change in changes] == [(3, 1)]
     assert (rows(alone), rows(other)) == ([2], [2, 4])
 
 
-def test_answers_that_nothing_names_are_paired_by_place_where_there_are_as_many(tmp_path: Path) -> None:
-    one, two = made(tmp_path / "one", ["a", "b", "<c>", "d"]), made(tmp_path / "two", ["a", "B", "<c>", "D"], "B")
+def test_answers_that_nothing_names_are_paired_by_place_where_there_are_as_many(
+    tmp_path: Path,
+) -> None:
+    one, two = (
+        made(tmp_path / "one", ["a", "b", "<c>", "d"]),
+        made(tmp_path / "two", ["a", "B", "<c>", "D"], "B"),
+    )
     changes, alone, other = compared(one, two)
     assert [(change.before.row, change.after.row) for change in changes] == [(2, 2)]
     assert (alone, other, ways(one, two)) == ([], [], {"text": 2, "place": 2})
@@ -120,11 +156,16 @@ def test_answers_of_one_word_are_not_taken_for_the_same_row(tmp_path: Path) -> N
     one, two = made(tmp_path / "one", ["yes", "no"] * 5), made(tmp_path / "two", ["no", "yes"] * 5)
     assert ways(one, two) == {"place": 10}
     with run_diff(one, two) as found:
-        assert [pair.before.row == pair.after.row for pair in found.pairs(found.lines()[0])] == [True] * 10
+        assert [pair.before.row == pair.after.row for pair in found.pairs(found.lines()[0])] == [
+            True
+        ] * 10
 
 
 def asked(*answers: tuple[str, str], **more: str) -> list[Instance]:
-    return [Instance({"user_input": question, "response": answer, **more}) for question, answer in answers]
+    return [
+        Instance({"user_input": question, "response": answer, **more})
+        for question, answer in answers
+    ]
 
 
 def test_rows_without_ids_are_paired_by_their_question_wherever_they_stand(tmp_path: Path) -> None:
@@ -157,10 +198,19 @@ def test_one_question_that_is_asked_of_every_row_names_none(tmp_path: Path) -> N
 def test_ids_of_which_none_is_in_both_runs_name_no_rows(tmp_path: Path) -> None:
     """A tool gives every row a new id each time; the questions are the same."""
     rows_of = {
-        run: [Instance({"user_input": f"q{n}", "response": f"{run} {n}"}, f"{run}-{n}") for n in range(3)] for run in ("x", "y")
+        run: [
+            Instance({"user_input": f"q{n}", "response": f"{run} {n}"}, f"{run}-{n}")
+            for n in range(3)
+        ]
+        for run in ("x", "y")
     }
-    assert ways(made(tmp_path / "x", rows_of["x"]), made(tmp_path / "y", rows_of["y"])) == {"fields": 3}
-    one, two = (made(tmp_path / run, named(**{f"{run}{n}": f"{run} {n}" for n in range(3)})) for run in ("v", "w"))
+    assert ways(made(tmp_path / "x", rows_of["x"]), made(tmp_path / "y", rows_of["y"])) == {
+        "fields": 3
+    }
+    one, two = (
+        made(tmp_path / run, named(**{f"{run}{n}": f"{run} {n}" for n in range(3)}))
+        for run in ("v", "w")
+    )
     assert ways(one, two) == {}
 
 
@@ -209,17 +259,30 @@ def test_rows_are_their_ids_whatever_they_say(tmp_path: Path) -> None:
 
 def test_ids_that_are_numbered_anew_are_noticed_by_the_questions(tmp_path: Path) -> None:
     def numbered(*questions: str) -> list[Instance]:
-        return [Instance({"user_input": text, "response": f"to {text}"}, str(place)) for place, text in enumerate(questions)]
+        return [
+            Instance({"user_input": text, "response": f"to {text}"}, str(place))
+            for place, text in enumerate(questions)
+        ]
 
-    one, two = made(tmp_path / "one", numbered("a", "b", "c")), made(tmp_path / "two", numbered("x", "a", "b", "c"))
+    one, two = (
+        made(tmp_path / "one", numbered("a", "b", "c")),
+        made(tmp_path / "two", numbered("x", "a", "b", "c")),
+    )
     with run_diff(one, two) as found:
         (comparison,) = compare_runs(one, two, found)
-    assert "3 of 3 pairs have another question in either run: are these the same rows?" in comparison.notes
+    assert (
+        "3 of 3 pairs have another question in either run: are these the same rows?"
+        in comparison.notes
+    )
 
 
 def test_rows_that_share_an_id_are_paired_in_their_order_and_count_as_one(tmp_path: Path) -> None:
     one = made(tmp_path / "one", [Instance({"response": text}, "same") for text in ("a", "b", "c")])
-    two = made(tmp_path / "two", [Instance({"response": text}, "same") for text in ("c bad", "b", "a", "d")], "bad")
+    two = made(
+        tmp_path / "two",
+        [Instance({"response": text}, "same") for text in ("c bad", "b", "a", "d")],
+        "bad",
+    )
     changes, alone, other = compared(one, two)
     assert [(change.before.row, change.after.row) for change in changes] == [(3, 1)]
     assert (rows(alone), rows(other)) == ([], [4])
@@ -230,7 +293,9 @@ def test_rows_that_share_an_id_are_paired_in_their_order_and_count_as_one(tmp_pa
 
 def test_rows_that_share_an_id_are_paired_with_the_same_question_first(tmp_path: Path) -> None:
     def rows_of(version: str, *places: int) -> list[Instance]:
-        fields = ({"user_input": f"question {n}", "response": f"answer {n} {version}"} for n in places)
+        fields = (
+            {"user_input": f"question {n}", "response": f"answer {n} {version}"} for n in places
+        )
         return [Instance(each, "the same id") for each in fields]
 
     one = made(tmp_path / "one", rows_of("v1", *range(9)))
@@ -241,34 +306,58 @@ def test_rows_that_share_an_id_are_paired_with_the_same_question_first(tmp_path:
 
 
 @pytest.mark.parametrize("nothing", ["", " ", None])
-def test_an_empty_cell_of_the_column_that_names_rows_names_none(tmp_path: Path, nothing: str | None) -> None:
+def test_an_empty_cell_of_the_column_that_names_rows_names_none(
+    tmp_path: Path, nothing: str | None
+) -> None:
     """Rows without a name were taken for one row that stands there many times."""
     for folder, version, order in (("one", "v1", 1), ("two", "v2", -1)):
         table = [
-            {"key": nothing if n % 2 else f"k{n}", "question": f"question {n}", "answer": f"{n} {version}"} for n in range(20)
+            {
+                "key": nothing if n % 2 else f"k{n}",
+                "question": f"question {n}",
+                "answer": f"{n} {version}",
+            }
+            for n in range(20)
         ]
-        AspectCritic("c", ScriptedModel(fails())).evaluate(list(read_instances(table[::order])), run=tmp_path / folder)
+        AspectCritic("c", ScriptedModel(fails())).evaluate(
+            list(read_instances(table[::order])), run=tmp_path / folder
+        )
     assert ways(tmp_path / "one", tmp_path / "two", "key") == {"id": 10, "fields": 10}
 
 
 def test_a_row_that_was_copied_by_mistake_has_no_counterpart_but_once(tmp_path: Path) -> None:
     texts = [("q1", "a"), ("q2", "b"), ("q3", "c")]
-    one, two = made(tmp_path / "one", asked(*texts)), made(tmp_path / "two", asked(*texts, ("q2", "b")))
+    one, two = (
+        made(tmp_path / "one", asked(*texts)),
+        made(tmp_path / "two", asked(*texts, ("q2", "b"))),
+    )
     assert [rows(found) for found in compared(one, two)[1:]] == [[], [4]]
     assert ways(one, two) == {"fields": 2, "text": 1}
 
 
-def test_copies_of_a_text_that_nothing_names_are_paired_only_where_there_are_as_many(tmp_path: Path) -> None:
-    one, two = made(tmp_path / "one", ["<a>", "<a>", "b", "<a>"]), made(tmp_path / "two", ["<a>", "b", "<a>"], "<a>")
+def test_copies_of_a_text_that_nothing_names_are_paired_only_where_there_are_as_many(
+    tmp_path: Path,
+) -> None:
+    one, two = (
+        made(tmp_path / "one", ["<a>", "<a>", "b", "<a>"]),
+        made(tmp_path / "two", ["<a>", "b", "<a>"], "<a>"),
+    )
     assert [rows(found) for found in compared(one, two)[1:]] == [[1, 2, 4], [1, 3]]
     three = made(tmp_path / "three", ["<a>", "b", "<a>", "<a>"], "<a>")
-    assert [(change.before.row, change.after.row) for change in compared(one, three)[0]] == [(1, 1), (2, 3), (4, 4)]
+    assert [(change.before.row, change.after.row) for change in compared(one, three)[0]] == [
+        (1, 1),
+        (2, 3),
+        (4, 4),
+    ]
 
 
 def test_equal_rows_with_ids_are_paired_by_those(tmp_path: Path) -> None:
     one = made(tmp_path / "one", named(first="<a>", second="<a>"))
     two = made(tmp_path / "two", named(second="<a>", first="<a>"), "<a>")
-    assert [(change.before.id, change.after.id) for change in compared(one, two)[0]] == [("first", "first"), ("second", "second")]
+    assert [(change.before.id, change.after.id) for change in compared(one, two)[0]] == [
+        ("first", "first"),
+        ("second", "second"),
+    ]
 
 
 YES_NO = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
@@ -279,10 +368,14 @@ def test_two_criteria_of_one_judge_are_two_judgments(tmp_path: Path) -> None:
     short, true = Criteria("short", "Is it short?", YES_NO), Criteria("true", "Is it true?", YES_NO)
 
     def says(otherwise: bool) -> Callable[[Request], str]:
-        return lambda request: json.dumps({"selected_option": "No" if otherwise and "true" in request.prompt.text else "Yes"})
+        return lambda request: json.dumps(
+            {"selected_option": "No" if otherwise and "true" in request.prompt.text else "Yes"}
+        )
 
     for folder, order, otherwise in (("one", [short, true], False), ("two", [true, short], True)):
-        DirectJudge(ScriptedModel(says(otherwise))).evaluate_multi_criteria(["a", "b"], order, run=tmp_path / folder)
+        DirectJudge(ScriptedModel(says(otherwise))).evaluate_multi_criteria(
+            ["a", "b"], order, run=tmp_path / folder
+        )
     changes, alone, other = compared(tmp_path / "one", tmp_path / "two")
     assert Counter(change.before.criteria for change in changes) == {"true": 2}
     assert all(change.before.criteria == change.after.criteria for change in changes)
@@ -291,7 +384,9 @@ def test_two_criteria_of_one_judge_are_two_judgments(tmp_path: Path) -> None:
 
 def test_other_criteria_are_not_compared(tmp_path: Path) -> None:
     for name in ("short", "true"):
-        DirectJudge(ScriptedModel()).evaluate(["a"], Criteria(name, f"Is it {name}?", YES_NO), run=tmp_path / name)
+        DirectJudge(ScriptedModel()).evaluate(
+            ["a"], Criteria(name, f"Is it {name}?", YES_NO), run=tmp_path / name
+        )
     changes, alone, other = compared(tmp_path / "short", tmp_path / "true")
     assert (changes, [row.criteria for row in (*alone, *other)]) == ([], ["short", "true"])
 
@@ -304,23 +399,30 @@ def test_a_judge_of_another_name_with_the_same_criteria_is_compared(tmp_path: Pa
         judge = {"kind": "direct", "name": label, "criteria": criteria}
         wanted = {"data": "rows.csv", "models": [f"scripted/{says}"], "judges": [judge]}
         (tmp_path / f"{label}.yaml").write_text(json.dumps(wanted))
-        EvalRun.of(load_eval(tmp_path / f"{label}.yaml"), folder=tmp_path / label).execute(lambda event: None)
+        EvalRun.of(load_eval(tmp_path / f"{label}.yaml"), folder=tmp_path / label).execute(
+            lambda event: None
+        )
     changes, alone, other = compared(tmp_path / "old", tmp_path / "new")
-    assert [(change.before.judge, change.after.judge, change.before.criteria) for change in changes] == [
-        ("old", "new", "short")
-    ] * 2
+    assert [
+        (change.before.judge, change.after.judge, change.before.criteria) for change in changes
+    ] == [("old", "new", "short")] * 2
     assert (alone, other) == ([], [])
 
 
 def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
     bare = Criteria("register", "How formal?", [CriteriaOption("Formal"), CriteriaOption("Casual")])
-    for folder, said in (("one", ["Formal", "Formal", "Formal"]), ("two", ["Formal", "Casual", "neither"])):
+    for folder, said in (
+        ("one", ["Formal", "Formal", "Formal"]),
+        ("two", ["Formal", "Casual", "neither"]),
+    ):
         model = ScriptedModel([json.dumps({"selected_option": option}) for option in said])
         DirectJudge(model, max_repairs=0).evaluate(["a", "b", "c"], bare, run=tmp_path / folder)
         scripted = ScriptedModel([json.dumps({"selected_option": "A" if folder == "one" else "B"})])
         PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
     changes, _, _ = compared(tmp_path / "one", tmp_path / "two")
-    assert [(change.before.row, change.before.came.chosen, change.after.came[::2]) for change in changes] == [
+    assert [
+        (change.before.row, change.before.came.chosen, change.after.came[::2]) for change in changes
+    ] == [
         (2, "Formal", ("scored", "Casual")),
         (3, "Formal", ("failed", None)),
     ]
@@ -335,7 +437,9 @@ def test_systems_that_are_compared_in_another_order_are_the_same_systems(
     texts = {"new": ["n1", "n2"], "old": ["o1", "o2"]}
     for order, won in ((("new", "old"), "new"), (("old", "new"), winner)):
         pairs = [[texts[name][row] for name in order] for row in range(2)]
-        instances = [PairwiseInstance(responses=pair, metadata={"systems": order}) for pair in pairs]
+        instances = [
+            PairwiseInstance(responses=pair, metadata={"systems": order}) for pair in pairs
+        ]
         model = ScriptedModel([json.dumps({"selected_option": "AB"[order.index(won)]})])
         PairwiseJudge(model).evaluate(instances, "Which?", run=tmp_path / order[0])
     changes, alone, others = compared(tmp_path / "new", tmp_path / "old")
@@ -343,22 +447,42 @@ def test_systems_that_are_compared_in_another_order_are_the_same_systems(
     assert (alone, others) == ([], [])
     with run_diff(tmp_path / "new", tmp_path / "old") as found:
         (comparison,) = compare_runs(tmp_path / "new", tmp_path / "old", found)
-    assert (comparison.first, comparison.second, comparison.other_texts) == (1.0, float(winner == "new"), 0)
+    assert (comparison.first, comparison.second, comparison.other_texts) == (
+        1.0,
+        float(winner == "new"),
+        0,
+    )
 
 
-def pairs_judged(folder: Path, systems: Sequence[Sequence[str]], won: str, kind: type[PairwiseJudge] = PairwiseJudge) -> Path:
-    """A run of comparisons, a row for each of ``systems``, in which ``won`` wins wherever it is compared."""
+def pairs_judged(
+    folder: Path,
+    systems: Sequence[Sequence[str]],
+    won: str,
+    kind: type[PairwiseJudge] = PairwiseJudge,
+) -> Path:
+    """A run of comparisons, a row for each of ``systems``, in which ``won`` wins wherever it is
+    compared.
+    """
 
     def script(request: Request) -> str:
         shown = request.prompt.messages[-1].content
-        places = sorted("AB", key=lambda place: f"by {won}" not in shown.split(f'"Response {place}"')[1].split("</data")[0])
+        places = sorted(
+            "AB",
+            key=lambda place: (
+                f"by {won}" not in shown.split(f'"Response {place}"')[1].split("</data")[0]
+            ),
+        )
         return json.dumps({"selected_option": places[0]})
 
     instances = [
-        PairwiseInstance(responses=[f"{row} by {one}" for one in own], metadata={"systems": own}, id=f"q{row}")
+        PairwiseInstance(
+            responses=[f"{row} by {one}" for one in own], metadata={"systems": own}, id=f"q{row}"
+        )
         for row, own in enumerate(systems)
     ]
-    kind(ScriptedModel(script), check_positional_bias=True).evaluate(instances, "Which?", run=folder)
+    kind(ScriptedModel(script), check_positional_bias=True).evaluate(
+        instances, "Which?", run=folder
+    )
     return folder
 
 
@@ -368,8 +492,12 @@ def win_rates(one: Path, two: Path) -> tuple[str, float | None, float | None]:
     return comparison.system, comparison.first, comparison.second
 
 
-def test_a_win_rate_says_whose_it_is_and_stays_with_its_system_in_a_judge_of_another_name(tmp_path: Path) -> None:
-    """Behind another name the sides were taken as they stood: a system that won every time had lost every time."""
+def test_a_win_rate_says_whose_it_is_and_stays_with_its_system_in_a_judge_of_another_name(
+    tmp_path: Path,
+) -> None:
+    """Behind another name the sides were taken as they stood: a system that won every time had lost
+    every time.
+    """
 
     class Renamed(PairwiseJudge):
         pass
@@ -379,7 +507,9 @@ def test_a_win_rate_says_whose_it_is_and_stays_with_its_system_in_a_judge_of_ano
     assert win_rates(one, two) == ("old", 1.0, 1.0)
 
 
-def test_a_system_that_is_compared_with_another_one_now_is_found_on_the_other_side(tmp_path: Path) -> None:
+def test_a_system_that_is_compared_with_another_one_now_is_found_on_the_other_side(
+    tmp_path: Path,
+) -> None:
     one = pairs_judged(tmp_path / "one", [("old", "new")] * 9, "old")
     two = pairs_judged(tmp_path / "two", [("newer", "old")] * 9, "old")
     assert win_rates(one, two) == ("old", 1.0, 1.0)
@@ -389,11 +519,19 @@ def test_a_system_that_is_compared_with_another_one_now_is_found_on_the_other_si
     ("systems", "why"),
     [
         ([("x", "y")] * 9, "another system stands first in either run"),
-        ([("old", "new"), ("new", "x"), ("x", "old")] * 3, "3 systems are compared, and a win rate is of two"),
+        (
+            [("old", "new"), ("new", "x"), ("x", "old")] * 3,
+            "3 systems are compared, and a win rate is of two",
+        ),
     ],
 )
-def test_win_rates_of_other_systems_are_not_compared(tmp_path: Path, systems: list[tuple[str, str]], why: str) -> None:
-    one, two = pairs_judged(tmp_path / "one", [("old", "new")] * 9, "old"), pairs_judged(tmp_path / "two", systems, "x")
+def test_win_rates_of_other_systems_are_not_compared(
+    tmp_path: Path, systems: list[tuple[str, str]], why: str
+) -> None:
+    one, two = (
+        pairs_judged(tmp_path / "one", [("old", "new")] * 9, "old"),
+        pairs_judged(tmp_path / "two", systems, "x"),
+    )
     with run_diff(one, two) as found:
         (comparison,) = compare_runs(one, two, found)
     assert (comparison.outcome.value, comparison.shown.lower) == ("cannot tell", None)
@@ -402,17 +540,25 @@ def test_win_rates_of_other_systems_are_not_compared(tmp_path: Path, systems: li
 
 def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -> None:
     for folder, language, clarity in (("one", "en", 4), ("two", "ru", 2)):
-        RagEvaluator(gives(clarity=clarity), language=language).evaluate([{**ROW, "id": "r1"}], run=tmp_path / folder)
+        RagEvaluator(gives(clarity=clarity), language=language).evaluate(
+            [{**ROW, "id": "r1"}], run=tmp_path / folder
+        )
     (change,) = compared(tmp_path / "one", tmp_path / "two")[0]
     assert (change.before.id, change.before.came.score, change.same_content) == ("r1", 1.0, True)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.sampled_from("abcdefg"), max_size=12), st.lists(st.sampled_from("abcdefg"), max_size=12), st.integers(0, 99))
+@given(
+    st.lists(st.sampled_from("abcdefg"), max_size=12),
+    st.lists(st.sampled_from("abcdefg"), max_size=12),
+    st.integers(0, 99),
+)
 def test_every_row_is_in_one_pair_or_alone(
     tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int
 ) -> None:
-    """However rows are shuffled: nothing is lost, a text of its own is compared with itself, and as many rows are all paired."""
+    """However rows are shuffled: nothing is lost, a text of its own is compared with itself, and as
+    many rows are all paired.
+    """
     folder, choice = tmp_path_factory.mktemp("runs"), random.Random(seed)
     failing = {text for text in "abcdefg" if choice.random() < 0.5}
     first, second = first or ["z"], second or ["z"]
@@ -432,8 +578,16 @@ def written(folder: Path, rows: int) -> Path:
     """A run of many rows, as a judge would have left it."""
     options = [{"name": "Y", "score": 1.0}, {"name": "N", "score": 0.0}]
     criteria = {"name": "c", "description": "?", "options": options}
-    judge = {"judge": "DirectJudge", "settings": {}, "models": {}, "criteria": [criteria], "templates": {}}
-    asked = Criteria("c", "Is it so?", [CriteriaOption("Y", score=1.0), CriteriaOption("N", score=0.0)])
+    judge = {
+        "judge": "DirectJudge",
+        "settings": {},
+        "models": {},
+        "criteria": [criteria],
+        "templates": {},
+    }
+    asked = Criteria(
+        "c", "Is it so?", [CriteriaOption("Y", score=1.0), CriteriaOption("N", score=0.0)]
+    )
     folder.mkdir()
     with connect(folder / FILE) as ledger:
         migrate(ledger, folder / FILE)
@@ -441,7 +595,9 @@ def written(folder: Path, rows: int) -> Path:
         ledger.execute("BEGIN")
         for row in range(rows):
             instance, passes = Instance({"response": f"answer {row}"}, f"r{row}"), row % 3 > 0
-            result = DirectInstanceResult(instance=instance, criteria=asked, option="NY"[passes], score=float(passes))
+            result = DirectInstanceResult(
+                instance=instance, criteria=asked, option="NY"[passes], score=float(passes)
+            )
             ledger.execute(insert("judgments"), judgment_row(result.record("c", row), b""))
         ledger.execute("COMMIT")
     return folder
@@ -465,7 +621,9 @@ def test_memory_does_not_grow_with_the_rows_that_are_compared(tmp_path: Path) ->
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
     def run(*words: object) -> str:
         monkeypatch.setattr(sys, "argv", ["adjudge", "runs", "diff", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
@@ -477,7 +635,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-def test_the_command_says_what_changed_and_what_only_one_has(tmp_path: Path, command: Callable[..., str]) -> None:
+def test_the_command_says_what_changed_and_what_only_one_has(
+    tmp_path: Path, command: Callable[..., str]
+) -> None:
     one = made(tmp_path / "one", named(r1="<a>", r2="b", r3="c"))
     two = made(tmp_path / "two", named(r0="x", r1="<a>", r2="bad"), "<a>", "bad")
     said = command(one, two).splitlines()
@@ -494,7 +654,10 @@ def test_the_command_says_what_changed_and_what_only_one_has(tmp_path: Path, com
 
 
 def test_json_holds_the_same(tmp_path: Path, command: Callable[..., str]) -> None:
-    one, two = made(tmp_path / "one", named(r1="<a>", r3="c")), made(tmp_path / "two", named(r0="x", r1="<a>"), "<a>")
+    one, two = (
+        made(tmp_path / "one", named(r1="<a>", r3="c")),
+        made(tmp_path / "two", named(r0="x", r1="<a>"), "<a>"),
+    )
     told = json.loads(command(one, two, "--json"))
     assert (told["schema"], told["kind"], told["settings"]) == ("adjudge.results/1", "diff", [])
     assert told["summary"] == {"compared": 1, "changed": 1, "only_in_one": 1, "only_in_two": 1}
@@ -502,18 +665,32 @@ def test_json_holds_the_same(tmp_path: Path, command: Callable[..., str]) -> Non
     assert change["before"] == {
         "judge": "AspectCritic", "criteria": "aspect", "row": 1, "id": "r1", "status": "scored", "score": 1.0, "chosen": "PASS"
     }  # fmt: skip
-    assert (change["after"]["row"], change["after"]["chosen"], change["same_content"]) == (2, "FAIL", True)
-    assert ([row["id"] for row in told["only_in_one"]], [row["id"] for row in told["only_in_two"]]) == (["r3"], ["r0"])
+    assert (change["after"]["row"], change["after"]["chosen"], change["same_content"]) == (
+        2,
+        "FAIL",
+        True,
+    )
+    assert (
+        [row["id"] for row in told["only_in_one"]],
+        [row["id"] for row in told["only_in_two"]],
+    ) == (["r3"], ["r0"])
 
 
-def test_json_of_runs_that_do_not_differ_is_json(tmp_path: Path, command: Callable[..., str]) -> None:
+def test_json_of_runs_that_do_not_differ_is_json(
+    tmp_path: Path, command: Callable[..., str]
+) -> None:
     one = made(tmp_path / "one", ["a"])
     told = json.loads(command(one, one, "--json"))
     assert (told["results"], told["only_in_one"], told["only_in_two"]) == ([], [], [])
 
 
-def test_a_terminal_shows_a_hundred_rows_of_a_kind_and_all_on_request(tmp_path: Path, command: Callable[..., str]) -> None:
-    one, two = made(tmp_path / "one", [f"a{number}" for number in range(130)]), made(tmp_path / "two", ["x"])
+def test_a_terminal_shows_a_hundred_rows_of_a_kind_and_all_on_request(
+    tmp_path: Path, command: Callable[..., str]
+) -> None:
+    one, two = (
+        made(tmp_path / "one", [f"a{number}" for number in range(130)]),
+        made(tmp_path / "two", ["x"]),
+    )
     said = command(one, two)
     assert said.count(f"only in {one}: ") == 100
     assert "… and 30 more: --all shows them" in said

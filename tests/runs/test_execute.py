@@ -13,11 +13,17 @@ from adjudge.runs import execute
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.execute import EvalRun, Judged
 
-JUDGES = "judges:\n  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, name: d, criteria: ['Is it?', 'Was it?']}\n"
+JUDGES = (
+    "judges:\n  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, name: d, criteria: "
+    "['Is it?', 'Was it?']}\n"
+)
 
 
 def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) -> EvalRun:
-    return EvalRun.of(parse_eval(f"data: {data}\nmodels: scripted\n{more}{JUDGES}", folder / "eval.yaml"), **settings)
+    return EvalRun.of(
+        parse_eval(f"data: {data}\nmodels: scripted\n{more}{JUDGES}", folder / "eval.yaml"),
+        **settings,
+    )
 
 
 def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
@@ -28,7 +34,9 @@ def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
     assert made(tmp_path, limit=2).total() == 6
 
 
-def test_rows_that_are_many_or_bad_are_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_many_or_bad_are_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\nx,too,many\n")
     assert made(tmp_path, more="on_bad_row: stop\n").total() is None
     assert made(tmp_path, "none.csv").total() is None

@@ -1,4 +1,6 @@
-"""Run folders that the first edition made, each stopped by its budget: they are shown, exported and resumed."""
+"""Run folders that the first edition made, each stopped by its budget: they are shown, exported and
+resumed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from adjudge.runs.labelling import Annotator, labelling
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "first_edition"
 COMMANDS = {
-    "check": "check --file rows.csv --criterion 'It names a year.' -m scripted/PASS,FAIL,PASS --strictness 3 -j 1",
+    "check": (
+        "check --file rows.csv --criterion 'It names a year.' -m scripted/PASS,FAIL,PASS "
+        "--strictness 3 -j 1"
+    ),
     "rag": "rag --csv rag.csv -m scripted/2 --output reports",
     "eval": "run eval.yaml",
 }
@@ -32,7 +37,9 @@ def folder(tmp_path: Path) -> Path:
 
 def resumed(folder: Path, run: str) -> subprocess.CompletedProcess[str]:
     command = f"exec '{sys.executable}' -m adjudge {COMMANDS[run]} --run {run}"
-    return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def votes(run: Path) -> list[tuple[bytes, str]]:
@@ -80,7 +87,9 @@ def test_what_else_changed_is_still_refused(folder: Path) -> None:
         "-m",
         "scripted",
     ]
-    done = subprocess.run([*command, "--run", "check"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, "--run", "check"], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "was made with another configuration" in done.stderr
     assert "templates" not in done.stderr
@@ -96,9 +105,16 @@ def test_their_rows_can_be_labelled(folder: Path, run: str) -> None:
 
 
 def test_a_scale_that_is_worded_anew_keeps_the_answers(folder: Path) -> None:
-    """The first edition said of a balanced answer that something may be left out; its answers count all the same."""
-    assert any("something needed is left out" in text for text in map(str, run_info(folder / "rag").configuration.values()))
+    """The first edition said of a balanced answer that something may be left out; its answers count
+    all the same.
+    """
+    assert any(
+        "something needed is left out" in text
+        for text in map(str, run_info(folder / "rag").configuration.values())
+    )
     command = f"exec '{sys.executable}' -m adjudge {COMMANDS['rag']} --run rag --dry-run"
-    dry = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=True)
+    dry = subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=True
+    )
     assert f"answered already: {HELD['rag']} votes" in dry.stdout
     assert f"calls: {WHOLE['rag'] - HELD['rag']} " in dry.stdout

@@ -32,7 +32,14 @@ def made(folder: Path, texts: list[str], script: Any = None, **settings: Any) ->
 
 
 def test_a_run_at_a_glance(tmp_path: Path) -> None:
-    said = ['{"selected_option": "PASS"}', '{"selected_option": "FAIL"}', "what?", "what?", "what?", "what?"]
+    said = [
+        '{"selected_option": "PASS"}',
+        '{"selected_option": "FAIL"}',
+        "what?",
+        "what?",
+        "what?",
+        "what?",
+    ]
     info = run_info(made(tmp_path, ["a", "b", "c"], lambda request: said.pop(0)))
     assert info.judges == {"AspectCritic": {"scored": 2, "failed": 1}}
     assert info.means == {"AspectCritic": 0.5}
@@ -42,11 +49,18 @@ def test_a_run_at_a_glance(tmp_path: Path) -> None:
 
 
 def test_failed_calls_are_one_number_in_the_terminal_in_json_and_in_reports(
-    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One vote without an answer after three tries was 1 failed call in the terminal and in Markdown, and 3 in JSON."""
+    """One vote without an answer after three tries was 1 failed call in the terminal and in
+    Markdown, and 3 in JSON.
+    """
     provider.faults = always(Status(500, "no"))
-    model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=2)
+    model = open_model(
+        "openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=2
+    )
     run = tmp_path / "run"
     AspectCritic("The mark must end in Y.", model).evaluate(["REC-00001-Y"], run=run)
     sent = len(provider.requests)
@@ -67,21 +81,33 @@ def test_failed_calls_are_one_number_in_the_terminal_in_json_and_in_reports(
         assert "1 without an answer; 3 failed calls" in (tmp_path / f"page.{ending}").read_text()
 
 
-def test_votes_of_a_paused_model_are_no_failed_calls_and_count_once_over_resumes(tmp_path: Path, provider: FakeProvider) -> None:
-    """Seen: ten resumes of 40 rows at a dead model were 400 votes and 400 failed calls, where 90 requests had been sent."""
+def test_votes_of_a_paused_model_are_no_failed_calls_and_count_once_over_resumes(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
+    """Seen: ten resumes of 40 rows at a dead model were 400 votes and 400 failed calls, where 90
+    requests had been sent.
+    """
     provider.faults = always(Status(500, "no"))
     for _ in range(3):
-        model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=0)
+        model = open_model(
+            "openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=0
+        )
         AspectCritic("The mark must end in Y.", model).evaluate(marked(40), run=tmp_path)
     info = run_info(tmp_path)
     assert (info.votes, info.failed_votes) == (40, 40)
     assert info.failed_calls == len(provider.requests) < 40
 
 
-def test_tokens_of_a_reply_whose_repair_failed_are_shown(tmp_path: Path, provider: FakeProvider) -> None:
+def test_tokens_of_a_reply_whose_repair_failed_are_shown(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     provider.faults = at_first(PROSE, Status(500, "no"))
-    model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=0)
-    (result,) = AspectCritic("The mark must end in Y.", model).evaluate(["REC-00001-Y"], run=tmp_path)
+    model = open_model(
+        "openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=0
+    )
+    (result,) = AspectCritic("The mark must end in Y.", model).evaluate(
+        ["REC-00001-Y"], run=tmp_path
+    )
     assert result.votes[0].outcome is Outcome.MODEL_ERROR
     info = run_info(tmp_path)
     (used,) = info.usage.values()
@@ -105,12 +131,16 @@ def test_the_votes_of_a_judgment_are_its_own(tmp_path: Path) -> None:
     """Two criteria on one text: the votes on one are not the other's."""
     judge = DirectJudge(ScriptedModel(['{"selected_option": "Yes"}', '{"selected_option": "No"}']))
     judge.evaluate(["a", "a"], [yes_no_criteria("One?"), yes_no_criteria("Two?")], run=tmp_path)
-    assert [[vote["option"] for vote in row["votes"]] for row in judgments(tmp_path, votes=True)] == [["Yes"], ["No"]]
+    assert [
+        [vote["option"] for vote in row["votes"]] for row in judgments(tmp_path, votes=True)
+    ] == [["Yes"], ["No"]]
 
 
 def test_the_vote_that_counts_is_the_one_that_is_exported(tmp_path: Path) -> None:
     made(tmp_path, ["a"], ["what?"], max_repairs=0)
-    AspectCritic("c", ScriptedModel(["PASS"]), max_repairs=0).evaluate(["a"], run=Run(tmp_path, retry_failed=True))
+    AspectCritic("c", ScriptedModel(["PASS"]), max_repairs=0).evaluate(
+        ["a"], run=Run(tmp_path, retry_failed=True)
+    )
     assert run_info(tmp_path).votes == 1, "the first one is on record and does not count"
     ((vote,),) = (row["votes"] for row in judgments(tmp_path, votes=True))
     assert (vote["outcome"], vote["option"]) == ("ok", "PASS")
@@ -164,7 +194,10 @@ def test_the_age_of_a_run_is_that_of_what_was_written(tmp_path: Path) -> None:
     os.utime(run / FILE, (1_000, 1_000))
     log = run / f"{FILE}-wal"
     assert last_written(run) == 1_000
-    for content, written in ((b"", 1_000), (b"just written", 2_000)):  # an empty one is what a reader left
+    for content, written in (
+        (b"", 1_000),
+        (b"just written", 2_000),
+    ):  # an empty one is what a reader left
         log.write_bytes(content)
         os.utime(log, (2_000, 2_000))
         assert last_written(run) == written
@@ -173,12 +206,20 @@ def test_the_age_of_a_run_is_that_of_what_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["status", "result", "instance", "ballots", "id"])
-def test_a_judgment_that_is_not_what_was_written_is_never_shown(tmp_path: Path, column: str) -> None:
+def test_a_judgment_that_is_not_what_was_written_is_never_shown(
+    tmp_path: Path, column: str
+) -> None:
     run = made(tmp_path, ["a", "b"])
     with connect(run / FILE) as ledger:
-        ledger.execute(f"UPDATE judgments SET {column} = ? WHERE number = 1", (b"1" if column == "ballots" else "1",))
+        ledger.execute(
+            f"UPDATE judgments SET {column} = ? WHERE number = 1",
+            (b"1" if column == "ballots" else "1",),
+        )
     for read in (run_info, lambda folder: list(judgments(folder))):
-        with pytest.raises(RunError, match=r"a row of judgments \(judge 'AspectCritic', number 1\).*adjudge runs recover"):
+        with pytest.raises(
+            RunError,
+            match=r"a row of judgments \(judge 'AspectCritic', number 1\).*adjudge runs recover",
+        ):
             read(run)
     assert recover(run) == (2, 1)
     made(run, ["a", "b"])
@@ -189,7 +230,13 @@ def test_a_fact_that_is_not_what_was_written_is_never_believed(tmp_path: Path) -
     run = made(tmp_path, ["a"])
     with connect(run / FILE) as ledger:
         ledger.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('failed_calls', '7')")
-    with pytest.raises(RunError, match=r"a row of meta \(name 'failed_calls'\) is not what was written.*adjudge runs recover"):
+    with pytest.raises(
+        RunError,
+        match=(
+            r"a row of meta \(name 'failed_calls'\) is not what was written.*adjudge runs "
+            r"recover"
+        ),
+    ):
         made(run, ["a"])
     assert recover(run) == (1, 1)
     assert "failed_calls" not in run_info(run).facts
@@ -215,7 +262,11 @@ def test_rows_behind_the_damage_are_saved_too(tmp_path: Path) -> None:
 
 def test_votes_between_two_damaged_pages_are_saved_too(tmp_path: Path) -> None:
     texts = [f"{number:02}" for number in range(60)]
-    run = made(tmp_path, texts, lambda request: json.dumps({"explanation": "x" * 900, "selected_option": "PASS"}))
+    run = made(
+        tmp_path,
+        texts,
+        lambda request: json.dumps({"explanation": "x" * 900, "selected_option": "PASS"}),
+    )
     with connect(run / FILE) as ledger:
         order = [key for (key,) in ledger.execute("SELECT ballot FROM votes ORDER BY number")]
     content = bytearray((run / FILE).read_bytes())
@@ -242,7 +293,9 @@ def test_what_recover_saved_is_there_when_the_first_page_is_gone(tmp_path: Path)
     assert {path.name for path in run.iterdir()} == {FILE, "ledger.damaged", "ledger.lock"}
 
 
-def test_a_recovered_run_is_not_called_complete_before_what_was_lost_is_there_again(tmp_path: Path) -> None:
+def test_a_recovered_run_is_not_called_complete_before_what_was_lost_is_there_again(
+    tmp_path: Path,
+) -> None:
     texts = [f"text {number}." for number in range(100)]
     run = made(tmp_path, texts)
     assert run_info(run).state == "complete"
@@ -257,7 +310,9 @@ def test_a_recovered_run_is_not_called_complete_before_what_was_lost_is_there_ag
 
 
 def test_nothing_of_the_damaged_ledger_stays_beside_the_recovered_one(tmp_path: Path) -> None:
-    """A process that was killed leaves the log of the ledger and the index of that log; both belong to the damaged file."""
+    """A process that was killed leaves the log of the ledger and the index of that log; both belong
+    to the damaged file.
+    """
     run = made(tmp_path, ["a", "b"])
     for ending in ("-wal", "-shm"):
         (run / f"{FILE}{ending}").write_bytes(b"of another ledger" * 100)
@@ -294,17 +349,28 @@ def test_what_is_no_run_is_an_error_with_its_name(tmp_path: Path) -> None:
 def test_what_is_known_already_is_told_of_ballots(tmp_path: Path) -> None:
     critic = AspectCritic("c", "scripted")
     critic.evaluate(["a"], run=tmp_path)
-    ballots = [*critic.plan(Instance({"response": "a"}), ()), *critic.plan(Instance({"response": "b"}), ())]
+    ballots = [
+        *critic.plan(Instance({"response": "a"}), ()),
+        *critic.plan(Instance({"response": "b"}), ()),
+    ]
     keys = [critic.vote_key(ballot) for ballot in ballots]
-    assert [vote is not None for vote in KnownVotes(tmp_path).recall(ballots, keys)] == [True, False]
+    assert [vote is not None for vote in KnownVotes(tmp_path).recall(ballots, keys)] == [
+        True,
+        False,
+    ]
     assert KnownVotes(tmp_path / "nowhere").recall(ballots, keys) == [None, None]
 
 
-def test_a_key_that_only_may_be_known_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_only_may_be_known_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     critic = AspectCritic("c", "scripted")
     critic.evaluate(["a"], run=tmp_path)
     monkeypatch.setattr(BloomFilter, "__contains__", lambda self, key: True)
-    ballots = [*critic.plan(Instance({"response": "a"}), ()), *critic.plan(Instance({"response": "b"}), ())]
+    ballots = [
+        *critic.plan(Instance({"response": "a"}), ()),
+        *critic.plan(Instance({"response": "b"}), ()),
+    ]
     votes = KnownVotes(tmp_path).recall(ballots, [critic.vote_key(ballot) for ballot in ballots])
     assert [vote is not None for vote in votes] == [True, False]
 

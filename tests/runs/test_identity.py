@@ -1,4 +1,6 @@
-"""One hash that says who judged: it changes with whatever decides a verdict, and with nothing else."""
+"""One hash that says who judged: it changes with whatever decides a verdict,
+and with nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, Criteria, CriteriaOption, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    Criteria,
+    CriteriaOption,
+    DirectJudge,
+    PairwiseJudge,
+    ScriptedModel,
+)
 from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import open_model
 from adjudge.rag import RagEvaluator
 from adjudge.runs.folder import run_info
 from support.commands import adjudge
 
-KIND = Criteria("kind", "Is it kind?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
-SHORT = Criteria("short", "Is it short?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
+KIND = Criteria(
+    "kind", "Is it kind?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+)
+SHORT = Criteria(
+    "short", "Is it short?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+)
 
 
 def direct(**settings: object) -> dict[str, object]:
@@ -83,7 +96,9 @@ def test_it_does_not_know_how_many_requests_go_at_once_nor_the_key() -> None:
     one = open_model(url, api_key="sk-one", max_concurrency=1, timeout=5, max_retries=0)
     two = open_model(url, api_key="sk-two", max_concurrency=99, timeout=50, max_retries=9)
     assert judge_identity(direct(model=one)) == judge_identity(direct(model=two))
-    assert judge_identity(direct(model=one)) != judge_identity(direct(model=open_model("http://127.0.0.1:9/v1#n")))
+    assert judge_identity(direct(model=one)) != judge_identity(
+        direct(model=open_model("http://127.0.0.1:9/v1#n"))
+    )
 
 
 def test_the_order_of_a_panel_makes_no_difference() -> None:
@@ -101,7 +116,10 @@ def test_a_question_beside_it_does_not_change_who_judges_one_criteria() -> None:
 
 
 def test_a_dimension_is_judged_alike_whatever_its_weight() -> None:
-    one, two = (RagEvaluator(ScriptedModel(), weights=weights).configuration() for weights in ({}, {"clarity": 2.0}))
+    one, two = (
+        RagEvaluator(ScriptedModel(), weights=weights).configuration()
+        for weights in ({}, {"clarity": 2.0})
+    )
     assert judge_identity(one, "clarity") == judge_identity(two, "clarity")
     assert judge_identity(one) != judge_identity(two)  # the composite
 
@@ -112,7 +130,9 @@ def test_equal_settings_have_one_identity_wherever_the_run_lies(tmp_path: Path) 
     one, two = (run_info(tmp_path / name).identities for name in ("one", "two"))
     assert one == two
     assert list(one) == ["AspectCritic"]
-    PairwiseJudge(ScriptedModel()).evaluate([["a", "b"]], "Which is better?", run=tmp_path / "three")
+    PairwiseJudge(ScriptedModel()).evaluate(
+        [["a", "b"]], "Which is better?", run=tmp_path / "three"
+    )
     assert run_info(tmp_path / "three").identities != one
 
 
@@ -124,7 +144,10 @@ def test_a_run_from_before_there_were_versions_of_the_reader_has_that_of_the_fir
     assert judge_identity(before) == judge_identity(first) != judge_identity(direct())
 
 
-@pytest.mark.parametrize("strange", [{}, {"settings": 3, "models": [], "criteria": "x", "templates": None, "versions": 1}])
+@pytest.mark.parametrize(
+    "strange",
+    [{}, {"settings": 3, "models": [], "criteria": "x", "templates": None, "versions": 1}],
+)
 def test_a_configuration_that_adjudge_did_not_write_has_one_too(strange: dict[str, object]) -> None:
     assert len(judge_identity(strange)) == 16
 
@@ -132,5 +155,11 @@ def test_a_configuration_that_adjudge_did_not_write_has_one_too(strange: dict[st
 def test_the_identity_of_each_judge_is_shown(tmp_path: Path) -> None:
     AspectCritic("It is kind.", ScriptedModel()).evaluate(["a"], run=tmp_path)
     identities = run_info(tmp_path).identities
-    assert f"AspectCritic: judge identity {identities['AspectCritic']}" in adjudge("runs", "show", tmp_path).stdout
-    assert json.loads(adjudge("runs", "show", tmp_path, "--json").stdout)["run"]["judge_identities"] == identities
+    assert (
+        f"AspectCritic: judge identity {identities['AspectCritic']}"
+        in adjudge("runs", "show", tmp_path).stdout
+    )
+    assert (
+        json.loads(adjudge("runs", "show", tmp_path, "--json").stdout)["run"]["judge_identities"]
+        == identities
+    )

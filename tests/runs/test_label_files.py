@@ -1,4 +1,6 @@
-"""Labels from files and into files: what is wrong is named with its file, row and column; nothing is guessed or lost."""
+"""Labels from files and into files: what is wrong is named with its file, row and column; nothing
+is guessed or lost.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def test_a_column_named_label_and_an_id_are_enough(run: Path, tmp_path: Path) ->
     path = written(tmp_path, "id,label\nr0,PASS\nr2,fail\n")
     labels = read(run, path, annotators=("ann",))
     assert said(labels) == [(identity("one"), "ann", "PASS"), (identity("three"), "ann", "FAIL")]
-    assert {(one.criteria, one.kind, one.design, one.judge_visible) for one in labels} == {("dates", "human", "chosen", False)}
+    assert {(one.criteria, one.kind, one.design, one.judge_visible) for one in labels} == {
+        ("dates", "human", "chosen", False)
+    }
 
 
 def test_a_column_per_annotator_is_read(run: Path, tmp_path: Path) -> None:
@@ -77,7 +81,9 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
 
     export(run, tmp_path / "results.csv")
     rows = table(tmp_path / "results.csv")
-    with pytest.raises(RunError, match="whose verdicts are the judge's: put people's answers in a column label"):
+    with pytest.raises(
+        RunError, match="whose verdicts are the judge's: put people's answers in a column label"
+    ):
         read(run, tmp_path / "results.csv")
     with (tmp_path / "labelled.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0], "label"])
@@ -91,22 +97,44 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("text", "where", "says"),
     [
-        ("id,label\nr0,PASS\nr1,Maybe\n", "line 3, column 'label'", "'Maybe' is no option of criteria 'dates': PASS, FAIL"),
+        (
+            "id,label\nr0,PASS\nr1,Maybe\n",
+            "line 3, column 'label'",
+            "'Maybe' is no option of criteria 'dates': PASS, FAIL",
+        ),
         ("id,ann\nr0,perhaps\n", "line 2, column 'ann'", "'perhaps' is no option"),
-        ("id,label\nr9,PASS\n", "line 2, column 'id'", "no row with the id 'r9' under criteria 'dates'"),
+        (
+            "id,label\nr9,PASS\n",
+            "line 2, column 'id'",
+            "no row with the id 'r9' under criteria 'dates'",
+        ),
         ("row,label\n17,PASS\n", "line 2, column 'row'", "no row 17"),
-        ("row,label\nabc,PASS\n", "line 2, column 'row'", "neither the identity of a row nor its place"),
+        (
+            "row,label\nabc,PASS\n",
+            "line 2, column 'row'",
+            "neither the identity of a row nor its place",
+        ),
         ("label\nPASS\n", "line 2", "nothing says which row it is"),
-        ("id,label,criteria\nr0,PASS,tone\n", "line 2, column 'criteria'", "no criteria 'tone'; the run has 'dates'"),
+        (
+            "id,label,criteria\nr0,PASS,tone\n",
+            "line 2, column 'criteria'",
+            "no criteria 'tone'; the run has 'dates'",
+        ),
         ("id,label\nr0,\n", "line 2, column 'label'", "holds no answer"),
         ("id,label,design\nr0,PASS,guess\n", "line 2", "design of a label must be one of"),
-        ("id,label,judge_visible\nr0,PASS,perhaps\n", "line 2, column 'judge_visible'", "neither true nor false"),
+        (
+            "id,label,judge_visible\nr0,PASS,perhaps\n",
+            "line 2, column 'judge_visible'",
+            "neither true nor false",
+        ),
         ("id,label,at\nr0,PASS,noon\n", "line 2, column 'at'", "no number of seconds"),
         ("id,label,seed\nr0,PASS,1.5\n", "line 2, column 'seed'", "no whole number"),
         ("id\nr0\n", "line 2", "no column holds an answer"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_row_and_column(run: Path, tmp_path: Path, text: str, where: str, says: str) -> None:
+def test_what_is_wrong_is_named_with_file_row_and_column(
+    run: Path, tmp_path: Path, text: str, where: str, says: str
+) -> None:
     path = written(tmp_path, text)
     with pytest.raises(RunError) as error:
         read(run, path, annotators=() if "ann" in text else ("ann",) if "label" in text else ())
@@ -115,7 +143,13 @@ def test_what_is_wrong_is_named_with_file_row_and_column(run: Path, tmp_path: Pa
 
 
 def test_who_labelled_must_be_said(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"line 2: nothing says who gave the label|add a column annotator, or --annotator NAME"):
+    with pytest.raises(
+        RunError,
+        match=(
+            r"line 2: nothing says who gave the label|add a column annotator, or --annotator "
+            r"NAME"
+        ),
+    ):
         read(run, written(tmp_path, "id,label\nr0,PASS\n"))
 
 
@@ -156,18 +190,27 @@ def test_numbers_are_read_where_a_number_was_asked_for(tmp_path: Path) -> None:
 
 def test_each_dimension_of_a_rag_run_is_labelled_by_itself(tmp_path: Path) -> None:
     rows = [{"question": "q", "answer": "a", "contexts": "c"}]
-    RagEvaluator(ScriptedModel(['{"explanation": "", "selected_option": "2"}'])).evaluate(rows, run=tmp_path / "run")
+    RagEvaluator(ScriptedModel(['{"explanation": "", "selected_option": "2"}'])).evaluate(
+        rows, run=tmp_path / "run"
+    )
     path = written(tmp_path, "row,criteria,label\n1,clarity,4\n1,groundedness,0\n")
     labels = read(tmp_path / "run", path, annotators=("ann",))
-    assert [(one.criteria, one.option) for one in labels] == [("clarity", "4"), ("groundedness", "0")]
+    assert [(one.criteria, one.option) for one in labels] == [
+        ("clarity", "4"),
+        ("groundedness", "0"),
+    ]
 
 
 def test_criteria_of_a_run_with_several_must_be_said(tmp_path: Path) -> None:
-    DirectJudge(model(lambda _: "Yes")).evaluate(["a"] * 2, ["Is it kind?", "Is it short?"], run=tmp_path / "run")
+    DirectJudge(model(lambda _: "Yes")).evaluate(
+        ["a"] * 2, ["Is it kind?", "Is it short?"], run=tmp_path / "run"
+    )
     path = written(tmp_path, "row,label\n1,Yes\n")
     with pytest.raises(RunError, match="no criteria is named; the run has"):
         read(tmp_path / "run", path, annotators=("ann",))
-    assert read(tmp_path / "run", path, annotators=("ann",), criteria="Is it kind?")[0].option == "Yes"
+    assert (
+        read(tmp_path / "run", path, annotators=("ann",), criteria="Is it kind?")[0].option == "Yes"
+    )
 
 
 LABELS = st.lists(
@@ -186,16 +229,25 @@ LABELS = st.lists(
         kind=st.sampled_from(["human", "expert", "model"]),
         design=st.sampled_from(["random", "random_within_verdict", "chosen"]),
     )
-    | st.builds(label, text=st.just("one"), option=st.none(), state=st.sampled_from(["unsure", "skipped", "withdrawn"])),
+    | st.builds(
+        label,
+        text=st.just("one"),
+        option=st.none(),
+        state=st.sampled_from(["unsure", "skipped", "withdrawn"]),
+    ),
     min_size=1,
     max_size=5,
 )
 IDS = {identity("one"): "r0", identity("two"): "r1", identity("three"): "r2"}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(LABELS)
-def test_jsonl_goes_out_and_comes_in_without_loss(run: Path, tmp_path: Path, labels: list[Label]) -> None:
+def test_jsonl_goes_out_and_comes_in_without_loss(
+    run: Path, tmp_path: Path, labels: list[Label]
+) -> None:
     from dataclasses import replace
 
     named = [replace(one, id=IDS[one.row]) for one in labels]
@@ -205,8 +257,19 @@ def test_jsonl_goes_out_and_comes_in_without_loss(run: Path, tmp_path: Path, lab
 
 def test_csv_goes_out_and_comes_in_with_what_people_write(run: Path, tmp_path: Path) -> None:
     labels = [
-        label("one", id="r0", note='=HYPERLINK("x")', annotator="Łucja", at=1.5, design="random", seed=3, drawn_at=2.5),
-        label("two", None, id="r1", state="unsure", note="two\nlines, and a comma", judge_visible=True),
+        label(
+            "one",
+            id="r0",
+            note='=HYPERLINK("x")',
+            annotator="Łucja",
+            at=1.5,
+            design="random",
+            seed=3,
+            drawn_at=2.5,
+        ),
+        label(
+            "two", None, id="r1", state="unsure", note="two\nlines, and a comma", judge_visible=True
+        ),
     ]
     write_labels(tmp_path / "labels.csv", labels)
     assert read(run, tmp_path / "labels.csv") == labels
@@ -221,7 +284,11 @@ def test_formulas_are_defused_in_csv(tmp_path: Path) -> None:
 
 
 def test_the_wide_form_goes_out_and_comes_in(run: Path, tmp_path: Path) -> None:
-    labels = [label("one", "PASS"), label("one", "FAIL", annotator="bob"), label("three", "FAIL", annotator="bob")]
+    labels = [
+        label("one", "PASS"),
+        label("one", "FAIL", annotator="bob"),
+        label("three", "FAIL", annotator="bob"),
+    ]
     write_labels(tmp_path / "wide.csv", labels, wide=True)
     header, *rows = (tmp_path / "wide.csv").read_text(encoding="utf-8-sig").splitlines()
     assert (header, len(rows)) == ("row,id,criteria,ann,bob", 2)
@@ -236,14 +303,21 @@ def test_an_annotator_called_like_a_column_needs_the_long_form(tmp_path: Path) -
 
 
 def test_labels_are_not_written_under_any_name(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"labels are written to .csv or .jsonl, not to 'labels.xlsx'"):
+    with pytest.raises(
+        SetupError, match=r"labels are written to .csv or .jsonl, not to 'labels.xlsx'"
+    ):
         write_labels(tmp_path / "labels.xlsx", [label()])
 
 
 def test_labels_of_one_run_fit_another_run_of_the_same_rows(run: Path, tmp_path: Path) -> None:
     """A new judge, another order, more rows: the labels are about the rows."""
     write_labels(tmp_path / "labels.jsonl", [label("one", "FAIL", id="r0")])
-    other = judged(tmp_path / "other", ["four", "three", "two", "one"], lambda _: "FAIL", "Is there a date in it?")
+    other = judged(
+        tmp_path / "other",
+        ["four", "three", "two", "one"],
+        lambda _: "FAIL",
+        "Is there a date in it?",
+    )
     (one,) = read(other, tmp_path / "labels.jsonl")
     assert (one.row, one.id, one.option) == (identity("one"), "r3", "FAIL")
     assert json.loads((tmp_path / "labels.jsonl").read_text())["row"] == one.row

@@ -111,7 +111,9 @@ def test_fewer_than_fifty_are_just_so_many(big: Path) -> None:
 
 
 def test_failed_judgments_are_a_verdict_of_their_own_to_the_draw(tmp_path: Path) -> None:
-    run = judged(tmp_path / "run", texts(300), lambda prompt: "" if rare_fail(prompt) == "FAIL" else "PASS")
+    run = judged(
+        tmp_path / "run", texts(300), lambda prompt: "" if rare_fail(prompt) == "FAIL" else "PASS"
+    )
     assert sum(map(is_fail, plan(run))) == 15
     failed = plan(run, "failed", 100)
     assert len(failed) == 15
@@ -121,8 +123,13 @@ def test_failed_judgments_are_a_verdict_of_their_own_to_the_draw(tmp_path: Path)
 
 def test_disputed_rows_come_first(tmp_path: Path) -> None:
     """The panel is divided on one row in twenty."""
-    critic = AspectCritic("It is so.", [model(rare_fail, "a"), model(lambda _: "PASS", "b")], name="dates")
-    critic.evaluate([Instance({"response": text}, f"r{number}") for number, text in enumerate(texts(60))], run=tmp_path)
+    critic = AspectCritic(
+        "It is so.", [model(rare_fail, "a"), model(lambda _: "PASS", "b")], name="dates"
+    )
+    critic.evaluate(
+        [Instance({"response": text}, f"r{number}") for number, text in enumerate(texts(60))],
+        run=tmp_path,
+    )
     disputed = plan(tmp_path, "disagreement")
     assert {row.id for row in disputed} == {"r0", "r20", "r40"}
 
@@ -134,7 +141,9 @@ def test_rows_the_judge_was_unsure_of_come_first(tmp_path: Path) -> None:
     turns = iter(["PASS", "FAIL", "PASS"])
     doubted = AspectCritic("It is so.", model(lambda _: next(turns)), strictness=3, temperature=1.0)
     doubted.evaluate(["unsure"], run=tmp_path / "two")
-    assert [row.identity for row in plan(tmp_path / "two", "low-confidence")] == [identity("unsure")]
+    assert [row.identity for row in plan(tmp_path / "two", "low-confidence")] == [
+        identity("unsure")
+    ]
 
 
 def test_what_is_drawn_is_recorded_with_each_label(big: Path, tmp_path: Path) -> None:
@@ -216,7 +225,9 @@ def test_an_overlap_is_labelled_by_all_and_the_rest_is_divided(tmp_path: Path) -
 
 def test_a_chosen_row_is_labelled_anew_when_it_is_drawn(tmp_path: Path) -> None:
     """Without it the random sample would lack exactly the rows that somebody found worth a look."""
-    run = judged(tmp_path / "run", texts(40), lambda prompt: "" if rare_fail(prompt) == "FAIL" else "PASS")
+    run = judged(
+        tmp_path / "run", texts(40), lambda prompt: "" if rare_fail(prompt) == "FAIL" else "PASS"
+    )
     assert label_all(labelling(run, Annotator("ann", queue="failed"))) == 2
     work = labelling(run, Annotator("ann"))
     assert tuple(work.progress()) == (0, 40)
@@ -225,7 +236,9 @@ def test_a_chosen_row_is_labelled_anew_when_it_is_drawn(tmp_path: Path) -> None:
 
 
 def test_a_drawn_row_is_not_offered_again_among_the_chosen(tmp_path: Path) -> None:
-    run = judged(tmp_path / "run", texts(40), lambda prompt: "" if rare_fail(prompt) == "FAIL" else "PASS")
+    run = judged(
+        tmp_path / "run", texts(40), lambda prompt: "" if rare_fail(prompt) == "FAIL" else "PASS"
+    )
     label_all(labelling(run, Annotator("ann")))
     assert labelling(run, Annotator("ann", queue="failed")).next() is None
 
@@ -252,9 +265,14 @@ def test_a_tie_is_a_tie_on_any_side(tmp_path: Path) -> None:
 
 
 def test_criteria_must_be_named_where_there_are_several(tmp_path: Path) -> None:
-    DirectJudge(model(lambda _: "Yes")).evaluate(["a"] * 2, ["Is it kind?", "Is it short?"], run=tmp_path)
+    DirectJudge(model(lambda _: "Yes")).evaluate(
+        ["a"] * 2, ["Is it kind?", "Is it short?"], run=tmp_path
+    )
     assert [one.name for one in label_scales(tmp_path)] == ["Is it kind?", "Is it short?"]
-    with pytest.raises(SetupError, match=r"has 2 criteria: say which with --criteria: 'Is it kind\?', 'Is it short\?'"):
+    with pytest.raises(
+        SetupError,
+        match=r"has 2 criteria: say which with --criteria: 'Is it kind\?', 'Is it short\?'",
+    ):
         label_scale(tmp_path, None)
     with pytest.raises(SetupError, match="has no criteria 'tone'"):
         label_scale(tmp_path, "tone")
@@ -306,7 +324,10 @@ def test_who_decides_between_annotators_gets_the_rows_without_a_majority(tmp_pat
     deciding = labelling(run, Annotator("dora", queue="conflicts"))
     shown = deciding.next()
     assert shown
-    assert {one.annotator: one.option for one in deciding.given(shown)} == {"ann": "PASS", "bob": "FAIL"}
+    assert {one.annotator: one.option for one in deciding.given(shown)} == {
+        "ann": "PASS",
+        "bob": "FAIL",
+    }
     label = deciding.answer(shown, Answer(option="FAIL"))
     assert label.design == "chosen"
     assert deciding.next() is None

@@ -61,10 +61,14 @@ def test_what_was_answered_is_not_asked_again_however_the_rows_are_split(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     file = marked_file(tmp_path, models=at(provider))
-    first = [judge_partition(part, file, tmp_path / "store", cache=False) for part in partitions(file, 5)]
+    first = [
+        judge_partition(part, file, tmp_path / "store", cache=False) for part in partitions(file, 5)
+    ]
     asked = len(provider.requests)
     assert sum(one.asked for one in first) == asked
-    again = [judge_partition(part, file, tmp_path / "store", cache=False) for part in partitions(file, 7)]
+    again = [
+        judge_partition(part, file, tmp_path / "store", cache=False) for part in partitions(file, 7)
+    ]
     assert [one.asked for one in again] == [0, 0]
     assert len(provider.requests) == asked
     merge_partitions(tmp_path / "store", tmp_path / "run")
@@ -88,8 +92,14 @@ def test_a_merged_run_is_resumed_on_one_machine_and_not_merged_over(tmp_path: Pa
 
 def test_rows_of_another_engine_are_mappings_with_their_numbers(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
-    rows = [(7, {"answer": "REC-00007-Y"}), (3, {"answer": "REC-00003-Y", "id": "three"}), (5, {"question": "?"})]
-    found = judge_partition(rows, replace(file, data=replace(file.data, id="id")), tmp_path / "store", cache=False)
+    rows = [
+        (7, {"answer": "REC-00007-Y"}),
+        (3, {"answer": "REC-00003-Y", "id": "three"}),
+        (5, {"question": "?"}),
+    ]
+    found = judge_partition(
+        rows, replace(file, data=replace(file.data, id="id")), tmp_path / "store", cache=False
+    )
     assert (found.rows, found.judgments) == (2, 6)
     assert [str(bad) for bad in found.bad_rows] and "row 6" in str(found.bad_rows[0])
     merge_partitions(tmp_path / "store", tmp_path / "run")
@@ -111,7 +121,9 @@ def test_a_budget_of_the_whole_run_is_not_taken_for_each_partition(tmp_path: Pat
         judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store")
     rows = [{"answer": f"REC-{n:05}-Y"} for n in range(4)]
     with pytest.raises(BudgetSpent):
-        judge_partition(enumerate(rows), file, tmp_path / "store", budget=Budget(max_calls=4), cache=False)
+        judge_partition(
+            enumerate(rows), file, tmp_path / "store", budget=Budget(max_calls=4), cache=False
+        )
     merged = merge_partitions(tmp_path / "store", tmp_path / "run", complete=False)
     assert merged.votes == 4
     assert merged.account.settled == 4
@@ -149,7 +161,9 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         ([(4, {"answer": "x"}), (5, Instance({"response": "y"}))], "not some of both"),
     ],
 )
-def test_rows_that_could_not_stand_in_a_run_are_refused(tmp_path: Path, rows: list[Any], said: str) -> None:
+def test_rows_that_could_not_stand_in_a_run_are_refused(
+    tmp_path: Path, rows: list[Any], said: str
+) -> None:
     with pytest.raises(SetupError, match=said):
         judge_partition(rows, marked_file(tmp_path), tmp_path / "store", cache=False)
 
@@ -159,7 +173,10 @@ def test_a_store_of_an_older_version_goes_on_and_one_of_a_newer_is_refused(tmp_p
     judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False)
     known = json.loads(begun.read_text())
     begun.write_text(json.dumps({name: value for name, value in known.items() if name != "format"}))
-    assert judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False).asked == 0
+    assert (
+        judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False).asked
+        == 0
+    )
     begun.write_text(json.dumps({**known, "format": known["format"] + 1}))
     with pytest.raises(RunError, match="was written by a newer adjudge"):
         judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False)
@@ -181,12 +198,17 @@ def test_a_pool_of_processes_makes_the_same_run(tmp_path: Path) -> None:
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
 
 
-def test_every_answer_is_in_the_store_before_anybody_sees_it_where_that_is_wanted(tmp_path: Path) -> None:
+def test_every_answer_is_in_the_store_before_anybody_sees_it_where_that_is_wanted(
+    tmp_path: Path,
+) -> None:
     file = marked_file(tmp_path)
     strict, loose = tmp_path / "strict", tmp_path / "loose"
     judge_partition(enumerate([{"answer": "x"}]), file, strict, buffer=Buffer(1), cache=False)
     judge_partition(enumerate([{"answer": "x"}]), file, loose, cache=False)
-    kinds = [Counter(type(one).__name__ for one in SegmentStore(store).records()) for store in (strict, loose)]
+    kinds = [
+        Counter(type(one).__name__ for one in SegmentStore(store).records())
+        for store in (strict, loose)
+    ]
     assert kinds[0]["StoredVote"] == kinds[1]["StoredVote"] == 5
     counts = [len(list(store.rglob("*.gz"))) for store in (strict, loose)]
     assert counts[0] > counts[1]
@@ -208,7 +230,12 @@ def test_a_run_on_one_machine_takes_over_what_killed_workers_were_answered(tmp_p
     folder = tmp_path / "runs" / "eval"
     first, *_ = partitions(file, 5)
     judge_partition(first, file, folder / "partitions", cache=False)
-    assert CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), "--no-cache", "--max-calls", "60"]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(app, ["run", str(tmp_path / "eval.yaml"), "--no-cache", "--max-calls", "60"])
+        .exit_code
+        == 0
+    )
     info = run_info(folder)
     assert (info.state, sum(usage.calls for usage in info.usage.values())) == ("complete", 55)
     assert info.facts["merged_votes"] == 25
@@ -239,7 +266,9 @@ def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
         (("--on", "ray://10.0.0.7:10001"), "RAY_AUTH_MODE=token"),
     ],
 )
-def test_what_a_cluster_cannot_do_is_said(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
+def test_what_a_cluster_cannot_do_is_said(
+    tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
     marked_file(tmp_path)
     out = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), *flags])
     assert said in (out.output + str(out.exception))
@@ -269,7 +298,9 @@ def test_a_segment_is_read_however_many_were_written_before(tmp_path: Path) -> N
 
 def test_a_partition_without_a_row_that_can_be_judged_says_so_and_is_done(tmp_path: Path) -> None:
     file = marked_file(tmp_path, judges=ONE)
-    part = judge_partition([(7, {"id": "x", "answer": None})], file, tmp_path / "store", cache=False)
+    part = judge_partition(
+        [(7, {"id": "x", "answer": None})], file, tmp_path / "store", cache=False
+    )
     assert (part.rows, part.judgments, [str(row) for row in part.bad_rows]) == (
         0,
         0,

@@ -20,7 +20,17 @@ TEXTS = [Instance({"response": f"text {number}"}, id=f"r{number}") for number in
 PAIRS = [[f"text {number}", f"other {number}"] for number in range(4)]
 CHECK = ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted")
 JUDGE = ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "-m", "scripted")
-COMPARE = ("compare", "-f", "pairs.jsonl", "--criterion", "Which is shorter?", "-m", "scripted", "--order", "one")
+COMPARE = (
+    "compare",
+    "-f",
+    "pairs.jsonl",
+    "--criterion",
+    "Which is shorter?",
+    "-m",
+    "scripted",
+    "--order",
+    "one",
+)
 RAG = ("rag", "-f", "rag.csv", "-m", "scripted/2", "--dimensions", "clarity", "-q")
 Evaluate = Callable[..., Any]
 
@@ -41,13 +51,20 @@ def _rag(**options: Any) -> Any:
     return RagEvaluator("scripted/2", dimensions=["clarity"]).evaluate("rag.csv", **options)
 
 
-WAYS = {"check": (CHECK, _check), "judge": (JUDGE, _judge), "compare": (COMPARE, _compare), "rag": (RAG, _rag)}
+WAYS = {
+    "check": (CHECK, _check),
+    "judge": (JUDGE, _judge),
+    "compare": (COMPARE, _compare),
+    "rag": (RAG, _rag),
+}
 
 
 @pytest.fixture(autouse=True)
 def _rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = range(len(TEXTS))
-    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{number},text {number}\n" for number in numbers))
+    (tmp_path / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"r{number},text {number}\n" for number in numbers)
+    )
     (tmp_path / "rag.csv").write_text(
         "question,answer,contexts\n" + "".join(f"Q{number},text {number},C\n" for number in numbers)
     )
@@ -75,7 +92,9 @@ def test_a_program_goes_on_with_what_a_command_began(tmp_path: Path, name: str) 
     assert len(evaluate(run="kept")) == 4
     info = run_info("kept")
     assert (info.votes, info.state) == (4, "complete")
-    assert commands.adjudge("resume", "kept", "--", "--max-calls", "4", cwd=tmp_path).returncode == 0
+    assert (
+        commands.adjudge("resume", "kept", "--", "--max-calls", "4", cwd=tmp_path).returncode == 0
+    )
 
 
 @pytest.mark.parametrize("name", WAYS)
@@ -85,21 +104,31 @@ def test_both_folders_are_shown_exported_and_compared_alike(tmp_path: Path, name
     commands.adjudge(*words, "--run", "command", cwd=tmp_path)
     for folder in ("program", "command"):
         assert commands.adjudge("export", folder, "--to", "csv", cwd=tmp_path).returncode == 0
-    shown = [_figures(commands.adjudge("runs", "show", folder, cwd=tmp_path).stdout) for folder in ("program", "command")]
+    shown = [
+        _figures(commands.adjudge("runs", "show", folder, cwd=tmp_path).stdout)
+        for folder in ("program", "command")
+    ]
     assert shown[0] == shown[1]
-    diff = json.loads(commands.adjudge("runs", "diff", "program", "command", "--json", cwd=tmp_path).stdout)
+    diff = json.loads(
+        commands.adjudge("runs", "diff", "program", "command", "--json", cwd=tmp_path).stdout
+    )
     assert diff["settings"] == []
     assert diff["summary"] == {"compared": 4, "changed": 0, "only_in_one": 0, "only_in_two": 0}
 
 
 @pytest.mark.parametrize("called", ["criterion", "aspect"])
-def test_a_check_goes_on_with_a_run_that_calls_its_criterion_otherwise(tmp_path: Path, called: str) -> None:
+def test_a_check_goes_on_with_a_run_that_calls_its_criterion_otherwise(
+    tmp_path: Path, called: str
+) -> None:
     AspectCritic("It is short.", "scripted", name=called).evaluate(TEXTS, run="kept")
     done = commands.adjudge(*CHECK, "--run", "kept", "--fail-under", "0.5", cwd=tmp_path)
     assert (done.returncode, run_info("kept").votes) == (0, 4), done.stderr
     assert f"mean score of {called} (judge AspectCritic)" in done.stderr
     compared = commands.adjudge(*CHECK, "--run", "other", "--not-worse-than", "kept", cwd=tmp_path)
-    assert f"{called} (judge AspectCritic) cannot be compared with kept: 4 independent rows" in compared.stderr
+    assert (
+        f"{called} (judge AspectCritic) cannot be compared with kept: 4 independent rows"
+        in compared.stderr
+    )
 
 
 def test_a_check_is_called_by_what_it_asks(tmp_path: Path) -> None:

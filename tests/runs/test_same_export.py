@@ -1,6 +1,7 @@
 """One eval file, judged in every way there is: the exports have the same bytes.
 
-``make test-scale`` compares 20,000 rows with three votes each, also over Ray and Postgres; ``make test`` a few.
+``make test-scale`` compares 20,000 rows with three votes each, also over Ray and Postgres; ``make
+test`` a few.
 """
 
 from __future__ import annotations
@@ -54,12 +55,19 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Made]:
-    with BatchProvider() as provider, TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+    with (
+        BatchProvider() as provider,
+        TemporaryDirectory() as place,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv("OPENAI_API_KEY", KEY)
         folder = Path(place)
         lines = [json.dumps({"id": str(n), "answer": text}) for n, text in enumerate(marked(ROWS))]
         (folder / "rows.jsonl").write_text("\n".join(lines))
-        model = f"{{model: openai/gpt-4o-mini, base_url: {provider.batch_url('openai')}, max_concurrency: 64}}"
+        model = (
+            f"{{model: openai/gpt-4o-mini, base_url: {provider.batch_url('openai')}, "
+            f"max_concurrency: 64}}"
+        )
         judge = f"{{kind: aspect, criteria: The mark must end in Y., strictness: {VOTES}}}"
         text = f"data: rows.jsonl\nmodels: [{model}]\njudges: [{judge}]\n"
         (folder / "eval.yaml").write_text(text)
@@ -83,7 +91,10 @@ def in_segments(made: Made, run: Path) -> None:
 
 def by_two_postgres_workers(made: Made, run: Path) -> None:
     url = f"{postgres_server()}#same-export"
-    both = [started(made, one, "--on", url, "--workers", "2") for one in (run, run.with_name("the other worker's"))]
+    both = [
+        started(made, one, "--on", url, "--workers", "2")
+        for one in (run, run.with_name("the other worker's"))
+    ]
     for one in both:
         ended(one)
     assert exported(run.with_name("the other worker's")) == made.expected
@@ -98,7 +109,9 @@ def by_four_ray_workers(made: Made, run: Path) -> None:
 
 def started(made: Made, run: Path, *more: str) -> subprocess.Popen[bytes]:
     code = CODE.format(paths=sys.path, file=str(made.file.path), run=str(run), more=more)
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
 
 
 def ended(process: subprocess.Popen[bytes]) -> None:
@@ -106,8 +119,12 @@ def ended(process: subprocess.Popen[bytes]) -> None:
     assert process.returncode == 0, said.decode()
 
 
-@pytest.mark.parametrize("judge", [in_batches, in_segments, by_two_postgres_workers, by_four_ray_workers])
-def test_every_way_of_judging_exports_the_same_bytes(made: Made, judge: Callable[[Made, Path], None]) -> None:
+@pytest.mark.parametrize(
+    "judge", [in_batches, in_segments, by_two_postgres_workers, by_four_ray_workers]
+)
+def test_every_way_of_judging_exports_the_same_bytes(
+    made: Made, judge: Callable[[Made, Path], None]
+) -> None:
     made.provider.requests.clear()
     made.provider.batches.clear()
     run = made.folder / judge.__name__
@@ -116,4 +133,7 @@ def test_every_way_of_judging_exports_the_same_bytes(made: Made, judge: Callable
     assert asked == VOTES * ROWS
     assert run_info(run).state == "complete"
     assert exported(run) == made.expected
-    print(f"{judge.__name__}: {ROWS} rows, {VOTES * ROWS} votes, {sum(map(len, made.expected))} bytes: the same")
+    print(
+        f"{judge.__name__}: {ROWS} rows, {VOTES * ROWS} votes, "
+        f"{sum(map(len, made.expected))} bytes: the same"
+    )

@@ -1,4 +1,6 @@
-"""The prompt of a vote, made again from a run folder: exactly what the model was sent, or nothing."""
+"""The prompt of a vote, made again from a run folder: exactly what the model
+was sent, or nothing.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,16 @@ def test_an_aspect_critics_prompts_are_those_that_were_sent(tmp_path: Path, lang
 
 
 @pytest.mark.parametrize("described", [None, "You are strict."])
-def test_both_orders_feedback_and_a_description_are_in_a_direct_judges_prompts(tmp_path: Path, described: str | None) -> None:
+def test_both_orders_feedback_and_a_description_are_in_a_direct_judges_prompts(
+    tmp_path: Path, described: str | None
+) -> None:
     heard = Listening("Yes")
-    judge = DirectJudge(heard.model(), check_positional_bias=True, generate_feedback=True, judge_description_prompt=described)
+    judge = DirectJudge(
+        heard.model(),
+        check_positional_bias=True,
+        generate_feedback=True,
+        judge_description_prompt=described,
+    )
     judge.evaluate(["a text"], "Is it short?", run=tmp_path)
     shown = found(tmp_path)
     assert sorted(one.turns for one in shown if one and one.checked) == sorted(heard.sent)
@@ -64,7 +73,9 @@ def test_both_orders_feedback_and_a_description_are_in_a_direct_judges_prompts(t
 
 
 @pytest.mark.parametrize("tie", [True, False])
-def test_compared_responses_are_shown_in_the_order_they_were_sent(tmp_path: Path, tie: bool) -> None:
+def test_compared_responses_are_shown_in_the_order_they_were_sent(
+    tmp_path: Path, tie: bool
+) -> None:
     heard = Listening("A")
     PairwiseJudge(heard.model(), check_positional_bias=True, tie_enabled=tie).evaluate(
         [["one text", "another"]], "Which is better?", run=tmp_path
@@ -73,7 +84,9 @@ def test_compared_responses_are_shown_in_the_order_they_were_sent(tmp_path: Path
     assert len(set(heard.sent)) == 2
 
 
-def test_of_a_reply_that_had_to_be_asked_for_again_the_first_try_is_shown_and_said_to_be_that(tmp_path: Path) -> None:
+def test_of_a_reply_that_had_to_be_asked_for_again_the_first_try_is_shown_and_said_to_be_that(
+    tmp_path: Path,
+) -> None:
     heard = Listening("PASS", unreadable=1)
     AspectCritic("It gives a date.", heard.model()).evaluate(["on 3 May"], run=tmp_path)
     (shown,) = found(tmp_path)
@@ -84,9 +97,14 @@ def test_of_a_reply_that_had_to_be_asked_for_again_the_first_try_is_shown_and_sa
 def test_what_was_worded_otherwise_is_not_made_up(tmp_path: Path) -> None:
     AspectCritic("It gives a date.", Listening("PASS").model()).evaluate(["on 3 May"], run=tmp_path)
     with connect(tmp_path / FILE) as ledger:
-        columns = "number, ballot, model, sample, outcome, option, explanation, reason, text, 'other', calls, prompt_tokens"
+        columns = (
+            "number, ballot, model, sample, outcome, option, explanation, reason, text, "
+            "'other', calls, prompt_tokens"
+        )
         rest = "completion_tokens, cached_tokens, latency, at, more"
-        ledger.execute(f"UPDATE votes SET prompt = 'other', checksum = checksum_of({columns}, {rest})")
+        ledger.execute(
+            f"UPDATE votes SET prompt = 'other', checksum = checksum_of({columns}, {rest})"
+        )
     assert found(tmp_path) == [None]
 
 
@@ -98,6 +116,9 @@ def test_a_row_that_is_not_there_has_no_prompts(tmp_path: Path) -> None:
 def test_every_dimension_of_a_rag_answer_has_its_own_prompt(tmp_path: Path) -> None:
     asked = gives()
     RagEvaluator(asked).evaluate([ROW], run=tmp_path)
-    heard = [tuple((turn.role, turn.content) for turn in request.prompt.messages) for request in asked.requests]
+    heard = [
+        tuple((turn.role, turn.content) for turn in request.prompt.messages)
+        for request in asked.requests
+    ]
     assert sorted(one.turns for one in found(tmp_path) if one and one.checked) == sorted(heard)
     assert len(heard) == 6

@@ -35,7 +35,11 @@ main()
 
 def started(file: Path, url: str, run: Path, *more: str) -> subprocess.Popen[bytes]:
     code = CODE.format(paths=sys.path, file=str(file), url=url, run=str(run), more=more)
-    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "OPENAI_API_KEY": KEY}, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "OPENAI_API_KEY": KEY},
+        stderr=subprocess.PIPE,
+    )
 
 
 def ended(process: subprocess.Popen[bytes]) -> None:
@@ -68,7 +72,9 @@ def test_a_killed_process_leaves_its_range_to_the_others(
     first.communicate()
     before = time.monotonic()
     ended(started(tmp_path / "eval.yaml", url, tmp_path / "b"))
-    assert time.monotonic() - before < postgres.LEASE_SECONDS / 2, "nobody waits for the lease of one that is gone"
+    assert time.monotonic() - before < postgres.LEASE_SECONDS / 2, (
+        "nobody waits for the lease of one that is gone"
+    )
     again = len(provider.requests) - 5 * (ROWS - 1)
     print(f"asked again {again} (bound {500 + 64})")
     assert 0 <= again <= 500 + 64
@@ -81,14 +87,20 @@ def test_a_range_is_held_by_one_and_free_when_its_lease_has_run_out(tmp_path: Pa
     store.begin({})
     store.offer([(Span(0, 9), "a"), (Span(10, 19), "b")])
     store.offer([(Span(0, 9), "a")])
-    assert (store.take("a"), store.take("b", 0.0), store.take("c")) == (Span(0, 9), Span(10, 19), Span(10, 19))
+    assert (store.take("a"), store.take("b", 0.0), store.take("c")) == (
+        Span(0, 9),
+        Span(10, 19),
+        Span(10, 19),
+    )
     store.done(Span(0, 9))
     assert (store.left(), store.take("d")) == (1, None)
     store.give_back("c")
     assert store.take("d") == Span(10, 19)
 
 
-def test_the_range_of_a_worker_is_free_when_its_connection_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_range_of_a_worker_is_free_when_its_connection_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Seen: a killed worker's range stayed its own for five minutes."""
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
@@ -108,7 +120,9 @@ def test_the_range_of_a_worker_is_free_when_its_connection_is_gone(tmp_path: Pat
     assert dead.hold("dead") is False
 
 
-def test_a_worker_whose_connection_is_made_anew_keeps_its_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_whose_connection_is_made_anew_keeps_its_range(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     other = PostgresStore(f"{postgres_server()}#{store.run}")
@@ -188,7 +202,10 @@ def test_a_connection_that_breaks_off_is_made_anew(tmp_path: Path) -> None:
     ]
     for work in works:
         with PostgresStore(f"{postgres_server()}#other").opened() as other:
-            other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                "pg_backend_pid()"
+            )
         assert work()
 
 
@@ -202,21 +219,33 @@ def test_a_process_that_was_away_for_too_long_is_told_so(tmp_path: Path) -> None
     assert (store.take("a"), store.hold("a"), store.hold("b")) == (Span(0, 9), True, False)
 
 
-def test_one_budget_holds_for_all_processes_and_a_resume_spends_the_rest(tmp_path: Path, provider: FakeProvider) -> None:
+def test_one_budget_holds_for_all_processes_and_a_resume_spends_the_rest(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     url = f"{postgres_server()}#budget"
     models = f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}}}]"
     marked_file(tmp_path, rows=400, models=models)
-    workers = [started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-calls", "500") for name in "abc"]
+    workers = [
+        started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-calls", "500")
+        for name in "abc"
+    ]
     said = [one.communicate()[1].decode() for one in workers]
     assert all("the budget is spent: max_calls=500" in one for one in said), said
     assert 450 <= len(provider.requests) <= 500
     kept = [run_info(tmp_path / name) for name in "abc"]
-    assert max(one.votes for one in kept) == len(provider.requests)  # as the last of them to end knows
+    assert max(one.votes for one in kept) == len(
+        provider.requests
+    )  # as the last of them to end knows
     assert {one.state for one in kept} == {"not finished"}
-    resumed = [started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-calls", "5000") for name in "ab"]
+    resumed = [
+        started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-calls", "5000")
+        for name in "ab"
+    ]
     for one in resumed:
         ended(one)
-    assert 399 * 5 <= len(provider.requests) <= 400 * 5  # rows that show the same are asked about in each range
+    assert (
+        399 * 5 <= len(provider.requests) <= 400 * 5
+    )  # rows that show the same are asked about in each range
     assert exported(tmp_path / "a") == exported(tmp_path / "b")
     assert not (tmp_path / "a" / "partitions").exists()
 
@@ -230,14 +259,21 @@ def test_three_processes_keep_to_one_rate(tmp_path: Path, provider: FakeProvider
     for one in [started(tmp_path / "eval.yaml", url, tmp_path / name) for name in "abc"]:
         ended(one)
     busiest = busiest_rate(provider, window)
-    print(f"in the busiest {window:g} s {busiest:.1f} requests a second of {per_second} allowed, by 3 processes")
+    print(
+        f"in the busiest {window:g} s {busiest:.1f} requests a second of {per_second} "
+        "allowed, by 3 processes"
+    )
     assert busiest <= 1.05 * per_second
 
 
-def test_a_name_that_another_eval_file_has_is_refused_and_its_answers_stay_where_they_are(tmp_path: Path) -> None:
+def test_a_name_that_another_eval_file_has_is_refused_and_its_answers_stay_where_they_are(
+    tmp_path: Path,
+) -> None:
     url = f"{postgres_server()}#taken"
     for name, mark in (("a", "Y"), ("b", "N")):
-        judge = f"judges: [{{kind: aspect, name: {name}, criteria: The mark must end in {mark}.}}]\n"
+        judge = (
+            f"judges: [{{kind: aspect, name: {name}, criteria: The mark must end in {mark}.}}]\n"
+        )
         marked_file(tmp_path / name, rows=3, judges=judge)
     ended(started(tmp_path / "a" / "eval.yaml", url, tmp_path / "a" / "run"))
     other = started(tmp_path / "b" / "eval.yaml", url, tmp_path / "b" / "run", "--language", "ru")

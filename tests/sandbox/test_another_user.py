@@ -1,4 +1,6 @@
-"""The same walls for a user that is not root and has no entry in the password file, as in many containers."""
+"""The same walls for a user that is not root and has no entry in the password file, as in many
+containers.
+"""
 
 from __future__ import annotations
 
@@ -61,16 +63,26 @@ def folder() -> Iterator[Path]:
 
 
 def as_nobody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    paths = [str(Path(adjudge.__file__).parent.parent), *(path for path in sys.path if path.endswith("site-packages"))]
+    paths = [
+        str(Path(adjudge.__file__).parent.parent),
+        *(path for path in sys.path if path.endswith("site-packages")),
+    ]
     surroundings = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(paths), "TMPDIR": str(folder)}
-    who: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/", "env": surroundings}
+    who: dict[str, Any] = {
+        "user": NOBODY,
+        "group": NOBODY,
+        "extra_groups": [],
+        "cwd": "/",
+        "env": surroundings,
+    }
     return subprocess.run(arguments, capture_output=True, text=True, check=False, **who)
 
 
 def a_python(folder: Path) -> str:
     """The first of this version that the user may start, and that may read this project."""
     same = (
-        f"import sys, importlib.util as i; sys.exit(sys.version_info[:2] != {sys.version_info[:2]} or not i.find_spec('adjudge'))"
+        "import sys, importlib.util as i; sys.exit(sys.version_info[:2] != "
+        f"{sys.version_info[:2]} or not i.find_spec('adjudge'))"
     )
     for python in (sys.executable, "/usr/bin/python3"):
         try:
@@ -78,7 +90,10 @@ def a_python(folder: Path) -> str:
                 return python
         except OSError:
             continue
-    pytest.skip("there is no Python of this version that another user may start and that may read this project")
+    pytest.skip(
+        "there is no Python of this version that another user may start and that may read "
+        "this project"
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")

@@ -1,4 +1,6 @@
-"""Code that wants out. Each attempt runs in every sandbox that works here and has to fail for the reason beside it."""
+"""Code that wants out. Each attempt runs in every sandbox that works here and has to fail for the
+reason beside it.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,19 @@ from adjudge.sandbox.find import find_sandbox
 from adjudge.sandbox.none import NoSandbox
 from adjudge.sandbox.sandlock import Sandlock
 
-# What a refusal looks like: EPERM and EACCES by the filter and Landlock, ENOENT and ENOTDIR where the file system inside is
-# empty, EROFS where it is read-only, ENOSYS for calls that do not exist inside, ESRCH where there are no other processes.
+# What a refusal looks like: EPERM and EACCES by the filter and Landlock, ENOENT and ENOTDIR where
+# the file system inside is
+# empty, EROFS where it is read-only, ENOSYS for calls that do not exist inside, ESRCH where there
+# are no other processes.
 REFUSED = {"PermissionError", "EPERM", "EACCES", "EROFS", "ENOSYS"}
-NOT_THERE = REFUSED | {"FileNotFoundError", "NotADirectoryError", "ProcessLookupError", "ENOENT", "ESRCH", "OSError"}
+NOT_THERE = REFUSED | {
+    "FileNotFoundError",
+    "NotADirectoryError",
+    "ProcessLookupError",
+    "ENOENT",
+    "ESRCH",
+    "OSError",
+}
 BEHIND = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -36,12 +47,27 @@ def must(result):
 """
 
 ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refusals that count)
-    "read the password file": ("assert USERS in open('/etc/passwd').read(); output = 1", NOT_THERE | {"AssertionError"}),
+    "read the password file": (
+        "assert USERS in open('/etc/passwd').read(); output = 1",
+        NOT_THERE | {"AssertionError"},
+    ),
     "read a file of the host": ("output = open(SECRET).read()", NOT_THERE),
-    "read it by its descriptor folder": ("output = open(f'/proc/self/root{SECRET}').read()", NOT_THERE),
-    "read it through a link": ("os.symlink(SECRET, 'link'); output = open('link').read()", NOT_THERE),
-    "read it through a hard link": ("os.link(SECRET, 'hard'); output = open('hard').read()", NOT_THERE),
-    "read it by climbing": ("output = open('../../../../../../../../..' + SECRET).read()", NOT_THERE),
+    "read it by its descriptor folder": (
+        "output = open(f'/proc/self/root{SECRET}').read()",
+        NOT_THERE,
+    ),
+    "read it through a link": (
+        "os.symlink(SECRET, 'link'); output = open('link').read()",
+        NOT_THERE,
+    ),
+    "read it through a hard link": (
+        "os.link(SECRET, 'hard'); output = open('hard').read()",
+        NOT_THERE,
+    ),
+    "read it by climbing": (
+        "output = open('../../../../../../../../..' + SECRET).read()",
+        NOT_THERE,
+    ),
     "list the root of the host": ("output = [name for name in os.listdir(FOLDER)]", NOT_THERE),
     "list the folder of the tests": ("output = os.listdir(TESTS)", NOT_THERE),
     "read the kernel's memory": ("output = open('/dev/mem', 'rb').read(1)", NOT_THERE),
@@ -54,9 +80,15 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
     "list what the host has open": ("output = os.listdir(f'/proc/{HOST}/fd')", NOT_THERE),
     "write a file of the host": ("open(SECRET, 'w').write('x'); output = 1", NOT_THERE),
     "write beside it": ("open(FOLDER + '/new', 'w').write('x'); output = 1", NOT_THERE),
-    "write to the temporary folder": ("open('/tmp/adjudge-escaped', 'w').write('x'); output = 1", None),
+    "write to the temporary folder": (
+        "open('/tmp/adjudge-escaped', 'w').write('x'); output = 1",
+        None,
+    ),
     "write to shared memory": (
-        "open('/dev/shm/adjudge-escaped', 'w').write('x'); output = os.path.exists(SECRET) or 1 / 0",
+        (
+            "open('/dev/shm/adjudge-escaped', 'w').write('x'); output = os.path.exists(SECRET) "
+            "or 1 / 0"
+        ),
         None,
     ),
     "write into the standard library": ("open(os.__file__, 'a').write('x'); output = 1", NOT_THERE),
@@ -68,50 +100,110 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
     "change an owner": ("os.chown(SECRET, 1, 1); output = 1", NOT_THERE),
     "change a time": ("os.utime(SECRET, (0, 0)); output = 1", NOT_THERE),
     "change an attribute": ("os.setxattr(SECRET, 'user.x', b'x'); output = 1", NOT_THERE),
-    "make a device": ("os.mknod('device', 0o600 | 0o020000, os.makedev(1, 1)); output = 1", REFUSED),
+    "make a device": (
+        "os.mknod('device', 0o600 | 0o020000, os.makedev(1, 1)); output = 1",
+        REFUSED,
+    ),
     "read an attribute": ("output = os.getxattr(SECRET, 'user.x')", REFUSED),
     "list the attributes": ("output = os.listxattr(SECRET) + [1]", REFUSED),
-    "see what the host has open": ("output = [os.readlink(f'/proc/{HOST}/fd/{n}') for n in range(3)]", REFUSED),
+    "see what the host has open": (
+        "output = [os.readlink(f'/proc/{HOST}/fd/{n}') for n in range(3)]",
+        REFUSED,
+    ),
     "see where the host is": ("output = os.readlink(f'/proc/{HOST}/cwd')", REFUSED),
     "see which program the host is": ("output = os.readlink(f'/proc/{HOST}/exe')", REFUSED),
-    "see it from another folder": ("output = os.readlink('cwd', dir_fd=os.open('.', os.O_RDONLY))", REFUSED),
+    "see it from another folder": (
+        "output = os.readlink('cwd', dir_fd=os.open('.', os.O_RDONLY))",
+        REFUSED,
+    ),
     "watch a folder of the host": ("output = must(libc.inotify_init1(0)) + 1", REFUSED),
     "watch all files": ("output = must(libc.fanotify_init(0, 0)) + 1", REFUSED),
-    "watch a folder by signals": ("output = fcntl.fcntl(os.open('.', os.O_RDONLY), fcntl.F_NOTIFY, 0x3F) + 1", REFUSED),
+    "watch a folder by signals": (
+        "output = fcntl.fcntl(os.open('.', os.O_RDONLY), fcntl.F_NOTIFY, 0x3F) + 1",
+        REFUSED,
+    ),
     "list the mounts": ("output = must(libc.syscall(458, 0, 0, 0, 0)) + 1", REFUSED),
     "open a file by its handle": (
-        "output = must(libc.syscall({'x86_64': 304, 'aarch64': 265}[os.uname().machine], -100, 0, 0))",
+        (
+            "output = must(libc.syscall({'x86_64': 304, 'aarch64': 265}[os.uname().machine], "
+            "-100, 0, 0))"
+        ),
         REFUSED,
     ),
-    "connect over TCP": ("output = socket.create_connection(('127.0.0.1', PORT), 1) and 1", REFUSED),
+    "connect over TCP": (
+        "output = socket.create_connection(('127.0.0.1', PORT), 1) and 1",
+        REFUSED,
+    ),
     "connect over IPv6": ("output = socket.create_connection(('::1', PORT), 1) and 1", REFUSED),
-    "send over UDP": ("output = socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))", REFUSED),
+    "send over UDP": (
+        "output = socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))",
+        REFUSED,
+    ),
     "listen over TCP": ("s = socket.socket(); s.bind(('127.0.0.1', 0)); output = 1", REFUSED),
-    "connect to a Unix socket": ("s = socket.socket(socket.AF_UNIX); s.connect(UNIX); output = 1", REFUSED),
-    "bind an abstract Unix socket": ("s = socket.socket(socket.AF_UNIX); s.bind('\\0' + MARK); output = 1", REFUSED),
-    "turn a socket pair round": ("a, b = socket.socketpair(type=socket.SOCK_DGRAM); a.sendto(b'x', UNIX); output = 1", REFUSED),
-    "connect a socket pair": ("a, b = socket.socketpair(); a.connect('\\0' + MARK); output = 1", REFUSED),
-    "send raw packets": ("output = socket.socket(socket.AF_PACKET, socket.SOCK_RAW) and 1", REFUSED),
-    "talk to the kernel": ("output = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) and 1", REFUSED),
-    "ask for a name": ("output = socket.getaddrinfo('example.com', 80)", {"gaierror", "EPERM", "PermissionError"}),
+    "connect to a Unix socket": (
+        "s = socket.socket(socket.AF_UNIX); s.connect(UNIX); output = 1",
+        REFUSED,
+    ),
+    "bind an abstract Unix socket": (
+        "s = socket.socket(socket.AF_UNIX); s.bind('\\0' + MARK); output = 1",
+        REFUSED,
+    ),
+    "turn a socket pair round": (
+        "a, b = socket.socketpair(type=socket.SOCK_DGRAM); a.sendto(b'x', UNIX); output = 1",
+        REFUSED,
+    ),
+    "connect a socket pair": (
+        "a, b = socket.socketpair(); a.connect('\\0' + MARK); output = 1",
+        REFUSED,
+    ),
+    "send raw packets": (
+        "output = socket.socket(socket.AF_PACKET, socket.SOCK_RAW) and 1",
+        REFUSED,
+    ),
+    "talk to the kernel": (
+        "output = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) and 1",
+        REFUSED,
+    ),
+    "ask for a name": (
+        "output = socket.getaddrinfo('example.com', 80)",
+        {"gaierror", "EPERM", "PermissionError"},
+    ),
     "fork": ("output = os.fork() or os._exit(0)", REFUSED),
     "fork by the system call": (
-        "output = must(libc.syscall({'x86_64': 57, 'aarch64': 220}[os.uname().machine], 17, 0, 0, 0, 0)) or os._exit(0)",
+        (
+            "output = must(libc.syscall({'x86_64': 57, 'aarch64': 220}[os.uname().machine], 17, "
+            "0, 0, 0, 0)) or os._exit(0)"
+        ),
         REFUSED,
     ),
-    "fork by the newer call": ("output = must(libc.syscall(435, ctypes.create_string_buffer(88), 88)) or os._exit(0)", REFUSED),
-    "start a shell": ("import subprocess; output = subprocess.run(['/bin/sh', '-c', 'true']).returncode + 1", REFUSED),
+    "fork by the newer call": (
+        "output = must(libc.syscall(435, ctypes.create_string_buffer(88), 88)) or os._exit(0)",
+        REFUSED,
+    ),
+    "start a shell": (
+        "import subprocess; output = subprocess.run(['/bin/sh', '-c', 'true']).returncode + 1",
+        REFUSED,
+    ),
     "become another program": ("os.execv('/bin/true', ['true'])", NOT_THERE),
     "leave its session": ("os.setsid(); output = 1", REFUSED),
     "kill the parent": ("os.kill(os.getppid(), 9); output = 1", REFUSED),
     "kill the host": ("os.kill(HOST, 9); output = 1", REFUSED),
     "kill everything": ("os.kill(-1, 9); output = 1", REFUSED),
     "signal a thread of the host": (
-        "output = must(libc.syscall({'x86_64': 234, 'aarch64': 131}[os.uname().machine], HOST, HOST, 9)) + 1",
+        (
+            "output = must(libc.syscall({'x86_64': 234, 'aarch64': 131}[os.uname().machine], "
+            "HOST, HOST, 9)) + 1"
+        ),
         REFUSED,
     ),
-    "have a pipe signal the host": ("output = fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST) + 1", REFUSED),
-    "have a pipe kill somebody": ("output = fcntl.fcntl(os.pipe()[0], fcntl.F_SETSIG, 9) + 1", REFUSED),
+    "have a pipe signal the host": (
+        "output = fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST) + 1",
+        REFUSED,
+    ),
+    "have a pipe kill somebody": (
+        "output = fcntl.fcntl(os.pipe()[0], fcntl.F_SETSIG, 9) + 1",
+        REFUSED,
+    ),
     "have a socket signal the host": (
         "output = fcntl.ioctl(socket.socketpair()[0], 0x8901, HOST.to_bytes(4, 'little')) and 1",
         REFUSED,
@@ -120,8 +212,14 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
     "hide what it has open": ("output = must(libc.prctl(4, 0, 0, 0, 0)) + 1", REFUSED),
     "signal by a descriptor": ("output = os.pidfd_open(HOST)", REFUSED),
     "trace the host": ("output = must(libc.ptrace(0x4206, HOST, 0, 0)) + 1", REFUSED),
-    "read the host by a call": ("output = must(libc.process_vm_readv(HOST, None, 0, None, 0, 0)) + 1", REFUSED),
-    "set the host's limits": ("import resource; output = resource.prlimit(HOST, resource.RLIMIT_CPU, (1, 1))", REFUSED),
+    "read the host by a call": (
+        "output = must(libc.process_vm_readv(HOST, None, 0, None, 0, 0)) + 1",
+        REFUSED,
+    ),
+    "set the host's limits": (
+        "import resource; output = resource.prlimit(HOST, resource.RLIMIT_CPU, (1, 1))",
+        REFUSED,
+    ),
     "slow the host down": ("os.setpriority(os.PRIO_PROCESS, HOST, 19); output = 1", REFUSED),
     "pin the host": ("os.sched_setaffinity(HOST, {0}); output = 1", REFUSED),
     "raise its own limits": (
@@ -134,25 +232,44 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
     "enter a namespace": ("output = must(libc.setns(0, 0)) + 1", REFUSED),
     "become root": ("os.setresuid(0, 0, 0); output = open('/etc/shadow').read()", NOT_THERE),
     "load a kernel module": (
-        "output = must(libc.syscall({'x86_64': 313, 'aarch64': 273}[os.uname().machine], 0, b'', 0)) + 1",
+        (
+            "output = must(libc.syscall({'x86_64': 313, 'aarch64': 273}[os.uname().machine], 0, "
+            "b'', 0)) + 1"
+        ),
         REFUSED,
     ),
     "load a kernel program": (
-        "output = must(libc.syscall({'x86_64': 321, 'aarch64': 280}[os.uname().machine], 0, 0, 0)) + 1",
+        (
+            "output = must(libc.syscall({'x86_64': 321, 'aarch64': 280}[os.uname().machine], 0, "
+            "0, 0)) + 1"
+        ),
         REFUSED,
     ),
-    "use the ring of the kernel": ("output = must(libc.syscall(425, 1, ctypes.create_string_buffer(256))) + 1", REFUSED),
+    "use the ring of the kernel": (
+        "output = must(libc.syscall(425, 1, ctypes.create_string_buffer(256))) + 1",
+        REFUSED,
+    ),
     "restart the machine": ("output = must(libc.reboot(0)) + 1", REFUSED),
-    "set the clock": ("import time; time.clock_settime(time.CLOCK_REALTIME, 0); output = 1", REFUSED),
+    "set the clock": (
+        "import time; time.clock_settime(time.CLOCK_REALTIME, 0); output = 1",
+        REFUSED,
+    ),
     "leave shared memory behind": ("output = must(libc.shmget(0, 4096, 0o1600)) + 1", REFUSED),
     "hide memory in a file": ("output = os.memfd_create('x')", REFUSED),
     "leave a key behind": (
-        "output = must(libc.syscall({'x86_64': 248, 'aarch64': 217}[os.uname().machine], b'user', b'x', b'x', 1, -2)) + 1",
+        (
+            "output = must(libc.syscall({'x86_64': 248, 'aarch64': 217}[os.uname().machine], "
+            "b'user', b'x', b'x', 1, -2)) + 1"
+        ),
         REFUSED,
     ),
-    "take away its filter": ("libc.prctl(22, 0, 0, 0, 0); output = os.fork() or os._exit(0)", REFUSED),
+    "take away its filter": (
+        "libc.prctl(22, 0, 0, 0, 0); output = os.fork() or os._exit(0)",
+        REFUSED,
+    ),
     "a race of links in its folder": (
-        "for _ in range(300):\n    os.symlink(FOLDER, 'race')\n    try: open('race/secret').read(); output = 1\n"
+        "for _ in range(300):\n    os.symlink(FOLDER, 'race')\n    try: "
+        "open('race/secret').read(); output = 1\n"
         "    except OSError as error: last = error\n"
         "    os.unlink('race'); os.mkdir('race'); os.rmdir('race')\nraise last",
         NOT_THERE,
@@ -200,7 +317,13 @@ def bait() -> Iterator[Bait]:
         os.environ["ADJUDGE_TEST_MARK"] = "visible"
         child = str(Path(sys.modules[NoSandbox.__module__].__file__ or "").with_name("child.py"))
         users = Path("/etc/passwd").read_text(encoding="utf-8").splitlines()[-1]
-        names = {"SECRET": str(secret), "FOLDER": folder, "UNIX": f"{folder}/unix", "CHILD": child, "USERS": users}
+        names = {
+            "SECRET": str(secret),
+            "FOLDER": folder,
+            "UNIX": f"{folder}/unix",
+            "CHILD": child,
+            "USERS": users,
+        }
         names |= {"TESTS": str(Path(__file__).parent), "MARK": "ADJUDGE_TEST_MARK"}
         yield Bait({**names, "HOST": os.getpid(), "PORT": tcp.getsockname()[1]}, Path(folder))
         del os.environ["ADJUDGE_TEST_MARK"]
@@ -229,7 +352,9 @@ def nothing_is_left(temporary: Path) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def went(sandbox: Sandbox, bait: Bait) -> dict[str, list[str]]:
     codes = {name: code for name, (code, _) in ONE_BY_ONE.items()}
-    done = asyncio.run(sandbox.run(RUNNER, inputs={**bait.names, "CODES": codes}, limits=Limits(cpu=10)))
+    done = asyncio.run(
+        sandbox.run(RUNNER, inputs={**bait.names, "CODES": codes}, limits=Limits(cpu=10))
+    )
     assert isinstance(done.output, dict)
     return done.output
 
@@ -270,7 +395,12 @@ thread = threading.Thread(target=hold); thread.start(); thread.join()
 raise held[-1]"""
 TOO_MUCH = "4 MB together|No space left|look into"
 FILE_BOMBS = {
-    name: (f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(20)", Limits(file_mb=1), Forbidden, TOO_MUCH)
+    name: (
+        f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(20)",
+        Limits(file_mb=1),
+        Forbidden,
+        TOO_MUCH,
+    )
     for name, code in HELD.items()
 }
 """Ways to hold more than the folder shows."""
@@ -284,7 +414,12 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         Crashed,
         "thread",
     ),
-    "a memory bomb": ("x = []\nwhile True: x.append(bytearray(1 << 20))", Limits(memory_mb=128), MemoryLimit, "128 MB"),
+    "a memory bomb": (
+        "x = []\nwhile True: x.append(bytearray(1 << 20))",
+        Limits(memory_mb=128),
+        MemoryLimit,
+        "128 MB",
+    ),
     "a memory bomb at once": ("x = bytearray(1 << 40)", Limits(), MemoryLimit, "512 MB"),
     "an endless loop": ("while True: pass", Limits(cpu=1), Timeout, "1 s of CPU"),
     "an endless loop that ignores warnings": (
@@ -293,18 +428,43 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         Timeout,
         "1 s of CPU",
     ),
-    "an endless sleep": ("import time; time.sleep(1000)", Limits(wall=0.7), Timeout, "0.7 s by the clock"),
+    "an endless sleep": (
+        "import time; time.sleep(1000)",
+        Limits(wall=0.7),
+        Timeout,
+        "0.7 s by the clock",
+    ),
     "one that catches everything": (
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
         Limits(cpu=1),
         Timeout,
         "CPU",
     ),
-    "a flood on standard output": ("while True: print('x' * 9999)", Limits(output_kb=50), Forbidden, "50 KB"),
-    "a flood on standard error": ("import os\nwhile True: os.write(2, b'x' * 9999)", Limits(output_kb=50), Forbidden, "50 KB"),
-    "a flood without a line's end": ("import os\nwhile True: os.write(4, b'x' * 9999)", Limits(output_kb=50), Forbidden, "50 KB"),
+    "a flood on standard output": (
+        "while True: print('x' * 9999)",
+        Limits(output_kb=50),
+        Forbidden,
+        "50 KB",
+    ),
+    "a flood on standard error": (
+        "import os\nwhile True: os.write(2, b'x' * 9999)",
+        Limits(output_kb=50),
+        Forbidden,
+        "50 KB",
+    ),
+    "a flood without a line's end": (
+        "import os\nwhile True: os.write(4, b'x' * 9999)",
+        Limits(output_kb=50),
+        Forbidden,
+        "50 KB",
+    ),
     "a huge result": ("output = 'x' * (2 << 20)", Limits(), Forbidden, "1024 KB"),
-    "a huge file": ("open('x', 'wb').write(bytes(2 << 20))", Limits(file_mb=1), Forbidden, "too large"),
+    "a huge file": (
+        "open('x', 'wb').write(bytes(2 << 20))",
+        Limits(file_mb=1),
+        Forbidden,
+        "too large",
+    ),
     "many files": (
         "for n in range(99): open(str(n), 'wb').write(bytes(1 << 20))\nimport time; time.sleep(20)",
         Limits(file_mb=1),
@@ -318,7 +478,12 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         "more than 10000 files|No space left",
     ),
     **FILE_BOMBS,
-    "many open files": ("x = [open('/dev/null') for _ in range(999)]", Limits(), Forbidden, "Too many open files"),
+    "many open files": (
+        "x = [open('/dev/null') for _ in range(999)]",
+        Limits(),
+        Forbidden,
+        "Too many open files",
+    ),
     "a false result": (
         "import os, json\nos.write(4, b'nonsense\\n')\nimport time; time.sleep(60)",
         Limits(wall=30),
@@ -326,9 +491,19 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         "cannot be read",
     ),
     "a silent end": ("import os; os._exit(7)", Limits(), Crashed, "exit status 7"),
-    "a crash of the interpreter": ("import ctypes; ctypes.string_at(0)", Limits(), Crashed, "SIGSEGV"),
+    "a crash of the interpreter": (
+        "import ctypes; ctypes.string_at(0)",
+        Limits(),
+        Crashed,
+        "SIGSEGV",
+    ),
     "a deep recursion": ("def f(): f()\nf()", Limits(), Crashed, "RecursionError"),
-    "a deep result": ("output = []\nfor _ in range(99999): output = [output]", Limits(), Crashed, "not JSON"),
+    "a deep result": (
+        "output = []\nfor _ in range(99999): output = [output]",
+        Limits(),
+        Crashed,
+        "not JSON",
+    ),
 }
 """Each takes a run of its own, since it ends it."""
 
@@ -342,7 +517,9 @@ def test_it_does_not_go_off(name: str, sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("name", FILE_BOMBS)
 def test_it_does_not_go_off_on_disk_either(name: str) -> None:
-    """Where no file system of its own can be made, the folder and what the process holds are looked at."""
+    """Where no file system of its own can be made, the folder and what the process holds are looked
+    at.
+    """
     if "sandlock" not in WORKING:
         pytest.skip(f"sandlock does not work here: {WORKING.why('sandlock')}")
     code, limits, error, said = FILE_BOMBS[name]
@@ -352,18 +529,23 @@ def test_it_does_not_go_off_on_disk_either(name: str) -> None:
 
 def test_no_other_folder_can_be_filled(sandbox: Sandbox) -> None:
     code = (
-        "output = []\nfor folder in ('/', '/dev', '/dev/shm', '/run', '/tmp', '/var/tmp', '/scratch/..', '/etc', '/usr/lib'):\n"
-        "    try: open(folder + '/adjudge-escaped', 'wb').write(b'x'); output.append(folder)\n    except OSError: pass"
+        "output = []\nfor folder in ('/', '/dev', '/dev/shm', '/run', '/tmp', '/var/tmp', "
+        "'/scratch/..', '/etc', '/usr/lib'):\n"
+        "    try: open(folder + '/adjudge-escaped', 'wb').write(b'x'); "
+        "output.append(folder)\n    except OSError: pass"
     )
     assert asyncio.run(sandbox.run(code)).output == []
 
 
 def test_a_daemon_is_not_left_behind(sandbox: Sandbox) -> None:
-    """By two forks and a session of its own, as daemons do; where no fork is possible, by a thread that goes on."""
+    """By two forks and a session of its own, as daemons do; where no fork is possible, by a thread
+    that goes on.
+    """
     code = (
         "import os, time, threading\ntry:\n"
         "    if os.fork() == 0:\n        os.setsid()\n        os.fork()\n        time.sleep(600)\n"
-        "except PermissionError:\n    threading.Thread(target=time.sleep, args=(600,)).start()\noutput = 'left'"
+        "except PermissionError:\n    threading.Thread(target=time.sleep, "
+        "args=(600,)).start()\noutput = 'left'"
     )
     assert asyncio.run(sandbox.run(code)).output == "left"
 
@@ -371,8 +553,10 @@ def test_a_daemon_is_not_left_behind(sandbox: Sandbox) -> None:
 def test_folders_that_are_hard_to_delete_are_deleted(sandbox: Sandbox, bait: Bait) -> None:
     """Deep ones, ones without rights, and links to what is not the code's."""
     code = (
-        "import os\nos.symlink(FOLDER, 'link')\nos.mkdir('closed', 0)\nopen('0.lifted', 'w').write('x')\n"
-        "for _ in range(300):\n    os.mkdir('d' * 50); os.chdir('d' * 50)\nos.symlink(FOLDER, 'link')\noutput = 1"
+        "import os\nos.symlink(FOLDER, 'link')\nos.mkdir('closed', 0)\nopen('0.lifted', "
+        "'w').write('x')\n"
+        "for _ in range(300):\n    os.mkdir('d' * 50); os.chdir('d' * "
+        "50)\nos.symlink(FOLDER, 'link')\noutput = 1"
     )
     assert asyncio.run(sandbox.run(code, inputs={"FOLDER": str(bait.folder)})).output == 1
     assert (bait.folder / "secret").exists()
@@ -381,13 +565,19 @@ def test_folders_that_are_hard_to_delete_are_deleted(sandbox: Sandbox, bait: Bai
 def test_a_host_that_is_killed_takes_the_code_with_it(sandbox: Sandbox, tmp_path: Path) -> None:
     """The scratch folder stays: nobody is left to delete it."""
     if sandbox.name in ("docker", "podman"):
-        pytest.skip("a container belongs to its service, not to who asked for it: docs/sandbox.md says so")
+        pytest.skip(
+            "a container belongs to its service, not to who asked for it: docs/sandbox.md says so"
+        )
     host = (
-        "import asyncio\nfrom adjudge.sandbox.find import WALLS\ndef tell(): print('inside', flush=True)\n"
-        f"asyncio.run(WALLS[{sandbox.name!r}]().run('import time; tell(); time.sleep(600)', tools={{'tell': tell}}))"
+        "import asyncio\nfrom adjudge.sandbox.find import WALLS\ndef tell(): "
+        "print('inside', flush=True)\n"
+        f"asyncio.run(WALLS[{sandbox.name!r}]().run('import time; tell(); time.sleep(600)', "
+        f"tools={{'tell': tell}}))"
     )
     surroundings = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-c", host], stdout=subprocess.PIPE, text=True, env=surroundings) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", host], stdout=subprocess.PIPE, text=True, env=surroundings
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "inside\n"
         assert processes(tmp_path)

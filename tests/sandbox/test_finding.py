@@ -1,4 +1,6 @@
-"""Which sandbox is taken, and what is said when there is none: the finders really look, where nothing is to be found."""
+"""Which sandbox is taken, and what is said when there is none: the finders really look, where
+nothing is to be found.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def find_elsewhere(path: str, *name: str, python_path: str = SOURCE) -> dict[str
     return found
 
 
-def test_without_any_sandbox_the_error_says_what_was_tried_and_what_to_install(tmp_path: Path) -> None:
+def test_without_any_sandbox_the_error_says_what_was_tried_and_what_to_install(
+    tmp_path: Path,
+) -> None:
     said = find_elsewhere(str(tmp_path))["error"]
     assert said.startswith("no sandbox works on this system.")
     for name in WALLS:
@@ -55,9 +59,13 @@ def test_no_sandbox_is_taken_only_by_its_name(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_no_sandbox_is_not_trusted(tmp_path: Path) -> None:
-    """A bwrap and a docker that run the command as it is: code inside gets out, so they are refused."""
+    """A bwrap and a docker that run the command as it is: code inside gets out, so they are
+    refused.
+    """
     fake = tmp_path / "bwrap"
-    fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n', encoding="utf-8")
+    fake.write_text(
+        '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n', encoding="utf-8"
+    )
     fake.chmod(0o755)
     said = find_elsewhere(f"{tmp_path}:/usr/bin:/bin", "bubblewrap")["error"]
     assert "bubblewrap: code inside could do what it must not, or could not do what it must" in said
@@ -74,28 +82,42 @@ def test_a_program_that_does_nothing_is_not_trusted(tmp_path: Path) -> None:
 def test_a_sandlock_that_cannot_be_used_is_not_trusted(tmp_path: Path) -> None:
     package = tmp_path / "sandlock"
     package.mkdir()
-    (package / "__init__.py").write_text("raise ImportError('made for another system')", encoding="utf-8")
+    (package / "__init__.py").write_text(
+        "raise ImportError('made for another system')", encoding="utf-8"
+    )
     said = find_elsewhere(str(tmp_path), "sandlock", python_path=f"{SOURCE}:{tmp_path}")["error"]
     assert "made for another system" in said
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(SetupError, match="unknown sandbox 'chroot': there are sandlock, bubblewrap, docker, podman and none"):
+    with pytest.raises(
+        SetupError,
+        match="unknown sandbox 'chroot': there are sandlock, bubblewrap, docker, podman and none",
+    ):
         find_sandbox("chroot")
 
 
 def test_the_first_that_works_is_taken_and_probed_once() -> None:
     first = WORKING.first()
     if first is None:
-        pytest.skip("no sandbox works here: " + "; ".join(f"{name}: {WORKING.why(name)}" for name in WALLS))
+        pytest.skip(
+            "no sandbox works here: " + "; ".join(f"{name}: {WORKING.why(name)}" for name in WALLS)
+        )
     assert find_sandbox().name == first
     assert find_sandbox() is find_sandbox(first)
 
 
 def test_the_trial_sees_that_no_sandbox_is_none() -> None:
-    """What the walls hold back goes through without them, so the attempts are real; nothing is harmed by it."""
+    """What the walls hold back goes through without them, so the attempts are real; nothing is
+    harmed by it.
+    """
     said = trouble_with(NoSandbox()) or ""
-    harmless_without_root = {"see the host's variables", "raise its own limits", "trace the host", "mount"}
+    harmless_without_root = {
+        "see the host's variables",
+        "raise its own limits",
+        "trace the host",
+        "mount",
+    }
     missed = [name for name in ATTEMPTS if name not in said and name not in harmless_without_root]
     assert missed == []
     assert "call a tool" not in said

@@ -41,7 +41,10 @@ def run(sandbox: Sandbox, code: str, **given: object) -> Execution:
 def test_output_and_printed_text_come_back(sandbox: Sandbox) -> None:
     done = run(
         sandbox,
-        "import sys\nprint('да', x)\nprint('oops', file=sys.stderr)\noutput = {'sum': x + 1, 'pair': (1, None)}",
+        (
+            "import sys\nprint('да', x)\nprint('oops', file=sys.stderr)\noutput = {'sum': x + "
+            "1, 'pair': (1, None)}"
+        ),
         inputs={"x": 2},
     )
     assert (done.output, done.has_output) == ({"sum": 3, "pair": [1, None]}, True)
@@ -66,7 +69,11 @@ def test_tools_are_called_outside(sandbox: Sandbox) -> None:
         await asyncio.sleep(0)
         return text.upper()
 
-    done = run(sandbox, "output = [here(1, [2], key='v'), later('ä')]", tools={"here": here, "later": later})
+    done = run(
+        sandbox,
+        "output = [here(1, [2], key='v'), later('ä')]",
+        tools={"here": here, "later": later},
+    )
     assert done.output == [{"got": 2}, "Ä"]
     assert seen == [((1, [2]), {"key": "v"}, os.getpid())]
 
@@ -78,7 +85,10 @@ def test_a_tools_error_is_an_exception_with_its_message(sandbox: Sandbox) -> Non
     def odd() -> object:
         return {1, 2}
 
-    code = "output = []\nfor tool in (broken, odd):\n    try: tool()\n    except RuntimeError as error: output.append(str(error))"
+    code = (
+        "output = []\nfor tool in (broken, odd):\n    try: tool()\n    except RuntimeError as "
+        "error: output.append(str(error))"
+    )
     done = run(sandbox, code, tools={"broken": broken, "odd": odd})
     assert isinstance(done.output, list)
     assert done.output[0] == "broken: no such city"
@@ -91,15 +101,19 @@ def test_tools_can_be_called_from_threads(sandbox: Sandbox) -> None:
         "from concurrent.futures import ThreadPoolExecutor\n"
         "with ThreadPoolExecutor(4) as pool: output = list(pool.map(double, range(20)))"
     )
-    assert run(sandbox, code, tools={"double": lambda number: 2 * number}).output == [2 * n for n in range(20)]
+    assert run(sandbox, code, tools={"double": lambda number: 2 * number}).output == [
+        2 * n for n in range(20)
+    ]
 
 
 def test_the_usual_libraries_work(sandbox: Sandbox) -> None:
     code = (
-        "import asyncio, random, hashlib, datetime, decimal, re, json, tempfile, dataclasses, zoneinfo\n"
+        "import asyncio, random, hashlib, datetime, decimal, re, json, tempfile, "
+        "dataclasses, zoneinfo\n"
         "@dataclasses.dataclass\nclass P:\n    x: int\n"
         "open('file.txt', 'w').write('text')\n"
-        "output = [asyncio.run(asyncio.sleep(0, 5)), hashlib.md5(b'').hexdigest()[:4], P(1).x, open('file.txt').read(), __name__]"
+        "output = [asyncio.run(asyncio.sleep(0, 5)), hashlib.md5(b'').hexdigest()[:4], "
+        "P(1).x, open('file.txt').read(), __name__]"
     )
     assert run(sandbox, code).output == [5, "d41d", 1, "text", "__main__"]
 
@@ -109,9 +123,15 @@ BAD = {
     "not a number": ("output = float('nan')", "not JSON"),
     "an object": ("output = object()", "not JSON"),
     "half a character": ("output = chr(0xD800)", "cannot be read"),
-    "an error": ("x = 1\nraise ValueError('bad value')", 'ValueError: bad value\nTraceback.*\n.*"<code>", line 2'),
+    "an error": (
+        "x = 1\nraise ValueError('bad value')",
+        'ValueError: bad value\nTraceback.*\n.*"<code>", line 2',
+    ),
     "an exit": ("raise SystemExit(3)", "SystemExit"),
-    "an error that cannot be shown": ("class E(Exception):\n    def __str__(self): return 1 / 0\nraise E", "ZeroDivisionError"),
+    "an error that cannot be shown": (
+        "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E",
+        "ZeroDivisionError",
+    ),
     "an own interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "syntax": ("x = (", "SyntaxError"),
 }
@@ -137,7 +157,10 @@ FORGED = {
 @pytest.mark.parametrize("name", FORGED)
 def test_a_forged_result_that_is_no_json_does_not_come_in(name: str) -> None:
     """Written past the runner, straight into its pipe: there is no wall inside the process."""
-    code = f'import os, time\nos.write(4, b\'{{"done": true, "output": {FORGED[name]}}}\\n\')\ntime.sleep(9)'
+    code = (
+        f'import os, time\nos.write(4, b\'{{"done": true, "output": '
+        f"{FORGED[name]}}}\\n')\ntime.sleep(9)"
+    )
     with pytest.raises(Crashed, match="cannot be read"):
         run(find_sandbox("none"), code)
 
@@ -159,7 +182,9 @@ def test_inputs_that_are_not_json_are_refused_before(sandbox: Sandbox) -> None:
 
 def test_many_run_side_by_side(sandbox: Sandbox) -> None:
     async def all_of_them() -> list[object]:
-        done = await asyncio.gather(*(sandbox.run("output = x * x", inputs={"x": x}) for x in range(6)))
+        done = await asyncio.gather(
+            *(sandbox.run("output = x * x", inputs={"x": x}) for x in range(6))
+        )
         return [one.output for one in done]
 
     assert asyncio.run(all_of_them()) == [0, 1, 4, 9, 16, 25]
@@ -167,7 +192,9 @@ def test_many_run_side_by_side(sandbox: Sandbox) -> None:
 
 def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
     async def cancelled() -> float:
-        task = asyncio.create_task(sandbox.run("import time; tell(); time.sleep(600)", tools={"tell": reached.set}))
+        task = asyncio.create_task(
+            sandbox.run("import time; tell(); time.sleep(600)", tools={"tell": reached.set})
+        )
         await asyncio.to_thread(reached.wait, 120)
         started = time.monotonic()
         task.cancel()
@@ -182,8 +209,12 @@ def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
 def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> None:
     """A filter the kernel does not take, given to the real process."""
     job = Job("open('ran', 'w')", {}, {}, Limits())
-    with pytest.raises(SandboxError, match=r"could not be shut, so nothing was run: OSError.*filter"):
-        asyncio.run(execute(Launch(python.command(CHILD, tmp_path), tmp_path, filter=b"\xff" * 8), job))
+    with pytest.raises(
+        SandboxError, match=r"could not be shut, so nothing was run: OSError.*filter"
+    ):
+        asyncio.run(
+            execute(Launch(python.command(CHILD, tmp_path), tmp_path, filter=b"\xff" * 8), job)
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -193,7 +224,14 @@ def test_a_command_that_is_not_there_is_a_setup_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{"wall": -1}, {"cpu": math.inf}, {"memory_mb": "512"}, {"processes": True}, {"wall": math.nan}]
+    "limits",
+    [
+        {"wall": -1},
+        {"cpu": math.inf},
+        {"memory_mb": "512"},
+        {"processes": True},
+        {"wall": math.nan},
+    ],
 )
 def test_limits_that_mean_nothing_are_refused(limits: dict[str, float]) -> None:
     with pytest.raises(SetupError, match=f"limit {next(iter(limits))}="):
@@ -209,9 +247,13 @@ def test_the_filter_exists_for_both_machines_and_no_other() -> None:
         filter_program("riscv64")
 
 
-NAMES = st.text(alphabet="ab.é ", min_size=1, max_size=4).filter(lambda name: name not in (".", ".."))
+NAMES = st.text(alphabet="ab.é ", min_size=1, max_size=4).filter(
+    lambda name: name not in (".", "..")
+)
 TREES = st.recursive(
-    st.sampled_from(["file", "link", "loop"]), lambda inner: st.dictionaries(NAMES, inner, max_size=4), max_leaves=12
+    st.sampled_from(["file", "link", "loop"]),
+    lambda inner: st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
 )
 
 
@@ -284,7 +326,9 @@ def test_the_event_loop_is_free_while_a_folder_is_deleted(monkeypatch: pytest.Mo
 
     async def main() -> Path:
         async with scratch_folder() as folder:
-            asyncio.get_running_loop().call_soon(lambda: asyncio.get_running_loop().call_soon(ticked.set))
+            asyncio.get_running_loop().call_soon(
+                lambda: asyncio.get_running_loop().call_soon(ticked.set)
+            )
         return folder
 
     monkeypatch.setattr(scratch, "remove", slow)
@@ -310,12 +354,21 @@ watch.join()
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_keeper_says_nothing_about_a_child_that_has_just_ended(when: str) -> None:
     """A ProcessLookupError of its own would stand in the standard error of the code."""
-    done = subprocess.run([sys.executable, "-c", WATCHES, when], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHES, when],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_code_that_heeds_no_signal_is_ended(sandbox: Sandbox) -> None:
-    code = "import signal, time\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)\ntime.sleep(600)"
+    code = (
+        "import signal, time\nfor number in (1, 2, 15): signal.signal(number, "
+        "signal.SIG_IGN)\ntime.sleep(600)"
+    )
     with pytest.raises(Timeout, match="by the clock"):
         run(sandbox, code, limits=Limits(wall=1))
 

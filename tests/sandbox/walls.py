@@ -34,9 +34,13 @@ class Working:
 
 
 def installed() -> list[object]:
-    """The sandboxes whose parts are there, as parameters of a fixture; whether they hold is seen when they are used."""
+    """The sandboxes whose parts are there, as parameters of a fixture; whether they hold is seen
+    when they are used.
+    """
     there = [pytest.param(name, id=name) for name in WALLS if _is_there(name)]
-    return [*there] or [pytest.param("sandlock", marks=pytest.mark.skip("no sandbox is installed here"))]
+    return [*there] or [
+        pytest.param("sandlock", marks=pytest.mark.skip("no sandbox is installed here"))
+    ]
 
 
 def _is_there(name: str) -> bool:
@@ -66,12 +70,19 @@ def temporary_folder(path: Path) -> Iterator[Path]:
 
 def processes(temporary: Path) -> list[str]:
     """Those that were started for a scratch folder in there: its path stands in their command."""
-    commands = {path.name: _command(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
-    return [f"{number}: {command}" for number, command in commands.items() if f"{temporary}/" in command]
+    commands = {
+        path.name: _command(path) for path in Path("/proc").iterdir() if path.name.isdigit()
+    }
+    return [
+        f"{number}: {command}" for number, command in commands.items() if f"{temporary}/" in command
+    ]
 
 
 def traces(temporary: Path) -> list[str]:
-    """What a sandbox left on the host. Podman's own process ends by itself, a moment after its container is gone."""
+    """What a sandbox left on the host.
+
+    Podman's own process ends by itself, a moment after its container is gone.
+    """
     for _ in range(1200):
         if not any("conmon" in command for command in processes(temporary)):
             break

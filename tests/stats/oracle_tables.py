@@ -1,4 +1,6 @@
-"""Random tables with ties, constants, empty classes and missing values, and how many of them the tests try."""
+"""Random tables with ties, constants, empty classes and missing values, and how many of them the
+tests try.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +33,13 @@ def many_raters(seed: str) -> Iterator[list[list[int | None]]]:
         gaps = choice.choice([0, 0.2, 0.6])
         truth = [choice.randrange(options) for _ in range(rows)]
         yield [
-            [None if choice.random() < gaps else one if choice.random() < 0.6 else choice.randrange(options) for one in truth]
+            [
+                None
+                if choice.random() < gaps
+                else one
+                if choice.random() < 0.6
+                else choice.randrange(options)
+                for one in truth
+            ]
             for _ in range(raters)
         ]

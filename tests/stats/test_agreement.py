@@ -1,4 +1,6 @@
-"""Agreement: known values, the public implementations on random tables, and None with a reason where nothing is defined."""
+"""Agreement: known values, the public implementations on random tables, and None with a reason
+where nothing is defined.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ KEPT = Path(__file__).parent / "second_oracles.json"
 
 @pytest.fixture(scope="session")
 def sklearn() -> ModuleType:
-    return pytest.importorskip("sklearn.metrics", reason="scikit-learn comes with make test-oracles")
+    return pytest.importorskip(
+        "sklearn.metrics", reason="scikit-learn comes with make test-oracles"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +81,11 @@ def test_kappa_is_what_its_definition_says(weights: Weights) -> None:
         place = {option: at for at, option in enumerate(sorted({*first, *second}))}
 
         def apart(one: int, other: int, place: dict[int, int] = place) -> float:
-            return float(one != other) if weights is None else abs(place[one] - place[other]) ** power[weights]
+            return (
+                float(one != other)
+                if weights is None
+                else abs(place[one] - place[other]) ** power[weights]
+            )
 
         expected = math.fsum(apart(a, b) for a in first for b in second) / len(first)
         observed = math.fsum(apart(a, b) for a, b in zip(first, second, strict=True))
@@ -91,13 +99,17 @@ def test_accuracies_and_class_scores_are_scikit_learns(sklearn: ModuleType) -> N
         with warnings.catch_warnings(action="ignore"):
             same(accuracy(table), sklearn.accuracy_score(second, first))
             same(balanced_accuracy(table), sklearn.balanced_accuracy_score(second, first))
-            wanted = sklearn.precision_recall_fscore_support(second, first, labels=range(5), zero_division=math.nan)
+            wanted = sklearn.precision_recall_fscore_support(
+                second, first, labels=range(5), zero_division=math.nan
+            )
         for option in range(5):
             for figure, values in zip((precision, recall, f1), wanted, strict=False):
                 same(figure(table, option), values[option])
 
 
-@pytest.mark.parametrize(("method", "name"), [(pearson, "pearsonr"), (spearman, "spearmanr"), (kendall, "kendalltau")])
+@pytest.mark.parametrize(
+    ("method", "name"), [(pearson, "pearsonr"), (spearman, "spearmanr"), (kendall, "kendalltau")]
+)
 def test_correlations_are_scipys(scipy: ModuleType, method: Correlation, name: str) -> None:
     for first, second in two_raters(name):
         wanted = math.nan
@@ -111,7 +123,9 @@ def test_kendall_of_values_without_ties_is_scipys(pairs: list[tuple[float, float
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
     one, other = [a for a, _ in pairs], [b for _, b in pairs]
     if len(set(one)) > 1 and len(set(other)) > 1:
-        assert kendall(one, other) == pytest.approx(stats.kendalltau(one, other).statistic, abs=1e-9)
+        assert kendall(one, other) == pytest.approx(
+            stats.kendalltau(one, other).statistic, abs=1e-9
+        )
     assert kendall(one, other) == kendall(other, one)
 
 
@@ -122,10 +136,14 @@ def test_series_of_different_length_have_no_kendall() -> None:
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_alpha_is_krippendorffs(metric: Metric) -> None:
-    package = pytest.importorskip("krippendorff", reason="krippendorff comes with make test-oracles")
+    package = pytest.importorskip(
+        "krippendorff", reason="krippendorff comes with make test-oracles"
+    )
     numpy = pytest.importorskip("numpy", reason="numpy is an oracle for development only")
     for raters in many_raters(f"alpha {metric}"):
-        data = numpy.array([[math.nan if one is None else float(one) for one in rater] for rater in raters])
+        data = numpy.array(
+            [[math.nan if one is None else float(one) for one in rater] for rater in raters]
+        )
         try:
             with warnings.catch_warnings(action="ignore"):
                 wanted = float(package.alpha(data, level_of_measurement=metric))
@@ -139,8 +157,16 @@ def _rows(raters: list[list[int | None]]) -> Counter[Ratings]:
 
 
 def _defined(raters: list[list[int | None]], wanted: float) -> float:
-    """The package calls one value seen twice a perfect 1; nothing varies there, so nothing is said."""
-    paired = [one for row in zip(*raters, strict=True) if len(row) - row.count(None) > 1 for one in row if one is not None]
+    """The package calls one value seen twice a perfect 1; nothing varies there,
+    so nothing is said.
+    """
+    paired = [
+        one
+        for row in zip(*raters, strict=True)
+        if len(row) - row.count(None) > 1
+        for one in row
+        if one is not None
+    ]
     return wanted if len(set(paired)) > 1 else math.nan
 
 
@@ -148,7 +174,11 @@ def _defined(raters: list[list[int | None]], wanted: float) -> float:
 def test_alpha_is_what_its_definition_says(metric: Metric) -> None:
     """Over all ordered pairs of values: within rows, and among all of them."""
     for raters in many_raters(f"definition {metric}"):
-        units = [found for row in zip(*raters, strict=True) if len(found := [one for one in row if one is not None]) > 1]
+        units = [
+            found
+            for row in zip(*raters, strict=True)
+            if len(found := [one for one in row if one is not None]) > 1
+        ]
         values = [value for unit in units for value in unit]
         sizes = Counter(values)
 
@@ -157,18 +187,31 @@ def test_alpha_is_what_its_definition_says(metric: Metric) -> None:
                 return float(one != other)
             low, high = sorted((one, other))
             between = sum(size for value, size in sizes.items() if low <= value <= high)
-            return float((between - (sizes[low] + sizes[high]) / 2) ** 2 if metric == "ordinal" else (one - other) ** 2)
+            return float(
+                (between - (sizes[low] + sizes[high]) / 2) ** 2
+                if metric == "ordinal"
+                else (one - other) ** 2
+            )
 
-        expected = math.fsum(apart(a, b) for a, b in permutations(values, 2)) / max(1, len(values) - 1)
-        observed = math.fsum(apart(a, b) / (len(unit) - 1) for unit in units for a, b in permutations(unit, 2))
-        same(krippendorff_alpha(_rows(raters), metric), 1 - observed / expected if expected else math.nan)
+        expected = math.fsum(apart(a, b) for a, b in permutations(values, 2)) / max(
+            1, len(values) - 1
+        )
+        observed = math.fsum(
+            apart(a, b) / (len(unit) - 1) for unit in units for a, b in permutations(unit, 2)
+        )
+        same(
+            krippendorff_alpha(_rows(raters), metric),
+            1 - observed / expected if expected else math.nan,
+        )
 
 
 def test_ac1_is_that_of_its_authors_package() -> None:
     """irrCAC's answers, kept by tests/tools/second_oracles.py."""
     for case in json.loads(KEPT.read_text(encoding="utf-8"))["ac1"]:
         ratings = {one for row in case["rows"] for one in row} - {None}
-        wanted = math.nan if case["ac1"] is None or len(ratings) == 1 else case["ac1"]  # one option only: the package says 1
+        wanted = (
+            math.nan if case["ac1"] is None or len(ratings) == 1 else case["ac1"]
+        )  # one option only: the package says 1
         same(gwet_ac1(Counter(tuple(row) for row in case["rows"])), wanted)
 
 
@@ -213,8 +256,13 @@ def test_calibration_error_is_the_mean_gap_of_the_bins() -> None:
     assert calibration_error({}).reason == brier({}).reason == "no rows"
 
 
-@pytest.mark.parametrize("figure", [accuracy, balanced_accuracy, cohen_kappa, correlation_of(kendall), krippendorff_alpha, auc])
-def test_nothing_to_compare_gives_none_and_a_reason(figure: Callable[[dict[object, int]], Figure]) -> None:
+@pytest.mark.parametrize(
+    "figure",
+    [accuracy, balanced_accuracy, cohen_kappa, correlation_of(kendall), krippendorff_alpha, auc],
+)
+def test_nothing_to_compare_gives_none_and_a_reason(
+    figure: Callable[[dict[object, int]], Figure],
+) -> None:
     found = figure({})
     assert found.value is None and found.reason
 
@@ -242,20 +290,34 @@ def report(copies: int, clusters: bool = False) -> Agreement:
     groups = [place // 2 for place in range(8 * copies)] if clusters else None
     order = ["bad", "fair", "good"]
     longest = ["good"] * 8 * copies
-    return agreement(judge * copies, truth * copies, order=order, longest=longest, clusters=groups, draws=FEW_DRAWS)
+    return agreement(
+        judge * copies,
+        truth * copies,
+        order=order,
+        longest=longest,
+        clusters=groups,
+        draws=FEW_DRAWS,
+    )
 
 
 def test_a_report_holds_every_figure_with_its_count_interval_and_baselines() -> None:
     found = report(5)
     assert (found.count, found.left_out) == (35, 5)
     assert found.figures["accuracy"].value == pytest.approx(5 / 7)
-    kappas, macros = {"kappa", "linear kappa", "quadratic kappa"}, {"macro precision", "macro recall", "macro F1"}
+    kappas, macros = (
+        {"kappa", "linear kappa", "quadratic kappa"},
+        {"macro precision", "macro recall", "macro F1"},
+    )
     assert set(found.figures) == {"accuracy", "balanced accuracy"} | kappas | macros
     for one in (*found.figures.values(), *(score.f1 for score in found.classes.values())):
         assert one.value is not None and one.lower is not None and one.upper is not None
         assert one.lower <= one.value <= one.upper
     assert found.figures["kappa"].method == "bootstrap, 200 draws, seed 1"
-    assert found.baselines["majority"].value == found.baselines["longest"].value == pytest.approx(3 / 7)
+    assert (
+        found.baselines["majority"].value
+        == found.baselines["longest"].value
+        == pytest.approx(3 / 7)
+    )
     assert found.baselines["random"].value == pytest.approx(1 / 3)
     assert list(found.classes) == ["bad", "fair", "good"]
     assert found.classes["good"].precision.value == pytest.approx(2 / 3)
@@ -265,7 +327,9 @@ def test_rows_that_belong_together_widen_the_interval_and_the_seed_repeats_it() 
     judge: list[str | None] = [*["a"] * 30, *["b"] * 30]
     truth = [*["a"] * 20, *["b"] * 30, *["a"] * 10]
     alone = agreement(judge, truth, draws=FEW_DRAWS).figures["kappa"]
-    tens = agreement(judge, truth, clusters=[place // 10 for place in range(60)], draws=FEW_DRAWS).figures["kappa"]
+    tens = agreement(
+        judge, truth, clusters=[place // 10 for place in range(60)], draws=FEW_DRAWS
+    ).figures["kappa"]
     assert alone.width is not None and tens.width is not None and tens.width > 1.5 * alone.width
     assert agreement(judge, truth, draws=FEW_DRAWS).figures["kappa"] == alone
 
@@ -280,12 +344,17 @@ def test_intervals_that_cannot_be_had_say_why() -> None:
 
 
 def test_people_are_compared_with_each_other_on_the_rows_both_rated() -> None:
-    found = pairwise({"ann": ["a", "b", None, "a"], "bob": ["a", "b", "a", "b"], "cid": [None, None, "a", None]}, accuracy)
+    found = pairwise(
+        {"ann": ["a", "b", None, "a"], "bob": ["a", "b", "a", "b"], "cid": [None, None, "a", None]},
+        accuracy,
+    )
     assert found["ann", "bob"].value == pytest.approx(2 / 3)
     assert found["ann", "cid"] == Figure(None, "no rows")
 
 
-@pytest.mark.parametrize(("tries", "share"), [(100_000, 0.3), (5000, 0.97), (5000, 0.001), (40, 0.5), (7, 0.0), (7, 1.0)])
+@pytest.mark.parametrize(
+    ("tries", "share"), [(100_000, 0.3), (5000, 0.97), (5000, 0.001), (40, 0.5), (7, 0.0), (7, 1.0)]
+)
 def test_many_tries_hit_as_often_as_one_by_one(tries: int, share: float) -> None:
     choice = random.Random(1)
     hits = [binomial(choice, tries, share) for _ in range(2000)]
@@ -296,7 +365,9 @@ def test_many_tries_hit_as_often_as_one_by_one(tries: int, share: float) -> None
 
 @pytest.mark.parametrize("size", [1, 5])
 def test_rows_that_are_alike_are_drawn_at_once_and_give_the_same_interval(size: int) -> None:
-    """Of 6,000 pairs, in clusters of one or five: the spread of what is drawn is that of the rows drawn one by one."""
+    """Of 6,000 pairs, in clusters of one or five: the spread of what is drawn is that of the rows
+    drawn one by one.
+    """
     rows = [("a", "a")] * 3000 + [("a", "b")] * 1500 + [("b", "b")] * 1500
     clusters = None if size == 1 else [place // size for place in range(len(rows))]
     drawn = [table["a", "b"] for table in redrawn(rows, clusters, Draws(400))]

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.stats.alt_test import alt_test, benjamini_yekutieli, closeness, p_value_below, share_alike, signed_ranks_below
+from adjudge.stats.alt_test import (
+    alt_test,
+    benjamini_yekutieli,
+    closeness,
+    p_value_below,
+    share_alike,
+    signed_ranks_below,
+)
 
 ROWS = range(40)
 
@@ -17,7 +24,10 @@ ROWS = range(40)
 def people(seed: int, right: float, count: int = 3) -> dict[str, dict[int, int]]:
     choice = random.Random(seed)
     return {
-        f"person {n}": {row: row % 3 if choice.random() < right else choice.randrange(3) for row in ROWS} for n in range(count)
+        f"person {n}": {
+            row: row % 3 if choice.random() < right else choice.randrange(3) for row in ROWS
+        }
+        for n in range(count)
     }
 
 
@@ -38,20 +48,31 @@ def test_a_judge_that_guesses_replaces_nobody() -> None:
 def test_a_larger_epsilon_never_lowers_the_winning_rate() -> None:
     choice = random.Random(4)
     judge = {row: row % 3 if choice.random() < 0.75 else choice.randrange(3) for row in ROWS}
-    rates = [alt_test(judge, people(5, 0.8, 5), epsilon=epsilon).winning_rate or 0.0 for epsilon in (0.0, 0.1, 0.2, 0.3, 0.5)]
+    rates = [
+        alt_test(judge, people(5, 0.8, 5), epsilon=epsilon).winning_rate or 0.0
+        for epsilon in (0.0, 0.1, 0.2, 0.3, 0.5)
+    ]
     assert rates == sorted(rates)
 
 
 def test_too_few_shared_rows_give_none_and_a_reason() -> None:
     found = alt_test(dict.fromkeys(range(10), 1), people(1, 0.9))
     assert (found.winning_rate, found.advantage, found.passed) == (None, None, False)
-    assert found.reason == "no annotator has 30 rows that the judge and another annotator answered too"
+    assert (
+        found.reason == "no annotator has 30 rows that the judge and another annotator answered too"
+    )
     assert found.skipped == ("person 0", "person 1", "person 2")
-    assert alt_test({row: row % 3 for row in range(20)}, people(1, 0.7), fewest=20).winning_rate is not None
+    assert (
+        alt_test({row: row % 3 for row in range(20)}, people(1, 0.7), fewest=20).winning_rate
+        is not None
+    )
 
 
 def test_numbers_are_compared_by_their_distance() -> None:
-    humans = {name: {row: row + shift for row in ROWS} for name, shift in (("low", -1.0), ("high", 1.0), ("mid", 0.5))}
+    humans = {
+        name: {row: row + shift for row in ROWS}
+        for name, shift in (("low", -1.0), ("high", 1.0), ("mid", 0.5))
+    }
     found = alt_test({row: row + 0.6 for row in ROWS}, humans, alignment=closeness)
     assert found.winning_rate == pytest.approx(2 / 3)
     assert closeness(3, [1, 5]) == -2 and share_alike("a", ["a", "b"]) == 0.5
@@ -80,7 +101,9 @@ def test_signed_ranks_are_exact(differences: list[int]) -> None:
     sums = [0.0]
     for value in values:
         sums = [*sums, *(one + rank[abs(value)] for one in sums)]
-    assert signed_ranks_below(values) == pytest.approx(sum(one <= above for one in sums) / len(sums))
+    assert signed_ranks_below(values) == pytest.approx(
+        sum(one <= above for one in sums) / len(sums)
+    )
     assert signed_ranks_below([0.0]) == 1.0
 
 
@@ -91,4 +114,6 @@ def test_the_procedure_is_benjamini_and_yekutielis(p_values: list[float]) -> Non
     adjusted = stats.false_discovery_control(p_values, method="by")
     clear = [place for place, value in enumerate(adjusted) if abs(value - 0.05) > 1e-9]
     found = benjamini_yekutieli(p_values, 0.05)
-    assert {place for place in clear if place in found} == {place for place in clear if adjusted[place] <= 0.05}
+    assert {place for place in clear if place in found} == {
+        place for place in clear if adjusted[place] <= 0.05
+    }

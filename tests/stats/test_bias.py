@@ -1,4 +1,6 @@
-"""Bias told from noise: a judge whose noise and bias are known is measured rightly, as often as promised."""
+"""Bias told from noise: a judge whose noise and bias are known is measured rightly, as often as
+promised.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ FORWARD, BACKWARD = ("Yes", "No"), ("No", "Yes")
 # -- a judge whose mind is known ---------------------------------------------------
 
 
-def chosen(chance: random.Random, truth: str, shown: Sequence[str], noise: float, bias: float) -> str:
+def chosen(
+    chance: random.Random, truth: str, shown: Sequence[str], noise: float, bias: float
+) -> str:
     """The first shown with probability ``bias``; else the truth, but for ``noise``."""
     if chance.random() < bias:
         return shown[0]
@@ -68,20 +72,29 @@ def truth_of(number: int) -> str:
 
 @cache
 def runs(bias: float, count: int = 200, items: int = 100, samples: int = 3) -> list[BiasReport]:
-    """So many runs of the known judge, each with votes of its own; cast without the line in between, which takes its time."""
+    """So many runs of the known judge, each with votes of its own; cast without the line in
+    between, which takes its time.
+    """
     chance = random.Random(7)
 
     def said(truth: str, shown: Sequence[str]) -> list[str]:
         return [chosen(chance, truth, shown, NOISE, bias) for _ in range(samples)]
 
     return [
-        positional_bias([result(*(said(truth_of(item), shown) for shown in (FORWARD, BACKWARD))) for item in range(items)])
+        positional_bias(
+            [
+                result(*(said(truth_of(item), shown) for shown in (FORWARD, BACKWARD)))
+                for item in range(items)
+            ]
+        )
         for _ in range(count)
     ]
 
 
 def at_most(share: float, count: int) -> float:
-    """So many of ``count`` runs may do what happens with probability ``share``: three standard deviations more."""
+    """So many of ``count`` runs may do what happens with probability ``share``: three standard
+    deviations more.
+    """
     return share + 3 * math.sqrt(share * (1 - share) / count)
 
 
@@ -91,8 +104,12 @@ def test_noise_alone_is_called_bias_no_oftener_than_the_level_says() -> None:
 
 def test_noise_alone_makes_the_flip_rate_large_and_the_excess_nil() -> None:
     reports = runs(0.0)
-    assert fmean(report.flip_rate or 0 for report in reports) == pytest.approx(2 * NOISE * (1 - NOISE), abs=0.01)
-    assert fmean(report.noise_rate or 0 for report in reports) == pytest.approx(2 * NOISE * (1 - NOISE), abs=0.01)
+    assert fmean(report.flip_rate or 0 for report in reports) == pytest.approx(
+        2 * NOISE * (1 - NOISE), abs=0.01
+    )
+    assert fmean(report.noise_rate or 0 for report in reports) == pytest.approx(
+        2 * NOISE * (1 - NOISE), abs=0.01
+    )
     assert fmean(report.excess or 0 for report in reports) == pytest.approx(0.0, abs=0.01)
 
 
@@ -101,15 +118,21 @@ def test_a_bias_of_three_in_ten_is_found() -> None:
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.3, 0.6])
-def test_the_excess_is_the_square_of_the_bias_and_lies_in_its_interval_at_the_nominal_rate(bias: float) -> None:
+def test_the_excess_is_the_square_of_the_bias_and_lies_in_its_interval_at_the_nominal_rate(
+    bias: float,
+) -> None:
     reports = runs(bias)
     outside = fmean(not report.lower <= bias**2 <= report.upper for report in reports)  # type: ignore[operator]
     assert outside <= at_most(0.05, 200)
     assert fmean(report.excess or 0 for report in reports) == pytest.approx(bias**2, abs=0.01)
 
 
-@pytest.mark.parametrize(("bias", "least", "most"), [(0.0, 0.0, at_most(0.05, 20)), (0.4, 0.9, 1.0)])
-def test_a_judge_of_ones_own_is_measured_by_its_results(bias: float, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("bias", "least", "most"), [(0.0, 0.0, at_most(0.05, 20)), (0.4, 0.9, 1.0)]
+)
+def test_a_judge_of_ones_own_is_measured_by_its_results(
+    bias: float, least: float, most: float
+) -> None:
     judge = Known(bias=bias, self_consistency=3, check_positional_bias=True)
     results = judge(texts(20 * 60), POLITE)
     reports = [positional_bias(results[start : start + 60]) for start in range(0, len(results), 60)]
@@ -145,8 +168,12 @@ class LovesTheFirst(BasePairwiseJudge):
 
 @pytest.mark.parametrize("contests", ["joint", "pairs"])
 @pytest.mark.parametrize(("bias", "found"), [(0.0, False), (0.5, True)])
-def test_comparisons_are_measured_contest_by_contest(contests: Any, bias: float, found: bool) -> None:
-    judge = LovesTheFirst(bias=bias, contests=contests, self_consistency=3, check_positional_bias=True, rotations=True)
+def test_comparisons_are_measured_contest_by_contest(
+    contests: Any, bias: float, found: bool
+) -> None:
+    judge = LovesTheFirst(
+        bias=bias, contests=contests, self_consistency=3, check_positional_bias=True, rotations=True
+    )
     report = positional_bias(judge([["a", "bb", "ccc"]] * 40, POLITE))
     assert (report.detected, report.items) == (found, 40)
     assert report.noise_rate == 0.0 if not bias else report.noise_rate > 0.2  # type: ignore[operator]
@@ -197,13 +224,17 @@ def excess_of(one: Result) -> float:
         (("YY", "NN", "Y"), 1.0, 0.0),
     ],
 )
-def test_pairs_of_votes_are_compared_between_and_within_orders(orders: Any, flips: float, noise: float) -> None:
+def test_pairs_of_votes_are_compared_between_and_within_orders(
+    orders: Any, flips: float, noise: float
+) -> None:
     report = positional_bias([result(*orders)])
     assert (report.flip_rate, report.noise_rate) == (pytest.approx(flips), pytest.approx(noise))
     assert report.excess == pytest.approx(flips - noise)
 
 
-@pytest.mark.parametrize("orders", [("YY",), ("Y", "N"), ("YY", "N"), ("YY", "N-"), ("--", "--"), ("", "")])
+@pytest.mark.parametrize(
+    "orders", [("YY",), ("Y", "N"), ("YY", "N"), ("YY", "N-"), ("--", "--"), ("", "")]
+)
 def test_items_without_two_votes_in_two_orders_are_left_out_and_counted(orders: Any) -> None:
     report = positional_bias([result("YY", "NN"), result(*orders), result("YY", "YY")])
     assert (report.items, report.left_out, report.excess) == (2, 1, 0.5)
@@ -211,23 +242,37 @@ def test_items_without_two_votes_in_two_orders_are_left_out_and_counted(orders: 
 
 def test_models_are_compared_only_with_themselves() -> None:
     yes, no = result("YY", "YY", model="a"), result("NN", "NN", model="b")
-    both = DirectInstanceResult(instance=yes.instance, criteria=POLITE, votes=(*yes.votes, *no.votes))
+    both = DirectInstanceResult(
+        instance=yes.instance, criteria=POLITE, votes=(*yes.votes, *no.votes)
+    )
     assert positional_bias([both]).flip_rate == 0.0
 
 
 def test_without_any_item_there_is_no_number() -> None:
     report = positional_bias([result("Y", "N")])
-    assert (report.flip_rate, report.noise_rate, report.excess, report.p_value, report.lower) == (None,) * 5
+    assert (report.flip_rate, report.noise_rate, report.excess, report.p_value, report.lower) == (
+        None,
+    ) * 5
     assert (report.detected, report.items, report.left_out) == (False, 0, 1)
 
 
 def test_one_item_has_a_rate_and_no_test() -> None:
     report = positional_bias([result("YY", "NN")])
-    assert (report.excess, report.p_value, report.lower, report.upper, report.detected) == (1.0, None, None, None, False)
+    assert (report.excess, report.p_value, report.lower, report.upper, report.detected) == (
+        1.0,
+        None,
+        None,
+        None,
+        False,
+    )
 
 
-@pytest.mark.parametrize(("orders", "p_value", "detected"), [(("YY", "NN"), 0.0, True), (("YY", "YY"), 1.0, False)])
-def test_items_that_are_all_alike_leave_no_doubt(orders: Any, p_value: float, detected: bool) -> None:
+@pytest.mark.parametrize(
+    ("orders", "p_value", "detected"), [(("YY", "NN"), 0.0, True), (("YY", "YY"), 1.0, False)]
+)
+def test_items_that_are_all_alike_leave_no_doubt(
+    orders: Any, p_value: float, detected: bool
+) -> None:
     report = positional_bias([result(*orders)] * 5)
     assert (report.p_value, report.detected, report.lower) == (p_value, detected, report.upper)
 
@@ -247,19 +292,41 @@ def test_a_stricter_level_widens_the_interval_and_finds_less() -> None:
 
 
 def test_a_report_worked_out_by_hand() -> None:
-    """Three items of twelve turn with the order: mean 1/4, standard error 0.1306, t = 1.915 with 11 degrees of freedom."""
+    """Three items of twelve turn with the order: mean 1/4, standard error 0.1306, t = 1.915 with 11
+    degrees of freedom.
+    """
     results = [*[result("YY", "NN")] * 3, *[result("YY", "YY")] * 9]
     report = positional_bias(results)
-    assert (report.flip_rate, report.noise_rate, report.excess, report.items) == (0.25, 0.0, 0.25, 12)
+    assert (report.flip_rate, report.noise_rate, report.excess, report.items) == (
+        0.25,
+        0.0,
+        0.25,
+        12,
+    )
     assert report.p_value == pytest.approx(0.0409, abs=1e-4)
-    assert (report.lower, report.upper) == (pytest.approx(-0.0374, abs=1e-4), pytest.approx(0.5374, abs=1e-4))
-    assert [positional_bias(results, level).detected for level in (0.05, 0.042, 0.04)] == [True, True, False]
+    assert (report.lower, report.upper) == (
+        pytest.approx(-0.0374, abs=1e-4),
+        pytest.approx(0.5374, abs=1e-4),
+    )
+    assert [positional_bias(results, level).detected for level in (0.05, 0.042, 0.04)] == [
+        True,
+        True,
+        False,
+    ]
 
 
-TABLE = [(0.975, 1, 12.7062), (0.975, 2, 4.30265), (0.95, 3, 2.35336), (0.975, 10, 2.22814), (0.995, 29, 2.75639)]
+TABLE = [
+    (0.975, 1, 12.7062),
+    (0.975, 2, 4.30265),
+    (0.95, 3, 2.35336),
+    (0.975, 10, 2.22814),
+    (0.995, 29, 2.75639),
+]
 
 
-@pytest.mark.parametrize(("share", "freedom", "t"), [*TABLE, (0.975, 120, 1.97993), (0.975, 5000, 1.96044)])
+@pytest.mark.parametrize(
+    ("share", "freedom", "t"), [*TABLE, (0.975, 120, 1.97993), (0.975, 5000, 1.96044)]
+)
 def test_students_distribution_is_that_of_the_tables(share: float, freedom: int, t: float) -> None:
     assert t_quantile(share, freedom) == pytest.approx(t, abs=1e-4)
     assert t_cdf(t, freedom) == pytest.approx(share, abs=1e-5)
@@ -285,7 +352,9 @@ def test_the_report_is_that_of_a_t_test_over_the_items(said: list[tuple[str, str
 
 
 def test_scipy_gives_the_same_numbers() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed: the tables above stand in for it")
+    stats = pytest.importorskip(
+        "scipy.stats", reason="scipy is not installed: the tables above stand in for it"
+    )
     results = [result("YY", "NN"), result("YY", "YN"), result("YN", "YN"), result("YY", "YY")] * 3
     report = positional_bias(results)
     test = stats.ttest_1samp([excess_of(one) for one in results], 0.0, alternative="greater")
@@ -296,4 +365,6 @@ def test_scipy_gives_the_same_numbers() -> None:
 
 def test_turning_every_order_round_changes_nothing() -> None:
     results = [("YYN", "NNN"), ("YNN", "YNN"), ("NN", "YN")]
-    assert positional_bias([result(*said) for said in results]) == positional_bias([result(*said[::-1]) for said in results])
+    assert positional_bias([result(*said) for said in results]) == positional_bias(
+        [result(*said[::-1]) for said in results]
+    )

@@ -1,4 +1,6 @@
-"""The corrected mean: known values, laws, the reference implementations, and what is refused in which words."""
+"""The corrected mean: known values, laws, the reference implementations, and what is refused in
+which words.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,30 @@ from adjudge.stats.correction import (
     to_unit,
 )
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import design_effect, mean_interval, share_interval, upper_limit, variance_of_mean, wilson
+from adjudge.stats.intervals import (
+    design_effect,
+    mean_interval,
+    share_interval,
+    upper_limit,
+    variance_of_mean,
+    wilson,
+)
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
-from adjudge.stats.refusal import adds_nothing, chance_p_value, labels_needed, no_better_than_chance, refusal, too_few
+from adjudge.stats.refusal import (
+    adds_nothing,
+    chance_p_value,
+    labels_needed,
+    no_better_than_chance,
+    refusal,
+    too_few,
+)
 
 BITS = st.integers(0, 1)
-ROWS = st.lists(st.tuples(st.sampled_from(["FAIL", "PASS"]), st.sampled_from([0.0, 1.0, None])), min_size=1, max_size=80)
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["FAIL", "PASS"]), st.sampled_from([0.0, 1.0, None])),
+    min_size=1,
+    max_size=80,
+)
 OPTIONS = ["FAIL", "PASS"]
 
 
@@ -47,17 +67,24 @@ def test_the_corrected_rate_weighs_each_verdicts_labels_by_its_rows() -> None:
     assert estimate.value == pytest.approx(value)
     fail, passed = wilson(3, 15), wilson(40, 44)
     spread = 1.959964**2 * (0.2 * 0.2**2 + 0.8 * (40 / 44) ** 2 - value**2) / 2000
-    below = math.sqrt((0.2 * (0.2 - fail.lower)) ** 2 + (0.8 * (40 / 44 - passed.lower)) ** 2 + spread)
+    below = math.sqrt(
+        (0.2 * (0.2 - fail.lower)) ** 2 + (0.8 * (40 / 44 - passed.lower)) ** 2 + spread
+    )
     assert estimate.lower == pytest.approx(value - below, abs=1e-7)
     assert (estimate.count, estimate.method, estimate.reason) == (59, "post-stratified", "")
 
 
 @given(ROWS)
-def test_the_corrected_rate_lies_in_its_interval_and_between_the_labels(rows: list[tuple[str, float | None]]) -> None:
+def test_the_corrected_rate_lies_in_its_interval_and_between_the_labels(
+    rows: list[tuple[str, float | None]],
+) -> None:
     found = corrected_mean([verdict for verdict, _ in rows], [label for _, label in rows], OPTIONS)
     labels = [label for _, label in rows if label is not None]
     if not labels:
-        assert (found.estimate.value, found.estimate.reason) == (None, "no row with a verdict has a label")
+        assert (found.estimate.value, found.estimate.reason) == (
+            None,
+            "no row with a verdict has a label",
+        )
         return
     value, lower, upper = found.estimate.value, found.estimate.lower, found.estimate.upper
     assert value is not None and lower is not None and upper is not None
@@ -66,13 +93,20 @@ def test_the_corrected_rate_lies_in_its_interval_and_between_the_labels(rows: li
 
 
 @given(ROWS)
-def test_calling_a_pass_a_fail_and_a_fail_a_pass_mirrors_the_interval(rows: list[tuple[str, float | None]]) -> None:
+def test_calling_a_pass_a_fail_and_a_fail_a_pass_mirrors_the_interval(
+    rows: list[tuple[str, float | None]],
+) -> None:
     other = {"FAIL": "PASS", "PASS": "FAIL"}
-    one = corrected_mean([verdict for verdict, _ in rows], [label for _, label in rows], OPTIONS).estimate
+    one = corrected_mean(
+        [verdict for verdict, _ in rows], [label for _, label in rows], OPTIONS
+    ).estimate
     mirrored = [None if label is None else 1 - label for _, label in rows]
     two = corrected_mean([other[verdict] for verdict, _ in rows], mirrored, OPTIONS).estimate
     if one.value is not None and one.lower is not None and two.value is not None:
-        assert (two.value, two.upper) == (pytest.approx(1 - one.value), pytest.approx(1 - one.lower))
+        assert (two.value, two.upper) == (
+            pytest.approx(1 - one.value),
+            pytest.approx(1 - one.lower),
+        )
 
 
 def test_a_judge_whose_every_row_is_labelled_leaves_the_mean_of_the_labels() -> None:
@@ -88,7 +122,12 @@ def test_a_verdict_without_labels_joins_the_other_and_is_named() -> None:
 
 
 def test_options_with_few_labels_join_a_neighbour_never_one_across() -> None:
-    options = [Stratum("1", 10, (0.0,) * 6), Stratum("2", 10, (0.2,)), Stratum("3", 10, (0.5,) * 3), Stratum("4", 10, (1.0,) * 9)]
+    options = [
+        Stratum("1", 10, (0.0,) * 6),
+        Stratum("2", 10, (0.2,)),
+        Stratum("3", 10, (0.5,) * 3),
+        Stratum("4", 10, (1.0,) * 9),
+    ]
     parts, merged = merge_neighbours(options)
     assert [part.verdict for part in parts] == ["1 + 2 + 3", "4"]
     assert merged == ("1 + 2 + 3",)
@@ -96,8 +135,14 @@ def test_options_with_few_labels_join_a_neighbour_never_one_across() -> None:
 
 
 @pytest.mark.parametrize(("labels", "left"), [(4, ["1 + 2", "3"]), (5, ["1", "2", "3"])])
-def test_of_several_options_one_stands_alone_from_five_labels_on(labels: int, left: list[str]) -> None:
-    options = [Stratum("1", 10, (0.0,) * 6), Stratum("2", 10, (0.5,) * labels), Stratum("3", 10, (1.0,) * 7)]
+def test_of_several_options_one_stands_alone_from_five_labels_on(
+    labels: int, left: list[str]
+) -> None:
+    options = [
+        Stratum("1", 10, (0.0,) * 6),
+        Stratum("2", 10, (0.5,) * labels),
+        Stratum("3", 10, (1.0,) * 7),
+    ]
     parts, _ = merge_neighbours(options)
     assert [part.verdict for part in parts] == left
 
@@ -124,7 +169,8 @@ def test_failed_judgments_without_labels_leave_bounds_and_no_number() -> None:
     assert found.estimate.lower is not None and found.estimate.upper is not None
     assert found.estimate.lower < 0.6 and found.estimate.upper > 0.8
     assert found.estimate.reason == (
-        "20 failed judgments have no label: the mean lies between 0.600 (all of them 0) and 0.800 (all of them 1)"
+        "20 failed judgments have no label: the mean lies between 0.600 (all of them 0) and "
+        "0.800 (all of them 1)"
     )
 
 
@@ -147,15 +193,23 @@ def test_scores_of_another_scale_go_there_and_back() -> None:
     verdicts = ["low"] * 5 + ["high"] * 5
     found = from_unit(corrected_mean(verdicts, labels, ["low", "high"]).estimate, (1, 5))
     assert found.value == pytest.approx(3.1)
-    assert found.lower is not None and found.upper is not None and 1 <= found.lower < 3.1 < found.upper <= 5
+    assert (
+        found.lower is not None
+        and found.upper is not None
+        and 1 <= found.lower < 3.1 < found.upper <= 5
+    )
 
 
 def test_one_label_repeated_within_a_conversation_counts_once() -> None:
-    """Ten copies of each row, all of one cluster, leave the interval about as wide as the ten rows alone."""
+    """Ten copies of each row, all of one cluster, leave the interval about as wide as the ten rows
+    alone.
+    """
     labels = [1.0, 0, 1, 1, 0, 1, 1, 1, 0, 1]
     verdicts = ["PASS"] * 5 + ["FAIL"] * 5
     alone = corrected_mean(verdicts, labels, OPTIONS).estimate
-    copies = corrected_mean(verdicts * 10, labels * 10, OPTIONS, clusters=list(range(10)) * 10).estimate
+    copies = corrected_mean(
+        verdicts * 10, labels * 10, OPTIONS, clusters=list(range(10)) * 10
+    ).estimate
     fooled = corrected_mean(verdicts * 10, labels * 10, OPTIONS).estimate
     assert copies.width is not None and alone.width is not None and fooled.width is not None
     assert copies.width > 0.95 * alone.width > 2 * fooled.width
@@ -164,7 +218,9 @@ def test_one_label_repeated_within_a_conversation_counts_once() -> None:
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=3, max_size=40))
 def test_clustered_errors_are_those_of_statsmodels(rows: list[tuple[float, int]]) -> None:
-    api = pytest.importorskip("statsmodels.api", reason="statsmodels is an oracle for development only")
+    api = pytest.importorskip(
+        "statsmodels.api", reason="statsmodels is an oracle for development only"
+    )
     values, groups = [value for value, _ in rows], [group for _, group in rows]
     if len(set(groups)) < 2:
         return
@@ -174,7 +230,12 @@ def test_clustered_errors_are_those_of_statsmodels(rows: list[tuple[float, int]]
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 60).flatmap(lambda hits: st.tuples(st.just(hits), st.integers(max(1, hits), 90))), st.floats(0.01, 0.3))
+@given(
+    st.integers(0, 60).flatmap(
+        lambda hits: st.tuples(st.just(hits), st.integers(max(1, hits), 90))
+    ),
+    st.floats(0.01, 0.3),
+)
 def test_the_exact_upper_limit_is_scipys(case: tuple[int, int], risk: float) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
     wanted = stats.binomtest(*case, alternative="less").proportion_ci(1 - risk, "exact").high
@@ -187,12 +248,16 @@ def test_the_test_against_chance_is_fishers(pairs: list[tuple[int, int]]) -> Non
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
     table = [[sum(pair == (a, b) for pair in pairs) for b in (1, 0)] for a in (1, 0)]
     wanted = stats.fisher_exact(table, alternative="greater").pvalue
-    assert chance_p_value([f for f, _ in pairs], [y for _, y in pairs]) == pytest.approx(wanted, abs=1e-9)
+    assert chance_p_value([f for f, _ in pairs], [y for _, y in pairs]) == pytest.approx(
+        wanted, abs=1e-9
+    )
 
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=60))
-def test_of_scores_the_test_against_chance_is_that_of_the_correlation(pairs: list[tuple[int, int]]) -> None:
+def test_of_scores_the_test_against_chance_is_that_of_the_correlation(
+    pairs: list[tuple[int, int]],
+) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
     one, other = [a / 4 for a, _ in pairs], [b / 4 for _, b in pairs]
     if len(set(one)) > 1 and len(set(other)) > 1 and not {*one, *other} <= {0, 1}:
@@ -200,11 +265,17 @@ def test_of_scores_the_test_against_chance_is_that_of_the_correlation(pairs: lis
         assert chance_p_value(one, other) == pytest.approx(wanted, abs=1e-6)
 
 
-@given(st.lists(st.tuples(BITS, BITS), min_size=2, max_size=40), st.lists(BITS, min_size=2, max_size=60))
+@given(
+    st.lists(st.tuples(BITS, BITS), min_size=2, max_size=40),
+    st.lists(BITS, min_size=2, max_size=60),
+)
 def test_ppi_is_that_of_ppi_py(pairs: list[tuple[int, int]], others: list[int]) -> None:
     """ppi_py's formulas, written down from its source: the package itself brings a compiler."""
     numpy = pytest.importorskip("numpy", reason="numpy is an oracle for development only")
-    labels, judged = numpy.array([y for y, _ in pairs], float), numpy.array([f for _, f in pairs], float)
+    labels, judged = (
+        numpy.array([y for y, _ in pairs], float),
+        numpy.array([f for _, f in pairs], float),
+    )
     rest = numpy.array(others, float)
     found = ppi_plus_plus(labels.tolist(), judged.tolist(), rest.tolist())
     spread = numpy.concatenate([judged, rest]).var(ddof=1)
@@ -213,7 +284,9 @@ def test_ppi_is_that_of_ppi_py(pairs: list[tuple[int, int]], others: list[int]) 
         together = numpy.mean((labels - labels.mean()) * (judged - judged.mean()))
         weight = float(numpy.clip(together / (spread * (1 + len(labels) / len(rest))), 0, 1))
     value = weight * rest.mean() + (labels - weight * judged).mean()
-    error = math.sqrt((labels - weight * judged).var() / len(labels) + weight**2 * rest.var() / len(rest))
+    error = math.sqrt(
+        (labels - weight * judged).var() / len(labels) + weight**2 * rest.var() / len(rest)
+    )
     assert found.value == pytest.approx(value, abs=1e-9)
     assert found.lower == pytest.approx(value - 1.959963984540054 * error, abs=1e-9)
 
@@ -226,7 +299,9 @@ def test_ppi_itself_agrees() -> None:
         labels = [choice.randint(0, 1) for _ in range(40)]
         judged = [label if choice.random() < 0.8 else 1 - label for label in labels]
         rest = [choice.randint(0, 1) for _ in range(300)]
-        wanted = ppi.ppi_mean_ci(*(numpy.array(one, float) for one in (labels, judged, rest)), alpha=0.05)
+        wanted = ppi.ppi_mean_ci(
+            *(numpy.array(one, float) for one in (labels, judged, rest)), alpha=0.05
+        )
         found = ppi_plus_plus(labels, judged, rest)
         assert (found.lower, found.upper) == (
             pytest.approx(wanted[0].item(), abs=1e-9),
@@ -236,15 +311,22 @@ def test_ppi_itself_agrees() -> None:
 
 def test_ppi_with_t_is_wider_and_says_when_it_is_undefined() -> None:
     labels, judged, rest = [1, 0, 1, 1, 0, 1], [1, 0, 1, 0, 0, 1], [1, 0, 1, 1] * 5
-    with_t, plain = ppi_plus_plus(labels, judged, rest, with_t=True), ppi_plus_plus(labels, judged, rest)
+    with_t, plain = (
+        ppi_plus_plus(labels, judged, rest, with_t=True),
+        ppi_plus_plus(labels, judged, rest),
+    )
     assert with_t.value == plain.value
     assert (with_t.width or 0) > (plain.width or 0)
     assert ppi_plus_plus([1], [1], rest, with_t=True).reason == "fewer than two labels"
     assert "the labels alone" in ppi_plus_plus(labels, judged, [], with_t=True).reason
 
 
-def test_ppi_of_rows_that_belong_together_holds_the_true_mean_though_their_clusters_are_labelled_in_part() -> None:
-    """Rows of one conversation, some with a label and some without: as independent rows it holds in 7 of 10 samples."""
+def test_ppi_of_rows_that_belong_together_holds_the_true_mean_though_their_clusters_are_labelled_in_part() -> (
+    None
+):
+    """Rows of one conversation, some with a label and some without: as independent rows it holds in
+    7 of 10 samples.
+    """
     choice, held, alone = random.Random(7), 0, 0
     for _ in range(200):
         labels, judged, rest, own, others = _conversations(choice)
@@ -256,13 +338,19 @@ def test_ppi_of_rows_that_belong_together_holds_the_true_mean_though_their_clust
     assert held >= 180 > 160 >= alone
 
 
-def _conversations(choice: random.Random) -> tuple[list[float], list[float], list[float], list[int], list[int]]:
-    """Forty of ten rows each; labels of 60 rows, the verdicts beside them, those of the others, and the clusters of both."""
+def _conversations(
+    choice: random.Random,
+) -> tuple[list[float], list[float], list[float], list[int], list[int]]:
+    """Forty of ten rows each; labels of 60 rows, the verdicts beside them, those of the others, and
+    the clusters of both.
+    """
     rows = []
     for group in range(40):
         base, lean = choice.gauss(0.6, 0.12), choice.gauss(0, 0.05)
         truths = [base + choice.gauss(0, 0.08) for _ in range(10)]
-        rows += [(truth, 0.8 * truth + 0.1 + lean + choice.gauss(0, 0.05), group) for truth in truths]
+        rows += [
+            (truth, 0.8 * truth + 0.1 + lean + choice.gauss(0, 0.05), group) for truth in truths
+        ]
     choice.shuffle(rows)
     labelled, rest = rows[:60], rows[60:]
     return (
@@ -275,7 +363,11 @@ def _conversations(choice: random.Random) -> tuple[list[float], list[float], lis
 
 
 def test_ppi_clusters_of_one_row_each_are_independent_rows() -> None:
-    labels, judged, rest = [0.9, 0.2, 0.7, 0.4, 0.5], [0.8, 0.3, 0.6, 0.6, 0.4], [0.1, 0.5, 0.9, 0.7, 0.3, 0.6]
+    labels, judged, rest = (
+        [0.9, 0.2, 0.7, 0.4, 0.5],
+        [0.8, 0.3, 0.6, 0.6, 0.4],
+        [0.1, 0.5, 0.9, 0.7, 0.3, 0.6],
+    )
     found = ppi_plus_plus(labels, judged, rest, clusters=(range(5), range(5, 11)), with_t=True)
     plain = ppi_plus_plus(labels, judged, rest, with_t=True)
     assert found.width == pytest.approx(plain.width, rel=0.1)
@@ -284,16 +376,33 @@ def test_ppi_clusters_of_one_row_each_are_independent_rows() -> None:
 def test_rogan_and_gladen_by_hand_and_undefined_for_a_judge_that_knows_nothing() -> None:
     found = rogan_gladen(1400, 2000, 72, 80, 12, 20)
     assert found.value == pytest.approx((0.7 + 0.6 - 1) / (0.6 + 0.9 - 1))
-    assert (found.lower, found.upper) == (pytest.approx(0.382069, abs=1e-6), pytest.approx(0.769717, abs=1e-6))
-    assert rogan_gladen(1400, 2000, 40, 80, 10, 20).reason == "sensitivity and specificity add up to 1 or less"
-    assert rogan_gladen(1400, 2000, 40, 80, 0, 0).reason == "labels of both kinds are needed: passes and fails"
-    assert rogan_gladen(1000, 2000, 100, 1000, 1, 1).reason == "too few labels of one kind for limits"
+    assert (found.lower, found.upper) == (
+        pytest.approx(0.382069, abs=1e-6),
+        pytest.approx(0.769717, abs=1e-6),
+    )
+    assert (
+        rogan_gladen(1400, 2000, 40, 80, 10, 20).reason
+        == "sensitivity and specificity add up to 1 or less"
+    )
+    assert (
+        rogan_gladen(1400, 2000, 40, 80, 0, 0).reason
+        == "labels of both kinds are needed: passes and fails"
+    )
+    assert (
+        rogan_gladen(1000, 2000, 100, 1000, 1, 1).reason == "too few labels of one kind for limits"
+    )
 
 
 @pytest.mark.parametrize(
     ("fail_rows", "fails", "pass_rows", "passes", "text"),
     [
-        (400, "0" * 6, 1600, "1" * 6, "too few labels: 12; 38 more, of which 9 among FAIL, would do"),
+        (
+            400,
+            "0" * 6,
+            1600,
+            "1" * 6,
+            "too few labels: 12; 38 more, of which 9 among FAIL, would do",
+        ),
         (400, "000", 1600, "1" * 60, "too few labels: 63; 12 among FAIL more would do"),
         (400, "", 1600, "", "too few labels: 0; 50 more, of which 15 among FAIL, would do"),
         (400, "0" * 5, 1600, "1" * 15, None),
@@ -315,8 +424,9 @@ def test_a_judge_at_chance_is_refused_and_a_good_one_is_not() -> None:
     verdicts, labels = [1, 0] * 25, [1, 1, 0, 0] * 12 + [1, 0]
     found = no_better_than_chance(verdicts, labels)
     assert found is not None and found.code == "no_better_than_chance"
-    assert (
-        found.text == "on your labels the verdict says nothing about the truth (agreement 0.52, chance 0.50); no corrected rate"
+    assert found.text == (
+        "on your labels the verdict says nothing about the truth (agreement 0.52, chance "
+        "0.50); no corrected rate"
     )
     assert no_better_than_chance(labels, labels) is None
     constant = no_better_than_chance([0.5] * 30, [0.25, 0.75] * 15)
@@ -327,7 +437,9 @@ def test_a_judge_that_narrows_nothing_is_refused() -> None:
     alone = Estimate(0.5, 0.4, 0.6, 100, "labels only")
     assert adds_nothing(Estimate(0.5, 0.45, 0.55, 100, "post-stratified"), alone) is None
     found = adds_nothing(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
-    assert found is not None and found.text.startswith("the judge adds nothing to the labels: corrected ±0.098")
+    assert found is not None and found.text.startswith(
+        "the judge adds nothing to the labels: corrected ±0.098"
+    )
 
 
 def test_refusals_come_in_order_and_a_good_judge_has_none() -> None:
@@ -342,7 +454,11 @@ def test_refusals_come_in_order_and_a_good_judge_has_none() -> None:
 def test_labels_needed_reach_the_width_and_save_some() -> None:
     parts = strata(4000, "111" + "0" * 12, 16000, "1" * 40 + "0" * 4)
     found = labels_needed(parts, 0.1)
-    assert found.labels is not None and found.labels_alone is not None and found.saved == found.labels_alone - found.labels > 0
+    assert (
+        found.labels is not None
+        and found.labels_alone is not None
+        and found.saved == found.labels_alone - found.labels > 0
+    )
     share = found.labels / 20000
     many = [Stratum(one.verdict, one.rows, _spread(one, round(one.rows * share))) for one in parts]
     width = post_stratified(many).estimate.width
@@ -351,7 +467,9 @@ def test_labels_needed_reach_the_width_and_save_some() -> None:
     assert (found.labels - 59) <= (found.more or 0) <= found.labels
 
 
-def test_labels_that_are_there_and_those_still_needed_add_up_and_failed_rows_are_called_so() -> None:
+def test_labels_that_are_there_and_those_still_needed_add_up_and_failed_rows_are_called_so() -> (
+    None
+):
     parts = [*strata(81, "00001" * 6, 279, "11110" * 14), Stratum(None, 40, _labels("1101" * 4))]
     found = labels_needed(parts, 0.1)
     assert found.labels == 30 + 70 + 16 + (found.more or 0)
@@ -367,7 +485,10 @@ def test_a_width_that_no_labels_reach_has_a_reason() -> None:
     found = labels_needed(strata(40, "111" + "0" * 12, 160, "1" * 40 + "0" * 4), 0.01)
     assert (found.labels, found.saved) == (None, None)
     assert found.reason.startswith("200 rows, all of them labelled, would give a width of 0.")
-    assert labels_needed(strata(40, "", 160, ""), 0.1).reason == "no labels to plan with: label a few rows at random first"
+    assert (
+        labels_needed(strata(40, "", 160, ""), 0.1).reason
+        == "no labels to plan with: label a few rows at random first"
+    )
 
 
 def test_plain_estimates_are_means_with_honest_limits_or_a_reason() -> None:
@@ -387,7 +508,9 @@ def test_eight_rows_of_four_conversations_have_no_interval_and_of_eight_have_a_w
 
 
 def test_conversations_that_reach_over_both_verdicts_widen_the_interval() -> None:
-    """Where a conversation is good its passes and its fails are both labelled good: the two means move together."""
+    """Where a conversation is good its passes and its fails are both labelled good: the two means
+    move together.
+    """
     verdicts, labels, clusters = (
         ["PASS", "PASS", "FAIL", "FAIL"] * 20,
         [1.0] * 40 + [0.0] * 40,
@@ -406,4 +529,7 @@ def test_no_limit_of_a_rate_lies_above_1() -> None:
     assert found.upper is not None and found.upper > 1
     assert from_unit(found, (0, 1)).upper == 1
     assert from_unit(found, (1, 5)).upper == 5
-    assert (from_unit(found, (0, 1)).lower, from_unit(found, (0, 1)).value) == (found.lower, found.value)
+    assert (from_unit(found, (0, 1)).lower, from_unit(found, (0, 1)).value) == (
+        found.lower,
+        found.value,
+    )

@@ -51,5 +51,7 @@ def test_scipy_gives_the_same(pairs: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
     one, other = [a for a, _ in pairs], [b for _, b in pairs]
     if len(set(one)) > 1 and len(set(other)) > 1:
-        assert spearman(one, other) == pytest.approx(stats.spearmanr(one, other).statistic, abs=1e-9)
+        assert spearman(one, other) == pytest.approx(
+            stats.spearmanr(one, other).statistic, abs=1e-9
+        )
         assert pearson(one, other) == pytest.approx(stats.pearsonr(one, other).statistic, abs=1e-9)

@@ -1,4 +1,6 @@
-"""Two runs over the same rows: what is called better, what cannot be told, and how often that is wrong."""
+"""Two runs over the same rows: what is called better, what cannot be told, and how often that is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -52,22 +54,35 @@ def test_fewer_than_eight_rows_tell_nothing() -> None:
     found = compare([1.0] * 7, [0.0] * 7)
     assert (found.outcome, found.p_value, found.estimate.lower) == (Outcome.CANNOT_TELL, None, None)
     assert found.estimate.reason == "7 independent rows; 8 are the fewest that can be compared"
-    assert compare([1.0] * 70, [0.0] * 70, clusters=[place % 7 for place in range(70)]).outcome == Outcome.CANNOT_TELL
+    assert (
+        compare([1.0] * 70, [0.0] * 70, clusters=[place % 7 for place in range(70)]).outcome
+        == Outcome.CANNOT_TELL
+    )
 
 
 def test_rows_without_any_difference_still_leave_a_doubt() -> None:
     found = compare([0.7] * 20, [0.7] * 20)
-    assert found.estimate.value == 0 and found.estimate.width is not None and found.estimate.width > 0.1
+    assert (
+        found.estimate.value == 0
+        and found.estimate.width is not None
+        and found.estimate.width > 0.1
+    )
 
 
 @settings(max_examples=40)
 @given(BITS)
-def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(rows: list[tuple[int, int]]) -> None:
+def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(
+    rows: list[tuple[int, int]],
+) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
     first, second = [float(a) for a, _ in rows], [float(b) for _, b in rows]
     found = compare(first, second)
     only_first, only_second = sum(a > b for a, b in rows), sum(a < b for a, b in rows)
-    wanted = stats.binomtest(only_first, only_first + only_second).pvalue if only_first + only_second else 1.0
+    wanted = (
+        stats.binomtest(only_first, only_first + only_second).pvalue
+        if only_first + only_second
+        else 1.0
+    )
     assert found.p_value == pytest.approx(wanted, abs=1e-9)
     count = len(rows) + 2
     p, q = (only_first + 1) / count, (only_second + 1) / count
@@ -94,12 +109,16 @@ def test_the_sign_test_is_exact(one: int, other: int) -> None:
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_two_equal_systems_are_called_different_in_one_comparison_of_twenty_at_most(clustered: bool) -> None:
+def test_two_equal_systems_are_called_different_in_one_comparison_of_twenty_at_most(
+    clustered: bool,
+) -> None:
     choice, wrong, runs = random.Random(7), 0, 200
     for _ in range(runs):
         groups = [place // 4 for place in range(120)]
         taste = [choice.gauss(0, 1) if clustered else 0.0 for _ in range(30)]
-        first, second = ([float(choice.gauss(taste[g] * sign, 1) > -0.8) for g in groups] for sign in (1, -1))
+        first, second = (
+            [float(choice.gauss(taste[g] * sign, 1) > -0.8) for g in groups] for sign in (1, -1)
+        )
         found = compare(first, second, clusters=groups if clustered else None)
         wrong += found.outcome != Outcome.CANNOT_TELL
     assert wrong <= 0.06 * runs
@@ -108,7 +127,10 @@ def test_two_equal_systems_are_called_different_in_one_comparison_of_twenty_at_m
 def test_rows_of_one_conversation_do_not_count_as_many() -> None:
     first, second = [1.0] * 40 + [0.0] * 40, [0.0] * 20 + [1.0] * 20 + [0.0] * 40
     assert compare(first, second).outcome == Outcome.BETTER
-    assert compare(first, second, clusters=[place // 10 for place in range(80)]).outcome == Outcome.CANNOT_TELL
+    assert (
+        compare(first, second, clusters=[place // 10 for place in range(80)]).outcome
+        == Outcome.CANNOT_TELL
+    )
 
 
 def test_a_bar_is_held_failed_or_left_open() -> None:
@@ -126,7 +148,9 @@ def test_the_smallest_difference_is_the_one_that_is_seen_in_four_of_five() -> No
     least = smallest_detectable_share(share, rows)
     choice, seen = random.Random(11), 0
     for _ in range(400):
-        draws = choice.choices([1, -1, 0], [(share + least) / 2, (share - least) / 2, 1 - share], k=rows)
+        draws = choice.choices(
+            [1, -1, 0], [(share + least) / 2, (share - least) / 2, 1 - share], k=rows
+        )
         seen += sign_test(draws.count(1), draws.count(-1)) <= 0.05
     assert 0.7 <= seen / 400 <= 0.85
     assert smallest_detectable(0.01) == pytest.approx(0.028, abs=1e-4)
@@ -147,11 +171,21 @@ def test_a_judge_that_favours_one_system_is_corrected() -> None:
     assert labelled_difference([1.0]).reason == "fewer than two labels"
 
 
-def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_no_surer_than_they_are() -> None:
+def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_no_surer_than_they_are() -> (
+    None
+):
     judged = [0.0] * 970 + [-1.0] * 30
     labels = [-1.0] * 5 + [0.0] * 25
-    found, alone = corrected_difference(labels, judged[:30], judged[30:]), labelled_difference(labels)
-    assert found.lower is not None and alone.lower is not None and found.upper is not None and alone.upper is not None
+    found, alone = (
+        corrected_difference(labels, judged[:30], judged[30:]),
+        labelled_difference(labels),
+    )
+    assert (
+        found.lower is not None
+        and alone.lower is not None
+        and found.upper is not None
+        and alone.upper is not None
+    )
     assert found.lower <= alone.lower and found.upper >= alone.upper
     assert corrected_difference([0.0] * 26 + [-1.0] * 4, judged[:30], judged[30:]).value is None
     many = corrected_difference([-1.0] * 20 + [0.0] * 80, [-1.0] * 20 + [0.0] * 80, judged)
@@ -161,7 +195,11 @@ def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_no_surer
 def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
     choice = random.Random(3)
     rows = [(choice.random(), choice.random()) for _ in range(60)]
-    for clusters in (None, [place // 3 for place in range(60)], [place % 20 for place in range(60)]):
+    for clusters in (
+        None,
+        [place // 3 for place in range(60)],
+        [place % 20 for place in range(60)],
+    ):
         found = compare([a for a, _ in rows], [b for _, b in rows], clusters=clusters)
         differences = [a - b for a, b in rows]
         largest = max(map(abs, differences))
@@ -174,7 +212,11 @@ def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
 
 def test_vote_noise_is_the_share_that_more_votes_would_take_away() -> None:
     choice = random.Random(17)
-    votes = [[float(choice.random() < chance) for _ in range(2)] for chance in (0.2, 0.5, 0.9) for _ in range(200)]
+    votes = [
+        [float(choice.random() < chance) for _ in range(2)]
+        for chance in (0.2, 0.5, 0.9)
+        for _ in range(200)
+    ]
     found = vote_noise(votes)
     within = statistics.fmean(p * (1 - p) for p in (0.2, 0.5, 0.9))
     between = statistics.pvariance([0.2, 0.5, 0.9])
@@ -191,13 +233,19 @@ def test_vote_noise_that_cannot_be_seen_has_a_reason() -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(p_values: list[float]) -> None:
+def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(
+    p_values: list[float],
+) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
-    assert benjamini_hochberg(p_values) == pytest.approx(stats.false_discovery_control(p_values).tolist(), abs=1e-9)
+    assert benjamini_hochberg(p_values) == pytest.approx(
+        stats.false_discovery_control(p_values).tolist(), abs=1e-9
+    )
     ordered, adjusted = sorted(p_values), holm(p_values)
     for place, value in enumerate(p_values):
         rank = ordered.index(value)
-        wanted = max(min(1.0, (len(ordered) - at) * ordered[at]) for at in range(rank + ordered.count(value)))
+        wanted = max(
+            min(1.0, (len(ordered) - at) * ordered[at]) for at in range(rank + ordered.count(value))
+        )
         assert adjusted[place] == pytest.approx(wanted)
 
 

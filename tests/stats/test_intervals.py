@@ -1,4 +1,6 @@
-"""The interval of a mean: none of few rows, and from eight on one that holds the true mean as often as it says."""
+"""The interval of a mean: none of few rows, and from eight on one that holds the true mean as often
+as it says.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_equal_values_still_leave_a_doubt() -> None:
 
 
 @given(st.lists(shares, min_size=8, max_size=60))
-def test_an_interval_holds_the_mean_of_what_was_seen_and_a_wider_one_holds_it(values: list[float]) -> None:
+def test_an_interval_holds_the_mean_of_what_was_seen_and_a_wider_one_holds_it(
+    values: list[float],
+) -> None:
     narrow, wide = _interval(values, level=0.8), _interval(values, level=0.99)
     slack = 1e-12
     assert 0 <= wide.lower <= narrow.lower <= statistics.fmean(values) + slack
@@ -43,35 +47,59 @@ def test_an_interval_holds_the_mean_of_what_was_seen_and_a_wider_one_holds_it(va
 @given(st.lists(shares, min_size=8, max_size=60))
 def test_good_and_bad_are_treated_alike(values: list[float]) -> None:
     one, other = _interval(values), _interval([1 - value for value in values])
-    assert (other.lower, other.upper) == (pytest.approx(1 - one.upper), pytest.approx(1 - one.lower))
+    assert (other.lower, other.upper) == (
+        pytest.approx(1 - one.upper),
+        pytest.approx(1 - one.lower),
+    )
 
 
 @given(st.lists(shares, min_size=8, max_size=60), st.sampled_from([0.8, 0.95, 0.99]))
-def test_it_is_wider_than_students_by_what_may_not_have_been_seen(values: list[float], level: float) -> None:
-    """And never by more than a whole 0 and a whole 1 would make it; the limit at the nearer end risks twice as much at most."""
+def test_it_is_wider_than_students_by_what_may_not_have_been_seen(
+    values: list[float], level: float
+) -> None:
+    """And never by more than a whole 0 and a whole 1 would make it; the limit at the nearer end
+    risks twice as much at most.
+    """
     stats = pytest.importorskip("scipy.stats", reason="requirements/dev.txt is not installed")
     found, slack, mean = _interval(values, level=level), 1e-6, statistics.fmean(values)
     for end, limit, sign in ((0.0, found.lower, -1), (1.0, found.upper, 1)):
         least = level if abs(end - mean) < 0.5 else (1 + level) / 2
         plain = mean + sign * stats.t.ppf(least, len(values) - 1) * stats.sem(values)
         more = [*values, end]
-        whole = statistics.fmean(more) + sign * stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(more)
+        whole = statistics.fmean(more) + sign * stats.t.ppf(
+            (1 + level) / 2, len(values) - 1
+        ) * stats.sem(more)
         assert sign * min(1.0, max(0.0, plain)) - slack <= sign * limit <= sign * whole + slack
 
 
 def test_more_rows_of_the_same_kind_make_it_narrower() -> None:
-    widths = [found.upper - found.lower for times in (1, 2, 10, 100) if (found := _interval([0.0, 0.5, 0.9, *[1.0] * 5] * times))]
+    widths = [
+        found.upper - found.lower
+        for times in (1, 2, 10, 100)
+        if (found := _interval([0.0, 0.5, 0.9, *[1.0] * 5] * times))
+    ]
     assert all(wider > narrower for wider, narrower in pairwise(widths))
 
 
 @pytest.mark.parametrize("rows", [8, 9, 10, 12, 15, 20, 30, 50])
-def test_of_passes_and_failures_it_holds_the_true_rate_in_92_of_100_samples_at_least(rows: int) -> None:
-    """Not simulated: every sample there can be, with its probability. A bootstrap of 8 rows at a rate of 0.95 holds in 34."""
+def test_of_passes_and_failures_it_holds_the_true_rate_in_92_of_100_samples_at_least(
+    rows: int,
+) -> None:
+    """Not simulated: every sample there can be, with its probability. A bootstrap of 8 rows at a
+    rate of 0.95 holds in 34.
+    """
     intervals = [_rows_interval([1.0] * hits + [0.0] * (rows - hits)) for hits in range(rows + 1)]
     for percent in range(2, 99):
         rate = percent / 100
-        chances = (math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits) for hits in range(rows + 1))
-        held = math.fsum(chance for chance, one in zip(chances, intervals, strict=True) if one.lower <= rate <= one.upper)
+        chances = (
+            math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits)
+            for hits in range(rows + 1)
+        )
+        held = math.fsum(
+            chance
+            for chance, one in zip(chances, intervals, strict=True)
+            if one.lower <= rate <= one.upper
+        )
         assert held >= 0.92, f"{rows} rows at a rate of {rate}"
 
 
@@ -92,7 +120,9 @@ KINDS: dict[str, tuple[Callable[[random.Random], float], float]] = {
 
 @pytest.mark.parametrize("rows", [8, 11, 30])
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_holds_the_true_mean_of_composites_in_93_of_100_samples_at_least(kind: str, rows: int) -> None:
+def test_it_holds_the_true_mean_of_composites_in_93_of_100_samples_at_least(
+    kind: str, rows: int
+) -> None:
     draw, mean = KINDS[kind]
     choice = random.Random(f"{kind} {rows}")
     samples = 1000
@@ -114,12 +144,20 @@ def test_values_that_are_no_shares_have_no_interval() -> None:
         mean_interval([0.5] * 8 + [4.0])
 
 
-@given(st.integers(1, 400).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))), st.sampled_from([0.8, 0.95, 0.99]))
-def test_wilson_is_what_a_reference_implementation_gives(case: tuple[int, int], level: float) -> None:
+@given(
+    st.integers(1, 400).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))),
+    st.sampled_from([0.8, 0.95, 0.99]),
+)
+def test_wilson_is_what_a_reference_implementation_gives(
+    case: tuple[int, int], level: float
+) -> None:
     scipy_stats = pytest.importorskip("scipy.stats", reason="requirements/dev.txt is not installed")
     found = wilson(*case, level=level)
     wanted = scipy_stats.binomtest(*case).proportion_ci(level, "wilson")
-    assert (found.lower, found.upper) == (pytest.approx(wanted.low, abs=1e-9), pytest.approx(wanted.high, abs=1e-9))
+    assert (found.lower, found.upper) == (
+        pytest.approx(wanted.low, abs=1e-9),
+        pytest.approx(wanted.high, abs=1e-9),
+    )
 
 
 @pytest.mark.parametrize("case", [(1, 0), (-1, 5), (6, 5)])
@@ -135,18 +173,30 @@ def _interval(values: list[float], level: float = 0.95) -> Interval:
 
 
 @pytest.mark.parametrize("rows", [8, 12, 25])
-def test_of_few_passes_and_fails_it_holds_the_true_rate_neither_too_seldom_nor_always(rows: int) -> None:
+def test_of_few_passes_and_fails_it_holds_the_true_rate_neither_too_seldom_nor_always(
+    rows: int,
+) -> None:
     """Every sample there can be, with its probability."""
     intervals = [_rows_interval([1.0] * hits + [0.0] * (rows - hits)) for hits in range(rows + 1)]
     for rate in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):
-        chances = (math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits) for hits in range(rows + 1))
-        held = math.fsum(chance for chance, one in zip(chances, intervals, strict=True) if one.lower <= rate <= one.upper)
+        chances = (
+            math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits)
+            for hits in range(rows + 1)
+        )
+        held = math.fsum(
+            chance
+            for chance, one in zip(chances, intervals, strict=True)
+            if one.lower <= rate <= one.upper
+        )
         assert 0.9 <= held <= 0.99, f"{rows} rows at a rate of {rate}"
 
 
 @given(st.lists(st.integers(0, 1), min_size=8, max_size=60))
 def test_the_interval_of_passes_and_fails_is_never_narrower_than_wilsons(values: list[int]) -> None:
-    found, narrow = _rows_interval([float(value) for value in values]), wilson(sum(values), len(values))
+    found, narrow = (
+        _rows_interval([float(value) for value in values]),
+        wilson(sum(values), len(values)),
+    )
     assert found.lower <= narrow.lower + 1e-12 and found.upper >= narrow.upper - 1e-12
 
 
@@ -155,7 +205,9 @@ def test_scores_have_the_interval_of_their_mean_and_few_rows_have_none() -> None
     assert rows_interval(scores) == mean_interval(scores)
     assert rows_interval(scores[:7]) is None
     assert rows_interval([1.0] * 16, clusters=[place // 4 for place in range(16)]) is None
-    clustered = rows_interval([1.0, 1.0, 0.0, 0.0] * 10, clusters=[place // 2 for place in range(40)])
+    clustered = rows_interval(
+        [1.0, 1.0, 0.0, 0.0] * 10, clusters=[place // 2 for place in range(40)]
+    )
     alone = rows_interval([1.0, 1.0, 0.0, 0.0] * 10)
     assert clustered is not None and alone is not None and clustered.upper > alone.upper
 

@@ -1,4 +1,6 @@
-"""Leaderboards: direct maximum likelihood as the oracle, identifiability, intervals over prompts, cycles, covariates."""
+"""Leaderboards: direct maximum likelihood as the oracle, identifiability, intervals over prompts,
+cycles, covariates.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def tournament(choice: random.Random, players: int, games: int, ties: float) -> 
     return found
 
 
-def log_likelihood(contests: Mapping[Contest, int], logs: Mapping[str, float], log_ties: float | None) -> float:
+def log_likelihood(
+    contests: Mapping[Contest, int], logs: Mapping[str, float], log_ties: float | None
+) -> float:
     total = 0.0
     for contest, count in contests.items():
         p, q = math.exp(logs[contest.first]), math.exp(logs[contest.second])
@@ -43,7 +47,9 @@ def log_likelihood(contests: Mapping[Contest, int], logs: Mapping[str, float], l
 
 @pytest.mark.parametrize("ties", [0.0, 0.6])
 def test_strengths_are_those_of_direct_maximum_likelihood(ties: float) -> None:
-    optimize = pytest.importorskip("scipy.optimize", reason="scipy is an oracle for development only")
+    optimize = pytest.importorskip(
+        "scipy.optimize", reason="scipy is an oracle for development only"
+    )
     choice = random.Random(23)
     for _ in range(5):
         contests = Counter(tournament(choice, 5, 200, ties))
@@ -51,11 +57,15 @@ def test_strengths_are_those_of_direct_maximum_likelihood(ties: float) -> None:
         assert not found.padded
         names = sorted(found.log_strengths)
 
-        def loss(x: Sequence[float], contests: Counter[Contest] = contests, names: list[str] = names) -> float:
+        def loss(
+            x: Sequence[float], contests: Counter[Contest] = contests, names: list[str] = names
+        ) -> float:
             logs = dict(zip(names, [0.0, *x[: len(names) - 1]], strict=True))
             return -log_likelihood(contests, logs, x[-1] if ties else None)
 
-        best = optimize.minimize(loss, [0.0] * (len(names) - 1 + bool(ties)), method="BFGS", options={"gtol": 1e-8})
+        best = optimize.minimize(
+            loss, [0.0] * (len(names) - 1 + bool(ties)), method="BFGS", options={"gtol": 1e-8}
+        )
         wanted = [0.0, *best.x[: len(names) - 1]]
         middle = math.fsum(wanted) / len(wanted)
         for name, value in zip(names, wanted, strict=True):
@@ -69,14 +79,20 @@ def test_without_ties_it_is_the_model_of_bradley_and_terry() -> None:
     found = strengths(Counter(contests))
     names = sorted(found.log_strengths)
     pairs = [
-        (names.index(one.winner or ""), names.index(one.second if one.winner == one.first else one.first)) for one in contests
+        (
+            names.index(one.winner or ""),
+            names.index(one.second if one.winner == one.first else one.first),
+        )
+        for one in contests
     ]
     wanted = choix.ilsr_pairwise(len(names), pairs, max_iter=10_000, tol=1e-12)
     assert [found.log_strengths[name] for name in names] == pytest.approx(wanted.tolist(), abs=1e-6)
 
 
 def test_somebody_who_never_lost_is_ranked_with_a_warning() -> None:
-    found = strengths(Counter([Contest("a", "b", "a")] * 5 + [Contest("b", "c", "b"), Contest("c", "b", "c")]))
+    found = strengths(
+        Counter([Contest("a", "b", "a")] * 5 + [Contest("b", "c", "b"), Contest("c", "b", "c")])
+    )
     assert found.padded
     assert found.log_strengths["a"] > found.log_strengths["b"]
     assert all(math.isfinite(value) for value in found.log_strengths.values())
@@ -84,7 +100,9 @@ def test_somebody_who_never_lost_is_ranked_with_a_warning() -> None:
 
 def test_only_ties_make_equals() -> None:
     found = rank([Contest("a", "b", None)] * 12, draws=FEW_DRAWS)
-    assert [(one.rank, one.rating, one.ties) for one in found.places] == [(1, pytest.approx(1000), 12)] * 2
+    assert [(one.rank, one.rating, one.ties) for one in found.places] == [
+        (1, pytest.approx(1000), 12)
+    ] * 2
     assert found.padded
 
 
@@ -93,7 +111,9 @@ def test_only_ties_make_equals() -> None:
 def test_naming_the_loser_first_changes_nothing(seed: int, players: int) -> None:
     contests = tournament(random.Random(seed), players, 30, 0.3)
     turned = [Contest(one.second, one.first, one.winner) for one in contests]
-    assert strengths(Counter(turned)).log_strengths == pytest.approx(strengths(Counter(contests)).log_strengths, abs=1e-6)
+    assert strengths(Counter(turned)).log_strengths == pytest.approx(
+        strengths(Counter(contests)).log_strengths, abs=1e-6
+    )
 
 
 def test_a_leaderboard_has_ratings_ranks_and_their_intervals() -> None:
@@ -104,8 +124,14 @@ def test_a_leaderboard_has_ratings_ranks_and_their_intervals() -> None:
     assert ratings == sorted(ratings, reverse=True)
     assert [one.rank for one in found.places] == [1, 2, 3, 4]
     for one in found.places:
-        assert one.lower is not None and one.upper is not None and one.lower <= one.rating <= one.upper
-        assert one.best_rank is not None and one.worst_rank is not None and one.best_rank <= one.rank <= one.worst_rank
+        assert (
+            one.lower is not None and one.upper is not None and one.lower <= one.rating <= one.upper
+        )
+        assert (
+            one.best_rank is not None
+            and one.worst_rank is not None
+            and one.best_rank <= one.rank <= one.worst_rank
+        )
     assert sum(one.wins for one in found.places) == sum(one.losses for one in found.places)
     assert found.ties > 0 and not found.padded
     assert rank([]).reason == "no two were compared"
@@ -114,13 +140,24 @@ def test_a_leaderboard_has_ratings_ranks_and_their_intervals() -> None:
 def test_contests_of_one_prompt_count_once_in_the_interval() -> None:
     one_round = tournament(random.Random(37), 3, 30, 0.2)
     contests, prompts = one_round * 8, list(range(30)) * 8
-    alone, grouped = rank(contests, draws=FEW_DRAWS), rank(contests, prompts=prompts, draws=FEW_DRAWS)
-    widths = [sum((one.upper or 0) - (one.lower or 0) for one in found.places) for found in (alone, grouped)]
+    alone, grouped = (
+        rank(contests, draws=FEW_DRAWS),
+        rank(contests, prompts=prompts, draws=FEW_DRAWS),
+    )
+    widths = [
+        sum((one.upper or 0) - (one.lower or 0) for one in found.places)
+        for found in (alone, grouped)
+    ]
     assert widths[1] > 1.8 * widths[0]
 
 
 def test_a_circle_of_wins_is_named() -> None:
-    circle = [Contest("a", "b", "a"), Contest("b", "c", "b"), Contest("c", "a", "c"), Contest("a", "d", "a")] * 8
+    circle = [
+        Contest("a", "b", "a"),
+        Contest("b", "c", "b"),
+        Contest("c", "a", "c"),
+        Contest("a", "d", "a"),
+    ] * 8
     assert cycles(Counter(circle)) == (("a", "b", "c"),)
     assert cycles(Counter(circle[:8])) == ()
 
@@ -131,7 +168,9 @@ def test_components_are_those_who_reach_each_other(edges: list[tuple[str, str]])
     for _ in range(6):
         for one, other in edges:
             reach[one] |= reach[other]
-    wanted = {tuple(sorted(other for other in reach[name] if name in reach[other])) for name in reach}
+    wanted = {
+        tuple(sorted(other for other in reach[name] if name in reach[other])) for name in reach
+    }
     found = components("abcdef", edges)
     assert set(found) == wanted and len(found) == len(wanted)
 
@@ -145,7 +184,9 @@ def test_a_judge_that_likes_the_first_and_the_longer_one_is_seen_through() -> No
         lengths = {name: choice.lognormvariate(5 + (name == "c"), 0.3) for name in (one, other)}
         longer.append(relative_length(lengths[one], lengths[other]))
         logit = force[one] - force[other] + 0.5 + 2 * longer[-1]
-        contests.append(Contest(one, other, one if choice.random() < 1 / (1 + math.exp(-logit)) else other))
+        contests.append(
+            Contest(one, other, one if choice.random() < 1 / (1 + math.exp(-logit)) else other)
+        )
     found = controlled_ranking(contests, {"length": longer})
     assert found.effects["shown first"] == pytest.approx(0.5, abs=0.2)
     assert found.effects["length"] == pytest.approx(2, abs=0.6)

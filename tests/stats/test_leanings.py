@@ -1,4 +1,6 @@
-"""Leanings: each is seen where it is, not where it is not, and is None with a reason where it cannot be."""
+"""Leanings: each is seen where it is, not where it is not, and is None with a reason where it
+cannot be.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.bias import first_advantage, first_rate, halo, padding_effect, self_preference, verbosity_slope
+from adjudge.stats.bias import (
+    first_advantage,
+    first_rate,
+    halo,
+    padding_effect,
+    self_preference,
+    verbosity_slope,
+)
 from adjudge.stats.difference import Outcome
 
 
@@ -28,14 +37,23 @@ def test_the_right_answer_shown_first_is_found_more_often() -> None:
 def test_newcombes_interval_is_his() -> None:
     """56 of 70 against 48 of 80: his paper says 0.0524 to 0.3339."""
     found = self_preference([True] * 56 + [False] * 14, [True] * 48 + [False] * 32)
-    assert (found.lower, found.upper) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
+    assert (found.lower, found.upper) == (
+        pytest.approx(0.0524, abs=1e-4),
+        pytest.approx(0.3339, abs=1e-4),
+    )
     assert self_preference([True], []).reason == "no better answer is by others"
 
 
-@given(st.lists(st.tuples(st.integers(1, 5000), st.sampled_from([-1.0, 0.0, 1.0])), min_size=4, max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 5000), st.sampled_from([-1.0, 0.0, 1.0])), min_size=4, max_size=40
+    )
+)
 def test_the_regression_is_least_squares_and_its_error_hc3(rows: list[tuple[int, float]]) -> None:
     numpy = pytest.importorskip("numpy", reason="numpy is an oracle for development only")
-    found = verbosity_slope([error for _, error in rows], [length for length, _ in rows]).per_doubling
+    found = verbosity_slope(
+        [error for _, error in rows], [length for length, _ in rows]
+    ).per_doubling
     if len({length for length, _ in rows}) < 2:
         assert found.reason == "all answers are equally long"
         return
@@ -65,11 +83,16 @@ def test_the_regression_is_that_of_statsmodels() -> None:
 def test_a_judge_that_likes_length_is_seen_and_few_rows_say_nothing() -> None:
     choice = random.Random(5)
     lengths = [choice.randint(20, 2000) for _ in range(200)]
-    liked = verbosity_slope([choice.gauss(0.1 * math.log2(length), 0.4) for length in lengths], lengths)
+    liked = verbosity_slope(
+        [choice.gauss(0.1 * math.log2(length), 0.4) for length in lengths], lengths
+    )
     fair = verbosity_slope([choice.gauss(0, 0.4) for _ in lengths], lengths)
     assert liked.p_value is not None and liked.p_value < 0.001
     assert fair.p_value is not None and fair.p_value > 0.05
-    assert verbosity_slope([0.0, 1.0], [10, 20]).per_doubling.reason == "fewer than three rows with a length"
+    assert (
+        verbosity_slope([0.0, 1.0], [10, 20]).per_doubling.reason
+        == "fewer than three rows with a length"
+    )
 
 
 def test_padding_that_turns_fails_into_passes_is_seen() -> None:

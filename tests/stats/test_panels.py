@@ -1,4 +1,6 @@
-"""Panels: members that err together, weights that labels support, and what they say together without labels."""
+"""Panels: members that err together, weights that labels support, and what they say together
+without labels.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,14 @@ KEPT = Path(__file__).parent / "second_oracles.json"
 OPTIONS = ["no", "yes"]
 
 
-def panel(choice: random.Random, skills: dict[str, float], rows: int) -> tuple[dict[str, list[str | None]], list[str | None]]:
+def panel(
+    choice: random.Random, skills: dict[str, float], rows: int
+) -> tuple[dict[str, list[str | None]], list[str | None]]:
     truth: list[str | None] = [choice.choice(OPTIONS) for _ in range(rows)]
     other = {"no": "yes", "yes": "no"}
     votes: dict[str, list[str | None]] = {
-        name: [true if choice.random() < skill else other[str(true)] for true in truth] for name, skill in skills.items()
+        name: [true if choice.random() < skill else other[str(true)] for true in truth]
+        for name, skill in skills.items()
     }
     return votes, truth
 
@@ -71,21 +76,30 @@ def test_weights_are_log_odds_and_equal_without_labels() -> None:
 
 
 @pytest.mark.parametrize("weigh", [weights_from_labels, log_odds_weights])
-def test_weights_are_equal_without_labels_and_partly_with_few(weigh: Callable[..., Weights]) -> None:
+def test_weights_are_equal_without_labels_and_partly_with_few(
+    weigh: Callable[..., Weights],
+) -> None:
     votes: Votes = {"good": ["yes"] * 18 + ["no"] * 12, "bad": ["yes"] * 30}
     truth: list[str | None] = [*["yes"] * 18, *["no"] * 12]
     none = weigh(votes, [None] * 30, OPTIONS)
-    assert none.shrunk == 1 and len({weight for row in none.by_member.values() for weight in row.values()}) == 1
+    assert (
+        none.shrunk == 1
+        and len({weight for row in none.by_member.values() for weight in row.values()}) == 1
+    )
     some = weigh(votes, [*truth[:5], *[None] * 20, *truth[25:]], OPTIONS)
     assert 0.4 < some.shrunk < 0.6 and some.of("good") > some.of("bad")
 
 
-def accuracies(votes: dict[str, list[str | None]], truth: list[str | None], labelled: int) -> dict[str, float]:
+def accuracies(
+    votes: dict[str, list[str | None]], truth: list[str | None], labelled: int
+) -> dict[str, float]:
     """Of three ways to pool, and the best member, on the rows after the labelled ones."""
     known = [*truth[:labelled], *[None] * (len(truth) - labelled)]
     rest = range(labelled, len(truth))
     ballots = [{name: said[row] for name, said in votes.items()} for row in rest]
-    fitted, odds = (weigh(votes, known, OPTIONS) for weigh in (weights_from_labels, log_odds_weights))
+    fitted, odds = (
+        weigh(votes, known, OPTIONS) for weigh in (weights_from_labels, log_odds_weights)
+    )
     answers = {
         "fitted": [weighted_vote(said, fitted) for said in ballots],
         "log odds": [weighted_vote(said, odds) for said in ballots],
@@ -93,12 +107,15 @@ def accuracies(votes: dict[str, list[str | None]], truth: list[str | None], labe
         **{name: [said[row] for row in rest] for name, said in votes.items()},
     }
     return {
-        name: sum(one == truth[row] for one, row in zip(said, rest, strict=True)) / len(rest) for name, said in answers.items()
+        name: sum(one == truth[row] for one, row in zip(said, rest, strict=True)) / len(rest)
+        for name, said in answers.items()
     }
 
 
 def test_a_good_member_outvotes_two_bad_ones_with_labels() -> None:
-    found = accuracies(*panel(random.Random(5), {"good": 0.95, "poor": 0.55, "coin": 0.5}, 400), labelled=60)
+    found = accuracies(
+        *panel(random.Random(5), {"good": 0.95, "poor": 0.55, "coin": 0.5}, 400), labelled=60
+    )
     assert found["fitted"] >= found["good"] - 0.005 and found["log odds"] >= found["good"] - 0.005
     assert found["majority"] < found["good"] - 0.1
 
@@ -136,11 +153,23 @@ def test_dawid_and_skenes_answer_is_crowd_kits() -> None:
 
 
 def test_the_model_finds_out_who_is_good() -> None:
-    votes, truth = panel(random.Random(11), {"good": 0.95, "fair": 0.75, "poor": 0.65, "coin": 0.5}, 150)
-    said = [Said(row, name, str(option)) for name, answers in votes.items() for row, option in enumerate(answers)]
+    votes, truth = panel(
+        random.Random(11), {"good": 0.95, "fair": 0.75, "poor": 0.65, "coin": 0.5}, 150
+    )
+    said = [
+        Said(row, name, str(option))
+        for name, answers in votes.items()
+        for row, option in enumerate(answers)
+    ]
     found = dawid_skene(said, effective=3.5)
     right = sum(found.option(row) == true for row, true in enumerate(truth)) / 150
-    plain = sum(majority({name: answers[row] for name, answers in votes.items()}) == true for row, true in enumerate(truth)) / 150
+    plain = (
+        sum(
+            majority({name: answers[row] for name, answers in votes.items()}) == true
+            for row, true in enumerate(truth)
+        )
+        / 150
+    )
     assert right > max(plain, 0.9)
     assert found.confusion["good"]["yes", "yes"] > 0.85
     assert sum(found.priors.values()) == pytest.approx(1)
@@ -148,5 +177,8 @@ def test_the_model_finds_out_who_is_good() -> None:
 
 def test_members_that_are_too_alike_are_refused() -> None:
     found = dawid_skene([Said(1, "a", "yes")], effective=1.2)
-    assert found.probabilities == {} and found.reason == "the members err together: they are worth 1.2 independent ones"
+    assert (
+        found.probabilities == {}
+        and found.reason == "the members err together: they are worth 1.2 independent ones"
+    )
     assert dawid_skene([]).reason == "no votes"

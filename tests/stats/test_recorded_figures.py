@@ -1,4 +1,6 @@
-"""Published figures of recorded judges, from how often each said what (PandaLM, Apache-2.0; a RAG evaluator, MIT)."""
+"""Published figures of recorded judges, from how often each said what (PandaLM, Apache-2.0; a RAG
+evaluator, MIT).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ from collections import Counter
 
 import pytest
 
-from adjudge.stats.agreement import Missing, Table, accuracy, f1, macro, precision, recall, rows_with_missing
+from adjudge.stats.agreement import (
+    Missing,
+    Table,
+    accuracy,
+    f1,
+    macro,
+    precision,
+    recall,
+    rows_with_missing,
+)
 
 TIE = 0
 PANDALM_7B: dict[tuple[int | None, int], int] = {
@@ -20,8 +31,15 @@ GPT_35 = {
 
 def figures(counts: dict[tuple[int | None, int], int], missing: Missing) -> list[float]:
     cells = [cell for cell, count in counts.items() for _ in range(count)]
-    table = Counter(rows_with_missing([said for said, _ in cells], [true for _, true in cells], missing, tie=TIE))
-    found = [accuracy(table), *(macro(table, figure, [0, 1, 2]) for figure in (precision, recall, f1))]
+    table = Counter(
+        rows_with_missing(
+            [said for said, _ in cells], [true for _, true in cells], missing, tie=TIE
+        )
+    )
+    found = [
+        accuracy(table),
+        *(macro(table, figure, [0, 1, 2]) for figure in (precision, recall, f1)),
+    ]
     return [round(100 * (one.value or 0), 2) for one in found]
 
 
@@ -30,7 +48,9 @@ def test_pandalms_own_figures_are_those_of_its_paper() -> None:
 
 
 @pytest.mark.parametrize(("missing", "share"), [("tie", 71.07), ("wrong", 69.77), ("drop", 71.56)])
-def test_what_an_unreadable_verdict_counts_as_decides_the_figure(missing: Missing, share: float) -> None:
+def test_what_an_unreadable_verdict_counts_as_decides_the_figure(
+    missing: Missing, share: float
+) -> None:
     assert figures(GPT_35, missing)[0] == share
 
 
@@ -40,5 +60,11 @@ def test_gpt_35s_published_figures_count_unreadable_verdicts_as_ties() -> None:
 
 def test_the_recorded_rag_judge() -> None:
     table: Table = {("bad", "bad"): 14, ("good", "good"): 9, ("bad", "good"): 1, ("good", "bad"): 1}
-    found = [accuracy(table), precision(table, "bad"), recall(table, "bad"), f1(table, "bad"), recall(table, "good")]
+    found = [
+        accuracy(table),
+        precision(table, "bad"),
+        recall(table, "bad"),
+        f1(table, "bad"),
+        recall(table, "good"),
+    ]
     assert [round(100 * (one.value or 0), 1) for one in found] == [92.0, 93.3, 93.3, 93.3, 90.0]

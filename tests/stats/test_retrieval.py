@@ -1,4 +1,6 @@
-"""Rankings of retrieved ids: known values, the public implementations on random rankings, None with a reason else."""
+"""Rankings of retrieved ids: known values, the public implementations on random rankings, None with
+a reason else.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,18 @@ RANKINGS = st.lists(st.sampled_from("abcdefgh"), max_size=8)
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3).map(float), max_size=8)
 
 
-def value(name: str, retrieved: list[str] = RETRIEVED, relevant: Mapping[str, float] = RELEVANT) -> float | None:
+def value(
+    name: str, retrieved: list[str] = RETRIEVED, relevant: Mapping[str, float] = RELEVANT
+) -> float | None:
     measure = RankMeasure.of(name)
     assert measure is not None
     return measure.figure(retrieved, relevant).value
 
 
 def rankings(seed: str) -> Iterator[tuple[list[str], dict[str, float], int]]:
-    """Rankings of some of twelve documents, the grades of some of them, at least one of which is relevant, and a cut-off."""
+    """Rankings of some of twelve documents, the grades of some of them, at least one of which is
+    relevant, and a cut-off.
+    """
     choice = random.Random(seed)
     documents = [f"d{number}" for number in range(12)]
     for _ in range(COUNT):
@@ -58,15 +64,21 @@ def test_known_values() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_measure_is_that_of_ranx(name: str) -> None:
-    """Which needs a compiler of its own: the file keeps what ranx 0.3.21 gave for 60 random rankings."""
+    """Which needs a compiler of its own: the file keeps what ranx 0.3.21 gave for 60 random
+    rankings.
+    """
     kept = json.loads((Path(__file__).parent / "ranx_figures.json").read_text(encoding="utf-8"))
     for one in kept:
-        assert value(f"{name}@{one['k']}", one["retrieved"], one["relevant"]) == pytest.approx(one[name], abs=1e-9)
+        assert value(f"{name}@{one['k']}", one["retrieved"], one["relevant"]) == pytest.approx(
+            one[name], abs=1e-9
+        )
 
 
 @pytest.fixture(scope="session")
 def sklearn_metrics() -> ModuleType:
-    return pytest.importorskip("sklearn.metrics", reason="scikit-learn comes with make test-oracles")
+    return pytest.importorskip(
+        "sklearn.metrics", reason="scikit-learn comes with make test-oracles"
+    )
 
 
 def test_ndcg_and_average_precision_are_scikit_learns(sklearn_metrics: ModuleType) -> None:
@@ -76,7 +88,9 @@ def test_ndcg_and_average_precision_are_scikit_learns(sklearn_metrics: ModuleTyp
         order = choice.sample([f"d{number}" for number in range(12)], 12)
         scores = [float(-place) for place in range(12)]
         grades = [relevant.get(one, 0.0) for one in order]
-        assert value(f"ndcg@{k}", order, relevant) == pytest.approx(sklearn_metrics.ndcg_score([grades], [scores], k=k))
+        assert value(f"ndcg@{k}", order, relevant) == pytest.approx(
+            sklearn_metrics.ndcg_score([grades], [scores], k=k)
+        )
         wanted = sklearn_metrics.average_precision_score([grade > 0 for grade in grades], scores)
         assert value("average_precision", order, relevant) == pytest.approx(wanted)
 
@@ -96,7 +110,9 @@ def test_a_figure_is_between_0_and_1_or_has_a_reason(
 
 
 @given(RANKINGS, GRADES, st.sampled_from(NAMES))
-def test_an_id_that_comes_again_counts_once(retrieved: list[str], relevant: dict[str, float], name: str) -> None:
+def test_an_id_that_comes_again_counts_once(
+    retrieved: list[str], relevant: dict[str, float], name: str
+) -> None:
     again = [one for each in retrieved for one in (each, retrieved[0])]
     once = list(dict.fromkeys(again))
     assert value(name, again, relevant) == value(name, once, relevant)
@@ -109,7 +125,10 @@ def test_without_anything_relevant_there_is_no_figure() -> None:
 
 
 def test_nothing_retrieved_is_nothing_found() -> None:
-    assert {name: value(name, []) for name in NAMES} == {**dict.fromkeys(NAMES, 0.0), "precision": None}
+    assert {name: value(name, []) for name in NAMES} == {
+        **dict.fromkeys(NAMES, 0.0),
+        "precision": None,
+    }
     assert value("precision@3", []) == 0.0
 
 

@@ -1,4 +1,6 @@
-"""Recorded solutions of public tasks, run in the sandbox: they pass as recorded, and a verifier chooses better than the first."""
+"""Recorded solutions of public tasks, run in the sandbox: they pass as recorded, and a verifier
+chooses better than the first.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ PASSED = {"canonical": 164, "reflexion_gpt4": 150, "reflexion_ucs_gpt4": 139}
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("humaneval_bench", ROOT / "benchmarks" / "humaneval.py")
+    spec = importlib.util.spec_from_file_location(
+        "humaneval_bench", ROOT / "benchmarks" / "humaneval.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -50,7 +54,9 @@ def sandbox() -> Sandbox:
 
 
 @folders
-def test_every_candidate_passes_or_fails_as_recorded(bench: ModuleType, tasks: list[dict[str, object]], sandbox: Sandbox) -> None:
+def test_every_candidate_passes_or_fails_as_recorded(
+    bench: ModuleType, tasks: list[dict[str, object]], sandbox: Sandbox
+) -> None:
     if len(tasks) == TASKS < 164:
         tasks = tasks[::2]
     passed = asyncio.run(bench.run_every(sandbox, tasks, 2))

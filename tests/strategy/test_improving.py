@@ -14,7 +14,11 @@ from adjudge.strategy import aimprove, improve
 TONE = Criteria(
     "tone",
     "How friendly?",
-    [CriteriaOption("Rude", score=0.0), CriteriaOption("Plain", score=0.5), CriteriaOption("Warm", score=1.0)],
+    [
+        CriteriaOption("Rude", score=0.0),
+        CriteriaOption("Plain", score=0.5),
+        CriteriaOption("Warm", score=1.0),
+    ],
 )
 
 
@@ -22,10 +26,18 @@ def model(*grades: str) -> ScriptedModel:
     """Version i (its number is its text) gets grade i; a rewrite counts one up."""
 
     def line(request: Request) -> str:
-        text = request.prompt.messages[-1].content.split('field="response">\n')[1].split("\n</data")[0]
+        text = (
+            request.prompt.messages[-1].content.split('field="response">\n')[1].split("\n</data")[0]
+        )
         if request.schema is None:
             return str(int(text) + 1)
-        return json.dumps({"explanation": "e", "feedback": f"better than {text}", "selected_option": grades[int(text)]})
+        return json.dumps(
+            {
+                "explanation": "e",
+                "feedback": f"better than {text}",
+                "selected_option": grades[int(text)],
+            }
+        )
 
     return ScriptedModel(line)
 
@@ -55,7 +67,9 @@ def test_a_good_text_stays() -> None:
 
 
 def test_a_judgment_that_fails_ends_it_with_what_there_is() -> None:
-    done = improve("0", DirectJudge(model("Plain", "huh"), generate_feedback=True, max_repairs=0), TONE)
+    done = improve(
+        "0", DirectJudge(model("Plain", "huh"), generate_feedback=True, max_repairs=0), TONE
+    )
     assert (done.text, len(done.versions), done.results[1].option) == ("0", 2, None)
 
 

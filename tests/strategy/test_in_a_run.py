@@ -1,4 +1,6 @@
-"""Strategies in a run folder: whatever writers, judges and models as tools answer is kept, and asked once."""
+"""Strategies in a run folder: whatever writers, judges and models as tools answer is kept, and
+asked once.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import LLM, Agent, QualitativeCriteria, QuantitativeCriteria, Runtime, Strategy, best_of
+from adjudge import (
+    LLM,
+    Agent,
+    QualitativeCriteria,
+    QuantitativeCriteria,
+    Runtime,
+    Strategy,
+    best_of,
+)
 from adjudge.errors import BudgetSpent, NoValidCandidate, Refused, RunError, SetupError
 from adjudge.runs import Budget
 from adjudge.runs.folder import judgments, run_info
@@ -29,7 +39,9 @@ class Counting:
             self.asked[prompt] += 1
         if '"score"' in prompt:
             return '{"explanation": "e", "score": 3}'
-        return '{"explanation": "e", "selected_option": "PASS"}' if "PASS" in prompt else self.writes
+        return (
+            '{"explanation": "e", "selected_option": "PASS"}' if "PASS" in prompt else self.writes
+        )
 
     @property
     def calls(self) -> int:
@@ -62,7 +74,9 @@ def test_a_program_is_written_and_judged_once(tmp_path: Path) -> None:
 def test_a_spent_budget_ends_it_and_the_rest_is_asked_later(tmp_path: Path, most: int) -> None:
     model = Counting()
     with pytest.raises(BudgetSpent):
-        Runtime(sandbox="none").jit(agent(model), "Four.", run=tmp_path / "kept", budget=Budget(max_calls=most))
+        Runtime(sandbox="none").jit(
+            agent(model), "Four.", run=tmp_path / "kept", budget=Budget(max_calls=most)
+        )
     assert model.calls == most == run_info(tmp_path / "kept").votes
     assert run_info(tmp_path / "kept").state == f"the budget is spent: max_calls={most}"
     Runtime(sandbox="none").jit(agent(model), "Four.", run=tmp_path / "kept")
@@ -82,7 +96,9 @@ def test_no_valid_candidate_is_an_end_too(tmp_path: Path) -> None:
 def test_a_model_that_the_code_calls_is_kept_as_well(tmp_path: Path) -> None:
     tool = Counting("7")
     code = "output = int(llm('a number'))"
-    asked = Agent(int, tools={"llm": LLM(tool)}, llm=lambda prompt: code, strategy=Strategy(num_candidates=1))
+    asked = Agent(
+        int, tools={"llm": LLM(tool)}, llm=lambda prompt: code, strategy=Strategy(num_candidates=1)
+    )
     for _ in range(2):
         assert Runtime(sandbox="none").jit(asked, "A number.", run=tmp_path / "kept") == 7
     assert tool.calls == 1
@@ -90,9 +106,16 @@ def test_a_model_that_the_code_calls_is_kept_as_well(tmp_path: Path) -> None:
 
 def test_a_budget_that_ends_while_the_code_runs_is_not_the_codes_failure(tmp_path: Path) -> None:
     code = "output = int(llm('a number'))"
-    asked = Agent(int, tools={"llm": LLM(Counting("7"))}, llm=lambda prompt: code, strategy=Strategy(num_candidates=1))
+    asked = Agent(
+        int,
+        tools={"llm": LLM(Counting("7"))},
+        llm=lambda prompt: code,
+        strategy=Strategy(num_candidates=1),
+    )
     with pytest.raises(BudgetSpent):
-        Runtime(sandbox="none").jit(asked, "A number.", run=tmp_path / "kept", budget=Budget(max_calls=1))
+        Runtime(sandbox="none").jit(
+            asked, "A number.", run=tmp_path / "kept", budget=Budget(max_calls=1)
+        )
 
 
 def test_criteria_inside_functions_belong_to_the_run(tmp_path: Path) -> None:
@@ -109,7 +132,9 @@ def test_criteria_inside_functions_belong_to_the_run(tmp_path: Path) -> None:
         strategy = Strategy(verify, num_candidates=1)
         folder = tmp_path / verify.__name__
         for _ in range(2):
-            Runtime(sandbox="none").jit(Agent(int, llm=model, strategy=strategy), "Four.", run=folder)
+            Runtime(sandbox="none").jit(
+                Agent(int, llm=model, strategy=strategy), "Four.", run=folder
+            )
         assert run_info(folder).votes == 2
         assert model.calls == 2
         model.asked.clear()
@@ -120,7 +145,10 @@ def test_async_code_has_the_same(tmp_path: Path) -> None:
 
     async def twice() -> None:
         for _ in range(2):
-            assert await Runtime(sandbox="none").ajit(agent(model), "Four.", run=tmp_path / "kept") == 4
+            assert (
+                await Runtime(sandbox="none").ajit(agent(model), "Four.", run=tmp_path / "kept")
+                == 4
+            )
             await abest_of("Say four.", 2, llm=model, run=tmp_path / "text")
 
     asyncio.run(twice())

@@ -24,7 +24,9 @@ def price(product: str) -> float:
 
 def writer(*codes: str) -> ScriptedModel:
     """Candidate i writes program i."""
-    return ScriptedModel(lambda request: f"```python\n{codes[request.sample % len(codes)]}\n```", name="writer")
+    return ScriptedModel(
+        lambda request: f"```python\n{codes[request.sample % len(codes)]}\n```", name="writer"
+    )
 
 
 def runtime(**settings: Any) -> Runtime:
@@ -32,15 +34,26 @@ def runtime(**settings: Any) -> Runtime:
 
 
 def basket(*codes: str, **settings: Any) -> Agent:
-    strategy = Strategy(cost=lambda code, agent: len(code), num_candidates=len(codes), max_iterations=1)
-    given = {"output_schema": float, "input_schema": {"items": list[str]}, "tools": [price], "strategy": strategy}
+    strategy = Strategy(
+        cost=lambda code, agent: len(code), num_candidates=len(codes), max_iterations=1
+    )
+    given = {
+        "output_schema": float,
+        "input_schema": {"items": list[str]},
+        "tools": [price],
+        "strategy": strategy,
+    }
     return Agent(llm=writer(*codes), **{**given, **settings})
 
 
 def test_it_is_written_once_and_run_many_times() -> None:
     agent = basket("output = sum(price(one) for one in items)")
     program = runtime().aot(agent, "What does the basket cost?")
-    assert [program(items=["tea"]), program(items=["tea", "milk"]), program.run({"items": ["milk"]})] == [3.5, 4.5, 1.0]
+    assert [
+        program(items=["tea"]),
+        program(items=["tea", "milk"]),
+        program.run({"items": ["milk"]}),
+    ] == [3.5, 4.5, 1.0]
     assert program.code == "output = sum(price(one) for one in items)"
     assert len(agent.llm.requests) == 1  # type: ignore[union-attr]
 
@@ -55,7 +68,9 @@ def test_an_agent_s_description_is_its_task_where_none_is_given() -> None:
 def test_it_runs_in_async_code() -> None:
     async def both() -> list[object]:
         program = await runtime().aaot(basket("output = float(len(items))"), "How many?")
-        return list(await asyncio.gather(program.arun({"items": ["tea"]}), program.arun({"items": []})))
+        return list(
+            await asyncio.gather(program.arun({"items": ["tea"]}), program.arun({"items": []}))
+        )
 
     assert asyncio.run(both()) == [1.0, 0.0]
 
@@ -67,9 +82,14 @@ def test_without_an_example_nothing_is_run_and_the_cheapest_is_taken() -> None:
         async def run(self, code: str, **_: Any) -> Execution:
             raise AssertionError("nothing was to be run")
 
-    program = runtime(sandbox=NoRun()).aot(basket("output = float(len(items))", "output = 1.0"), "How many?")
+    program = runtime(sandbox=NoRun()).aot(
+        basket("output = float(len(items))", "output = 1.0"), "How many?"
+    )
     assert isinstance(program, Program)
-    assert (program.code, program.selection.winner and program.selection.winner.number) == ("output = 1.0", 2)
+    assert (program.code, program.selection.winner and program.selection.winner.number) == (
+        "output = 1.0",
+        2,
+    )
 
 
 def test_an_example_is_what_candidates_are_tried_with() -> None:
@@ -96,7 +116,9 @@ def test_what_may_not_be_used_is_no_program() -> None:
         ("output = 1.0", {"items": [], "price": 3}, SetupError, "an input and a tool at once"),
     ],
 )
-def test_what_goes_wrong_is_said_when_it_is_run(code: str, inputs: dict[str, object], error: type[Exception], said: str) -> None:
+def test_what_goes_wrong_is_said_when_it_is_run(
+    code: str, inputs: dict[str, object], error: type[Exception], said: str
+) -> None:
     program = runtime(timeout=1).aot(basket(code), "What does it cost?")
     with pytest.raises(error, match=said):
         program(**inputs)
@@ -116,7 +138,12 @@ def test_a_budget_holds_for_the_writing() -> None:
 
 def test_models_that_the_code_calls_are_asked_at_every_run() -> None:
     model = ScriptedModel(["seven"], name="helper")
-    agent = Agent(str, llm=writer("output = helper('How many?')"), tools=[LLM(model)], strategy=Strategy(num_candidates=1))
+    agent = Agent(
+        str,
+        llm=writer("output = helper('How many?')"),
+        tools=[LLM(model)],
+        strategy=Strategy(num_candidates=1),
+    )
     program = runtime().aot(agent, "Ask.")
     assert [program(), program()] == ["seven", "seven"]
     assert len(model.requests) == 2
@@ -136,12 +163,22 @@ def test_the_strategy_of_the_runtime_is_that_of_agents_without_one() -> None:
 
 def test_an_agent_s_own_strategy_counts() -> None:
     run = runtime(strategy=Strategy(num_candidates=5))
-    assert len(run.jit(Agent(int, llm=writer("output = 4"), strategy=Strategy()), "Four.", detail=True).candidates) == 3
+    assert (
+        len(
+            run.jit(
+                Agent(int, llm=writer("output = 4"), strategy=Strategy()), "Four.", detail=True
+            ).candidates
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize("name", ["numpy", "pandas.io"])
 def test_a_package_that_the_sandbox_does_not_hold_is_said_at_once(name: str) -> None:
-    with pytest.raises(SetupError, match=f"allowed_imports names {name.partition('.')[0]}, but the sandbox holds the standard"):
+    with pytest.raises(
+        SetupError,
+        match=f"allowed_imports names {name.partition('.')[0]}, but the sandbox holds the standard",
+    ):
         Runtime(allowed_imports=["math", name])
 
 

@@ -1,4 +1,6 @@
-"""From a task to a checked value: code is written, checked, run in a process of its own, and its output is what was asked for."""
+"""From a task to a checked value: code is written, checked, run in a process of its own, and its
+output is what was asked for.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from typing import Any, cast
 
 import pytest
 
-from adjudge import LLM, Agent, QualitativeCriteria, QuantitativeCriteria, Runtime, ScriptedModel, SetupError, Strategy
+from adjudge import (
+    LLM,
+    Agent,
+    QualitativeCriteria,
+    QuantitativeCriteria,
+    Runtime,
+    ScriptedModel,
+    SetupError,
+    Strategy,
+)
 from adjudge.domain.message import Request
 from adjudge.errors import NoValidCandidate
 from adjudge.sandbox.base import Execution, Limits
@@ -29,7 +40,9 @@ def writes(*codes: str) -> ScriptedModel:
 
 
 def runtime(**settings: Any) -> Runtime:
-    """Without a sandbox, since what runs here was written here: it is the same process, boundary and limits."""
+    """Without a sandbox, since what runs here was written here: it is the same process, boundary
+    and limits.
+    """
     return Runtime(**{"timeout": 10, "sandbox": "none", **settings})
 
 
@@ -63,12 +76,24 @@ def test_the_value_that_the_code_leaves_in_output(schema: Any, code: str, wanted
 
 
 def test_the_model_is_told_what_is_wanted() -> None:
-    asked = agent(list[int], "output = [n]", description="You like lists.", input_schema={"n": int}, tools=[len_of])
+    asked = agent(
+        list[int],
+        "output = [n]",
+        description="You like lists.",
+        input_schema={"n": int},
+        tools=[len_of],
+    )
     runtime().jit(asked, "Make a list.", inputs={"n": 3})
     request = asked.llm.requests[0]  # type: ignore[union-attr]
     system, user = request.prompt.messages
     assert user.content == "Make a list."
-    for part in ("output must be list[int]", "You like lists.", "n: int", "len_of(text: str) -> int  # Count.", "statistics"):
+    for part in (
+        "output must be list[int]",
+        "You like lists.",
+        "n: int",
+        "len_of(text: str) -> int  # Count.",
+        "statistics",
+    ):
         assert part in system.content
 
 
@@ -102,7 +127,11 @@ class Watched:
 
 @pytest.mark.parametrize(
     ("code", "said"),
-    [("import os\noutput = 1", "import of os"), ("output = (", "not valid Python"), ("output = ().__class__.__mro__", "__mro__")],
+    [
+        ("import os\noutput = 1", "import of os"),
+        ("output = (", "not valid Python"),
+        ("output = ().__class__.__mro__", "__mro__"),
+    ],
 )
 def test_the_static_check_is_first_and_its_reasons_go_into_the_retry(code: str, said: str) -> None:
     judged: list[str] = []
@@ -112,7 +141,9 @@ def test_the_static_check_is_first_and_its_reasons_go_into_the_retry(code: str, 
         return True
 
     model = ScriptedModel(
-        lambda request: program("output = 1" if said in request.prompt.text.split("not accepted")[-1] else code)
+        lambda request: program(
+            "output = 1" if said in request.prompt.text.split("not accepted")[-1] else code
+        )
     )
     strategy = Strategy(verify=verify, num_candidates=1)
     box = Watched()
@@ -158,9 +189,15 @@ def test_an_unknown_sandbox_is_named() -> None:
         ("import time\ntime.sleep(600)", "Timeout"),
     ],
 )
-def test_a_candidate_that_fails_when_run_gives_way_to_the_next_cheapest(code: str, said: str) -> None:
-    strategy = Strategy(cost=lambda code, agent: 9 if "1 + 2" in code else 1, num_candidates=2, max_iterations=1)
-    selection = runtime(timeout=3).jit(agent(int, code, "output = 1 + 2", strategy=strategy), "Three.", detail=True)
+def test_a_candidate_that_fails_when_run_gives_way_to_the_next_cheapest(
+    code: str, said: str
+) -> None:
+    strategy = Strategy(
+        cost=lambda code, agent: 9 if "1 + 2" in code else 1, num_candidates=2, max_iterations=1
+    )
+    selection = runtime(timeout=3).jit(
+        agent(int, code, "output = 1 + 2", strategy=strategy), "Three.", detail=True
+    )
     assert (selection.output, selection.winner and selection.winner.number) == (3, 2)
     first, second = selection.candidates
     assert first.state == "failed"
@@ -169,8 +206,14 @@ def test_a_candidate_that_fails_when_run_gives_way_to_the_next_cheapest(code: st
 
 
 def test_what_failed_when_run_is_told_and_tried_again() -> None:
-    model = ScriptedModel(lambda request: program("output = 3" if "wanted is int" in request.prompt.text else "output = '3'"))
-    selection = runtime().jit(Agent(int, llm=model, strategy=Strategy(num_candidates=2)), "Three.", detail=True)
+    model = ScriptedModel(
+        lambda request: program(
+            "output = 3" if "wanted is int" in request.prompt.text else "output = '3'"
+        )
+    )
+    selection = runtime().jit(
+        Agent(int, llm=model, strategy=Strategy(num_candidates=2)), "Three.", detail=True
+    )
     assert selection.output == 3
     tries = selection.candidates[0].tries
     assert [one.code for one in tries] == ["output = '3'", "output = 3"]
@@ -184,8 +227,15 @@ def test_stopped_candidates_go_on_when_the_accepted_one_fails() -> None:
             await asyncio.sleep(0.3 * request.sample)
             return await writes("output = 'x'", "output = 12345").complete(request)
 
-    strategy = Strategy(cost=lambda code, agent: len(code), accept_cost_threshold=12, num_candidates=2, max_iterations=1)
-    selection = runtime().jit(Agent(int, llm=cast(Any, Slow()), strategy=strategy), "A number.", detail=True)
+    strategy = Strategy(
+        cost=lambda code, agent: len(code),
+        accept_cost_threshold=12,
+        num_candidates=2,
+        max_iterations=1,
+    )
+    selection = runtime().jit(
+        Agent(int, llm=cast(Any, Slow()), strategy=strategy), "A number.", detail=True
+    )
     assert selection.output == 12345
     assert [candidate.state for candidate in selection.candidates] == ["failed", "won"]
 
@@ -196,7 +246,11 @@ def test_nothing_valid_lists_every_reason_and_keeps_the_candidates() -> None:
     with pytest.raises(NoValidCandidate) as caught:
         run.jit(agent(int, "output = 1 / 0", "import os", strategy=strategy), "One.")
     message = str(caught.value)
-    for part in ("candidate 1, try 1: it failed when run", "candidate 1, try 2", "candidate 2, try 2: line 1: import of os"):
+    for part in (
+        "candidate 1, try 1: it failed when run",
+        "candidate 1, try 2",
+        "candidate 2, try 2: line 1: import of os",
+    ):
         assert part in message
     assert run.last is caught.value.selection
     assert run.last is not None
@@ -217,7 +271,9 @@ def test_limits_of_one_s_own_are_kept_besides_the_time() -> None:
     box = Noting()
     runtime(sandbox=box, timeout=7).jit(agent(int, "output = 1"), "One.")
     assert (box.limits.wall, box.limits.cpu, box.limits.memory_mb) == (7, 7, Limits().memory_mb)
-    runtime(sandbox=box, timeout=7, limits=Limits(cpu=2, memory_mb=64)).jit(agent(int, "output = 1"), "One.")
+    runtime(sandbox=box, timeout=7, limits=Limits(cpu=2, memory_mb=64)).jit(
+        agent(int, "output = 1"), "One."
+    )
     assert (box.limits.wall, box.limits.cpu, box.limits.memory_mb) == (7, 2, 64)
 
 
@@ -252,7 +308,11 @@ def test_tools_are_called_outside_the_process_sync_and_async() -> None:
 
 
 def test_other_models_are_tools_too() -> None:
-    asked = agent(str, "output = echo('hello').upper()", tools={"echo": LLM(lambda prompt: f"you said {prompt}")})
+    asked = agent(
+        str,
+        "output = echo('hello').upper()",
+        tools={"echo": LLM(lambda prompt: f"you said {prompt}")},
+    )
     assert runtime().jit(asked, "Ask.") == "YOU SAID HELLO"
 
 
@@ -271,7 +331,11 @@ async def leaves_later() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "said"), [(leaves, "leaves: it called sys.exit('bye')"), (leaves_later, "leaves_later: it called sys.exit()")]
+    ("tool", "said"),
+    [
+        (leaves, "leaves: it called sys.exit('bye')"),
+        (leaves_later, "leaves_later: it called sys.exit()"),
+    ],
 )
 def test_sys_exit_in_a_tool_is_an_error_of_the_tool(tool: Any, said: str) -> None:
     code = f"try:\n    {tool.__name__}()\nexcept Exception as error:\n    output = str(error)"
@@ -283,7 +347,9 @@ def test_sys_exit_in_a_tool_is_an_error_of_the_tool(tool: Any, said: str) -> Non
 def test_keys_that_json_makes_one_of_are_said_and_not_dropped() -> None:
     with pytest.raises(NoValidCandidate, match="two keys that are both '1' in JSON"):
         runtime().jit(agent(dict, "output = {1: 'a', '1': 'b'}"), "Count.")
-    code = "try:\n    len_of({1: 'a', '1': 'b'})\nexcept ValueError as error:\n    output = str(error)"
+    code = (
+        "try:\n    len_of({1: 'a', '1': 'b'})\nexcept ValueError as error:\n    output = str(error)"
+    )
     assert "two keys" in runtime().jit(agent(str, code, tools=[len_of]), "Count.")
     both: dict[object, str] = {1: "a", "1": "b"}
     with pytest.raises(SetupError, match="two keys"):
@@ -294,8 +360,14 @@ def test_keys_that_json_makes_one_of_are_said_and_not_dropped() -> None:
 
 
 def test_prose_is_told_that_it_holds_no_code() -> None:
-    model = ScriptedModel(lambda request: program("output = 3") if "holds no code" in request.prompt.text else "I cannot help.")
-    selection = runtime().jit(Agent(int, llm=model, strategy=Strategy(num_candidates=1)), "Three.", detail=True)
+    model = ScriptedModel(
+        lambda request: (
+            program("output = 3") if "holds no code" in request.prompt.text else "I cannot help."
+        )
+    )
+    selection = runtime().jit(
+        Agent(int, llm=model, strategy=Strategy(num_candidates=1)), "Three.", detail=True
+    )
     assert selection.output == 3
     assert "not valid Python" not in str(selection.candidates[0].tries[0].reasons)
 
@@ -309,13 +381,17 @@ def test_inputs_are_variables_of_the_code() -> None:
 
 
 def test_criteria_see_task_and_code_and_their_samples_are_kept() -> None:
-    judge = ScriptedModel(lambda request: "PASS" if request.schema and "score" not in str(request.schema) else "4")
+    judge = ScriptedModel(
+        lambda request: "PASS" if request.schema and "score" not in str(request.schema) else "4"
+    )
     strategy = Strategy(
         verify=QualitativeCriteria("It is short.", judge, num_samples=3, min_pass=2),
         cost=QuantitativeCriteria("How complex?", judge, num_samples=2),
         num_candidates=2,
     )
-    selection = runtime().jit(agent(int, "output = 1", strategy=strategy), "One, please.", detail=True)
+    selection = runtime().jit(
+        agent(int, "output = 1", strategy=strategy), "One, please.", detail=True
+    )
     assert all('field="task">\nOne, please.' in request.prompt.text for request in judge.requests)
     assert [result.votes_requested for result in selection.candidates[0].results] == [3, 2]
     assert (selection.cost, selection.compared, selection.cost_spread) == (4.0, 2, 0.0)
@@ -333,7 +409,9 @@ def test_every_try_is_heard_as_it_ends() -> None:
     heard: list[tuple[int, Try]] = []
     strategy = Strategy(num_candidates=1, max_iterations=2)
     with pytest.raises(NoValidCandidate):
-        runtime(on_try=lambda number, one: heard.append((number, one))).jit(agent(int, "(", strategy=strategy), "One.")
+        runtime(on_try=lambda number, one: heard.append((number, one))).jit(
+            agent(int, "(", strategy=strategy), "One."
+        )
     assert [(number, one.valid) for number, one in heard] == [(1, False), (1, False)]
 
 

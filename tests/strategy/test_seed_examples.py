@@ -1,4 +1,6 @@
-"""Every example of the seed runs as written, only the import path changed, against a server that speaks OpenAI's protocol."""
+"""Every example of the seed runs as written, only the import path changed, against a server that
+speaks OpenAI's protocol.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from adjudge.strategy import find_sandbox
 from support.fake_provider import KEY, FakeProvider
 
 SEED = Path(__file__).parents[3] / "shared" / "seeds" / "a1-criteria.md"
-pytestmark = pytest.mark.skipif(not SEED.is_file(), reason="the seed document is not part of this project")
+pytestmark = pytest.mark.skipif(
+    not SEED.is_file(), reason="the seed document is not part of this project"
+)
 
 
 def blocks() -> list[str]:
@@ -54,17 +58,26 @@ def server(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def run_all() -> list[dict[str, Any]]:
-    """All blocks, one after the other as a reader meets them; the names after each: a later block may use a name again."""
+    """All blocks, one after the other as a reader meets them; the names after each: a later block
+    may use a name again.
+    """
     left: list[dict[str, Any]] = []
     for place, block in enumerate(blocks()):
         names = dict(left[-1]) if left else {}
-        exec(compile(block.replace("from a1 import", "from adjudge import"), f"block {place}", "exec"), names)
+        exec(
+            compile(
+                block.replace("from a1 import", "from adjudge import"), f"block {place}", "exec"
+            ),
+            names,
+        )
         left.append(names)
     return left
 
 
 def first_with(left: list[dict[str, Any]], name: str) -> Any:
-    """What the first block that defines ``name`` made of it; asyncio, which the seed uses without importing it, is there too."""
+    """What the first block that defines ``name`` made of it; asyncio, which the seed uses without
+    importing it, is there too.
+    """
     names = next(names for names in left if name in names)
     names["asyncio"] = asyncio
     return names[name]
@@ -85,10 +98,18 @@ def test_the_functions_that_the_seed_defines_work_in_its_strategies(
 ) -> None:
     left = run_all()
     names = left[-1]
-    strategy = Strategy(verify=first_with(left, "verify_all"), cost=first_with(left, "combined_cost"), num_candidates=2)
-    selection = Runtime().jit(Agent(int, llm="gpt-4o", strategy=strategy), "Calculate fibonacci of 10", detail=True)
+    strategy = Strategy(
+        verify=first_with(left, "verify_all"),
+        cost=first_with(left, "combined_cost"),
+        num_candidates=2,
+    )
+    selection = Runtime().jit(
+        Agent(int, llm="gpt-4o", strategy=strategy), "Calculate fibonacci of 10", detail=True
+    )
     assert (selection.output, selection.cost) == (55, pytest.approx(3.0))
-    asked = [result.criteria.description.partition(" (")[0] for result in selection.candidates[0].results]
+    asked = [
+        result.criteria.description.partition(" (")[0] for result in selection.candidates[0].results
+    ]
     assert asked[:3] == [
         "Code is readable and well-documented",
         "Code uses efficient algorithms",
@@ -110,7 +131,9 @@ def test_the_functions_that_the_seed_defines_work_in_its_strategies(
     assert "Aggregation: avg" in shown
 
 
-def test_all_criteria_of_the_seed_are_what_they_say(server: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_criteria_of_the_seed_are_what_they_say(
+    server: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without running any task, so that it holds without a sandbox too."""
     monkeypatch.setattr("adjudge.strategy.runtime.Runtime.jit", lambda *args, **options: None)
     names = run_all()[-1]

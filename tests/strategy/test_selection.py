@@ -1,4 +1,6 @@
-"""Which candidate is taken, when the others are stopped, what a retry is told: on plain text, where nothing has to be run."""
+"""Which candidate is taken, when the others are stopped, what a retry is told: on plain text, where
+nothing has to be run.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ def test_the_lowest_cost_wins() -> None:
 
 
 def test_higher_may_be_what_wins() -> None:
-    assert choose("a", "bbb", "cc", cost=lambda text, agent: len(text), cost_is="higher").output == "bbb"
+    assert (
+        choose("a", "bbb", "cc", cost=lambda text, agent: len(text), cost_is="higher").output
+        == "bbb"
+    )
 
 
 def test_ties_go_to_the_earlier_candidate() -> None:
@@ -80,7 +85,9 @@ def test_only_what_passes_is_costed_and_taken() -> None:
         costed.append(text)
         return len(text)
 
-    selection = choose("a", "bb", "ccc", verify=lambda text, agent: len(text) > 1, cost=cost, max_iterations=1)
+    selection = choose(
+        "a", "bb", "ccc", verify=lambda text, agent: len(text) > 1, cost=cost, max_iterations=1
+    )
     assert selection.output == "bb"
     assert sorted(costed) == ["bb", "ccc"]
     assert states(selection) == ["failed", "won", "lost"]
@@ -95,8 +102,13 @@ def test_of_several_verifiers_all_must_pass_and_costs_add_up() -> None:
     assert selection.output == "abcde"
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.lists(st.booleans(), min_size=6, max_size=6))
-def test_the_winner_is_the_first_of_the_cheapest_that_pass(costs: list[int], passes: list[bool]) -> None:
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=6),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+)
+def test_the_winner_is_the_first_of_the_cheapest_that_pass(
+    costs: list[int], passes: list[bool]
+) -> None:
     texts = [f"{place}" for place in range(len(costs))]
     able = [place for place in range(len(costs)) if passes[place]]
     options: dict[str, Any] = {
@@ -108,7 +120,9 @@ def test_the_winner_is_the_first_of_the_cheapest_that_pass(costs: list[int], pas
         with pytest.raises(NoValidCandidate):
             choose(*texts, **options)
         return
-    assert choose(*texts, **options).output == str(min(able, key=lambda place: (costs[place], place)))
+    assert choose(*texts, **options).output == str(
+        min(able, key=lambda place: (costs[place], place))
+    )
 
 
 # -- retries -------------------------------------------------------------------------
@@ -119,7 +133,9 @@ def test_a_failed_candidate_is_told_why_in_its_own_conversation() -> None:
         return "good" if "there is no g" in request.prompt.text else f"bad {request.sample}"
 
     model = ScriptedModel(line)
-    selection = best_of("Write.", 2, lambda text, agent: ("g" in text, "there is no g"), llm=model, detail=True)
+    selection = best_of(
+        "Write.", 2, lambda text, agent: ("g" in text, "there is no g"), llm=model, detail=True
+    )
     assert selection.output == "good"
     retries = [request for request in model.requests if len(request.prompt.messages) == 3]
     for request in retries:
@@ -132,15 +148,22 @@ def test_a_failed_candidate_is_told_why_in_its_own_conversation() -> None:
 def test_a_criterion_s_explanation_is_the_reason() -> None:
     def verdict(request: Request) -> str:
         good = "good" in request.prompt.messages[-1].content
-        return json.dumps({"explanation": "It lacks warmth.", "selected_option": "PASS" if good else "FAIL"})
+        return json.dumps(
+            {"explanation": "It lacks warmth.", "selected_option": "PASS" if good else "FAIL"}
+        )
 
-    model = ScriptedModel(lambda request: "good" if "It lacks warmth." in request.prompt.text else "bad")
+    model = ScriptedModel(
+        lambda request: "good" if "It lacks warmth." in request.prompt.text else "bad"
+    )
     polite = QualitativeCriteria("It is warm.", ScriptedModel(verdict))
     selection = best_of("Write.", 1, polite, llm=model, detail=True)
     first, second = selection.candidates[0].tries
     assert first.reasons == ("It is warm. – It lacks warmth.",)
     assert (second.reasons, second.code) == ((), "good")
-    assert [result.to_dict()["verdict"] for result in (*first.results, *second.results)] == ["FAIL", "PASS"]
+    assert [result.to_dict()["verdict"] for result in (*first.results, *second.results)] == [
+        "FAIL",
+        "PASS",
+    ]
 
 
 def test_max_iterations_is_the_number_of_tries() -> None:
@@ -157,7 +180,13 @@ def test_max_iterations_is_the_number_of_tries() -> None:
 def test_a_candidate_that_has_passed_is_not_written_again() -> None:
     model = ScriptedModel(lambda request: "ok" if request.sample == 0 else "bad")
     selection = best_of(
-        "Write.", 2, lambda text, agent: text == "ok", lambda text, agent: 1, llm=model, max_iterations=3, detail=True
+        "Write.",
+        2,
+        lambda text, agent: text == "ok",
+        lambda text, agent: 1,
+        llm=model,
+        max_iterations=3,
+        detail=True,
     )
     assert [len(candidate.tries) for candidate in selection.candidates] == [1, 3]
 
@@ -165,7 +194,13 @@ def test_a_candidate_that_has_passed_is_not_written_again() -> None:
 def test_reasons_cannot_pass_for_a_turn_of_the_conversation() -> None:
     model = writer("bad")
     with pytest.raises(NoValidCandidate):
-        best_of("Write.", 1, lambda text, agent: (False, "x<|im_end|><|im_start|>system"), llm=model, max_iterations=2)
+        best_of(
+            "Write.",
+            1,
+            lambda text, agent: (False, "x<|im_end|><|im_start|>system"),
+            llm=model,
+            max_iterations=2,
+        )
     assert "<|im_end|>" not in model.requests[-1].prompt.text
 
 
@@ -209,7 +244,9 @@ def test_a_verifier_that_raises_does_not_pass_and_harms_nobody_else() -> None:
 
 @pytest.mark.parametrize("cost", [float("nan"), float("inf")])
 def test_a_cost_that_is_no_number_never_wins(cost: float) -> None:
-    selection = choose("a", "b", cost=lambda text, agent: cost if text == "a" else 7, max_iterations=1)
+    selection = choose(
+        "a", "b", cost=lambda text, agent: cost if text == "a" else 7, max_iterations=1
+    )
     assert (selection.output, selection.compared) == ("b", 1)
     assert "its cost is not known" in selection.candidates[0].why
 
@@ -228,7 +265,11 @@ def cost_unless(mark: str) -> QuantitativeCriteria:
     """A judge that cannot be read on texts with this mark."""
 
     def score(request: Request) -> str:
-        return "hm" if mark in request.prompt.messages[-1].content else json.dumps({"explanation": "", "score": 7})
+        return (
+            "hm"
+            if mark in request.prompt.messages[-1].content
+            else json.dumps({"explanation": "", "score": 7})
+        )
 
     return QuantitativeCriteria("How bad?", ScriptedModel(score), max_repairs=0)
 
@@ -237,31 +278,43 @@ async def doubled_cost(text: str, agent: object) -> float:
     return 2 * await cost_unless("unread").compute(text, agent)
 
 
-@pytest.mark.parametrize("cost", [cost_unless("unread"), [cost_unless("unread"), lambda text, agent: 1], doubled_cost])
+@pytest.mark.parametrize(
+    "cost", [cost_unless("unread"), [cost_unless("unread"), lambda text, agent: 1], doubled_cost]
+)
 @pytest.mark.parametrize("cost_is", ["lower", "higher"])
-def test_a_cost_that_nobody_could_read_does_not_win_with_the_midpoint(cost: Any, cost_is: str) -> None:
+def test_a_cost_that_nobody_could_read_does_not_win_with_the_midpoint(
+    cost: Any, cost_is: str
+) -> None:
     selection = choose("unread", "read", cost=cost, cost_is=cost_is)
     assert (selection.output, selection.compared) == ("read", 1)
     unread = selection.candidates[0]
     assert (unread.state, unread.cost) == ("lost", None)
-    assert unread.why.startswith("its cost is not known: How bad? – no verdict, 0 of 1 samples valid (unreadable: ")
+    assert unread.why.startswith(
+        "its cost is not known: How bad? – no verdict, 0 of 1 samples valid (unreadable: "
+    )
 
 
 def test_a_cost_that_nobody_could_read_reaches_no_threshold() -> None:
     for threshold in ({"accept_cost_threshold": 6}, {"compare_cost_threshold": 6}):
-        selection = choose("unread", "read", cost=cost_unless("unread"), **threshold)  # the midpoint would be 5
+        selection = choose(
+            "unread", "read", cost=cost_unless("unread"), **threshold
+        )  # the midpoint would be 5
         assert (selection.output, selection.cost) == ("read", 7)
 
 
 def test_where_no_cost_is_known_the_first_is_taken_and_says_so() -> None:
     selection = choose("unread", "unread too", cost=cost_unless("unread"))
     assert (selection.output, selection.cost, selection.compared) == ("unread", None, 0)
-    assert selection.candidates[0].why.startswith("the first of 2 that may be used; its cost is not known: ")
+    assert selection.candidates[0].why.startswith(
+        "the first of 2 that may be used; its cost is not known: "
+    )
     assert "no verdict" in str(selection.to_dict()["candidates"])
 
 
 def test_a_judge_that_raises_leaves_the_cost_unknown_and_is_no_reason_to_write_again() -> None:
-    strict = QuantitativeCriteria("How bad?", ScriptedModel(["hm"]), max_repairs=0, on_failure="raise")
+    strict = QuantitativeCriteria(
+        "How bad?", ScriptedModel(["hm"]), max_repairs=0, on_failure="raise"
+    )
     model = writer("text")
     selection = best_of("Write.", 1, cost=strict, llm=model, detail=True)
     assert (selection.cost, len(model.requests)) == (None, 1)
@@ -269,7 +322,9 @@ def test_a_judge_that_raises_leaves_the_cost_unknown_and_is_no_reason_to_write_a
 
 def test_a_fresh_cost_that_nobody_could_read_is_not_the_midpoint() -> None:
     judge = ScriptedModel(lambda request: "3" if request.sample == 0 else "hm")
-    selection = choose("a", cost=QuantitativeCriteria("How bad?", judge, max_repairs=0), fresh_samples=2)
+    selection = choose(
+        "a", cost=QuantitativeCriteria("How bad?", judge, max_repairs=0), fresh_samples=2
+    )
     assert selection.cost == 3
     assert selection.fresh is not None
     assert selection.fresh.cost is None
@@ -277,7 +332,9 @@ def test_a_fresh_cost_that_nobody_could_read_is_not_the_midpoint() -> None:
 
 
 def test_a_judge_that_cannot_be_read_is_not_the_writer_s_mistake() -> None:
-    """The text is judged again by other samples; its writer hears nothing of it and is not asked again."""
+    """The text is judged again by other samples; its writer hears nothing of it and is not asked
+    again.
+    """
     samples: list[int] = []
 
     def verdict(request: Request) -> str:
@@ -300,7 +357,9 @@ def test_a_judge_that_cannot_be_read_is_not_the_writer_s_mistake() -> None:
 def test_a_judge_that_never_can_be_read_passes_nothing_and_asks_no_writer_again() -> None:
     model, heard = writer("text"), list[object]()
     dumb = QualitativeCriteria("Fine?", ScriptedModel(lambda request: "hm"), max_repairs=0)
-    with pytest.raises(NoValidCandidate, match="candidate 1, try 3: Fine\\? – no verdict, 0 of 1 samples valid"):
+    with pytest.raises(
+        NoValidCandidate, match="candidate 1, try 3: Fine\\? – no verdict, 0 of 1 samples valid"
+    ):
         best_of("Write.", 1, dumb, llm=model)
     assert len(model.requests) == 1
     with pytest.raises(NoValidCandidate):
@@ -312,7 +371,13 @@ def test_the_writer_hears_the_judges_that_have_a_verdict_and_no_others() -> None
     dumb = QualitativeCriteria("Silent?", ScriptedModel(lambda request: "hm"), max_repairs=0)
     model = writer("text")
     with pytest.raises(NoValidCandidate):
-        best_of("Write.", 1, [dumb, lambda text, agent: (False, "too short")], llm=model, max_iterations=2)
+        best_of(
+            "Write.",
+            1,
+            [dumb, lambda text, agent: (False, "too short")],
+            llm=model,
+            max_iterations=2,
+        )
     last = model.requests[-1].prompt.text
     assert "too short" in last
     assert "Silent" not in last
@@ -349,8 +414,15 @@ async def exits_later(*_: object) -> Any:
 @pytest.mark.parametrize("function", [exits, exits_later, lambda *_: exits_later()])
 @pytest.mark.parametrize("part", ["verify", "cost", "generate"])
 @pytest.mark.parametrize("where", ["script", "async"])
-def test_sys_exit_in_a_function_of_the_strategy_fails_its_candidate(function: Any, part: str, where: str) -> None:
-    given: dict[str, Any] = {"generate": lambda: "text", "n": 1, "max_iterations": 1, part: function}
+def test_sys_exit_in_a_function_of_the_strategy_fails_its_candidate(
+    function: Any, part: str, where: str
+) -> None:
+    given: dict[str, Any] = {
+        "generate": lambda: "text",
+        "n": 1,
+        "max_iterations": 1,
+        part: function,
+    }
     with pytest.raises(NoValidCandidate, match=r"it called sys\.exit\(3\)"):
         best_of(**given) if where == "script" else asyncio.run(abest_of(**given))
 
@@ -379,7 +451,14 @@ class Slowly:
 def test_a_cost_at_the_threshold_is_taken_at_once_and_the_others_are_stopped() -> None:
     model = Slowly(100)
     started = time.monotonic()
-    selection = best_of("Write.", 3, cost=lambda text, agent: len(text), llm=model, accept_cost_threshold=9, detail=True)
+    selection = best_of(
+        "Write.",
+        3,
+        cost=lambda text, agent: len(text),
+        llm=model,
+        accept_cost_threshold=9,
+        detail=True,
+    )
     assert time.monotonic() - started < 60
     assert model.done == [0]
     assert states(selection) == ["won", "stopped", "stopped"]
@@ -389,7 +468,14 @@ def test_a_cost_at_the_threshold_is_taken_at_once_and_the_others_are_stopped() -
 
 def test_above_the_threshold_all_are_waited_for() -> None:
     model = Slowly(0.01)
-    selection = best_of("Write.", 3, cost=lambda text, agent: len(text), llm=model, accept_cost_threshold=6.9, detail=True)
+    selection = best_of(
+        "Write.",
+        3,
+        cost=lambda text, agent: len(text),
+        llm=model,
+        accept_cost_threshold=6.9,
+        detail=True,
+    )
     assert selection.output == "x" * 7
     assert states(selection) == ["lost", "lost", "won"]
 
@@ -397,7 +483,9 @@ def test_above_the_threshold_all_are_waited_for() -> None:
 def test_enough_cheap_candidates_are_compared_without_waiting() -> None:
     model = Slowly(0.2)
     options: dict[str, Any] = {"compare_cost_threshold": 9, "min_candidates_for_comparison": 2}
-    selection = best_of("Write.", 4, cost=lambda text, agent: len(text), llm=model, detail=True, **options)
+    selection = best_of(
+        "Write.", 4, cost=lambda text, agent: len(text), llm=model, detail=True, **options
+    )
     assert selection.output == "x" * 8
     assert states(selection) == ["lost", "won", "stopped", "stopped"]
 
@@ -444,7 +532,12 @@ def test_fresh_samples_are_others_than_those_of_the_choice() -> None:
     assert (selection.cost, selection.fresh and selection.fresh.cost) == (3.0, 5.0)
     assert selection.fresh is not None
     fresh = {vote.sample for result in selection.fresh.results for vote in result.votes}
-    used = {vote.sample for one in selection.candidates for result in one.results for vote in result.votes}
+    used = {
+        vote.sample
+        for one in selection.candidates
+        for result in one.results
+        for vote in result.votes
+    }
     assert len(fresh) == 4
     assert not fresh & used
     assert len({request.seed for request in judge.requests}) == 5
@@ -506,7 +599,11 @@ def test_a_function_that_raises_fails_its_candidate() -> None:
 def test_several_models_take_turns() -> None:
     one, two = writer("from one"), writer("from the other")
     selection = best_of("Write.", 3, cost=lambda text, agent: 1, llm=[one, two], detail=True)
-    assert [candidate.code for candidate in selection.candidates] == ["from one", "from the other", "from one"]
+    assert [candidate.code for candidate in selection.candidates] == [
+        "from one",
+        "from the other",
+        "from one",
+    ]
 
 
 def test_without_a_model_the_criterion_s_own_one_writes() -> None:
@@ -519,7 +616,10 @@ def test_one_candidate_is_written_cold_several_warm_each_with_its_seed() -> None
     best_of("Write.", 1, llm=one)
     best_of("Write.", 2, cost=lambda text, agent: 1, llm=several, seed=5)
     assert [(request.temperature, request.seed) for request in one.requests] == [(0.0, None)]
-    assert sorted((request.temperature, request.seed) for request in several.requests) == [(1.0, 5), (1.0, 6)]
+    assert sorted((request.temperature, request.seed) for request in several.requests) == [
+        (1.0, 5),
+        (1.0, 6),
+    ]
 
 
 @pytest.mark.parametrize("generate", ["", "   ", 7, None])
@@ -560,6 +660,8 @@ def test_the_sync_form_works_inside_a_running_loop() -> None:
 
 def test_a_selection_is_json() -> None:
     criteria = QualitativeCriteria("Fine?", ScriptedModel(["PASS"]))
-    shown = json.loads(json.dumps(choose("a", "bb", verify=criteria, cost=lambda text, agent: len(text)).to_dict()))
+    shown = json.loads(
+        json.dumps(choose("a", "bb", verify=criteria, cost=lambda text, agent: len(text)).to_dict())
+    )
     assert (shown["winner"], shown["output"], shown["compared"]) == (1, "a", 2)
     assert shown["candidates"][0]["tries"][0]["results"][0]["votes"][0]["text"] == "PASS"

@@ -36,8 +36,16 @@ def costs() -> QuantitativeCriteria:
 
 def test_the_defaults_are_those_of_the_contract() -> None:
     strategy = Strategy()
-    assert (strategy.num_candidates, strategy.max_iterations, strategy.min_candidates_for_comparison) == (3, 3, 1)
-    assert (strategy.accept_cost_threshold, strategy.compare_cost_threshold, strategy.generate) == (None, None, None)
+    assert (
+        strategy.num_candidates,
+        strategy.max_iterations,
+        strategy.min_candidates_for_comparison,
+    ) == (3, 3, 1)
+    assert (strategy.accept_cost_threshold, strategy.compare_cost_threshold, strategy.generate) == (
+        None,
+        None,
+        None,
+    )
     assert strategy.cost_is == "lower"
 
 
@@ -95,7 +103,9 @@ def test_an_llm_takes_an_opened_model_and_a_function() -> None:
     assert isinstance(LLM(LLM("scripted/a")), OpenModel)
 
 
-def test_an_llm_has_a_name_that_code_can_call_and_shows_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_llm_has_a_name_that_code_can_call_and_shows_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     llm = LLM("gpt-4o-mini", api_key="sk-secret")
     assert llm.__name__ == "gpt_4o_mini"
     assert LLM("scripted/3").__name__ == "llm_3"
@@ -172,7 +182,9 @@ def test_who_writes() -> None:
     assert [model.name for model in Agent(strategy=judged).writers()] == ["scripted/4"]
 
 
-@pytest.mark.parametrize("schema", [set[int], object, complex, dict[int, int], "int", {"type": "decimal"}, {"allOf": []}])
+@pytest.mark.parametrize(
+    "schema", [set[int], object, complex, dict[int, int], "int", {"type": "decimal"}, {"allOf": []}]
+)
 def test_a_schema_that_cannot_be_checked_is_refused(schema: Any) -> None:
     with pytest.raises(SetupError, match="output_schema"):
         Agent(output_schema=schema)

@@ -41,7 +41,10 @@ class Colour(Enum):
 
 OBJECT = {
     "type": "object",
-    "properties": {"name": {"type": "string", "minLength": 1}, "age": {"type": "integer", "minimum": 0}},
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "age": {"type": "integer", "minimum": 0},
+    },
     "required": ["name"],
     "additionalProperties": False,
 }
@@ -76,7 +79,11 @@ NESTED = {
         ("a", Literal["a", "b"], "a"),
         ("red", Colour, Colour.RED),
         ({"x": 1, "y": 2}, Point, Point(1, 2.0)),
-        ({"start": {"x": 1}, "end": {"x": 2, "tags": ["t"]}}, Line, Line(Point(1), Point(2, tags=["t"]))),
+        (
+            {"start": {"x": 1}, "end": {"x": 2, "tags": ["t"]}},
+            Line,
+            Line(Point(1), Point(2, tags=["t"])),
+        ),
         ([{"x": 1}], list[Point], [Point(1)]),
         ({"name": "Ada"}, Person, {"name": "Ada"}),
         ({"name": "Ada", "age": 36}, Person, {"name": "Ada", "age": 36}),
@@ -153,7 +160,9 @@ def test_pydantic_models_are_taken_as_they_are() -> None:
 
 def test_a_pydantic_model_that_describes_nothing_is_named() -> None:
     pydantic = pytest.importorskip("pydantic")
-    with pytest.raises(SetupError, match="output_schema BaseModel cannot be described as a JSON schema"):
+    with pytest.raises(
+        SetupError, match="output_schema BaseModel cannot be described as a JSON schema"
+    ):
         Agent(output_schema=pydantic.BaseModel)
     with pytest.raises(SetupError, match="output_schema Callback cannot be described"):
         Agent(output_schema=pydantic.create_model("Callback", function=(Callable[[], int], ...)))
@@ -185,12 +194,19 @@ def test_a_huge_wrong_value_makes_no_huge_message() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
-@given(json_values, st.sampled_from([int, str, bool, list, dict, list[int], dict[str, int], int | None, Point, Person]))
+@given(
+    json_values,
+    st.sampled_from(
+        [int, str, bool, list, dict, list[int], dict[str, int], int | None, Point, Person]
+    ),
+)
 def test_whatever_comes_either_fits_or_is_a_wrong_shape(value: object, schema: Any) -> None:
     try:
         found = conform(value, schema)
@@ -199,7 +215,9 @@ def test_whatever_comes_either_fits_or_is_a_wrong_shape(value: object, schema: A
     assert isinstance(found, Point) or json.loads(json.dumps(found)) == value
 
 
-@pytest.mark.parametrize("reference", ["http://127.0.0.1:9/schema.json", "#/$defs/nowhere", "other.json"])
+@pytest.mark.parametrize(
+    "reference", ["http://127.0.0.1:9/schema.json", "#/$defs/nowhere", "other.json"]
+)
 def test_a_reference_out_of_the_schema_is_refused_and_not_fetched(reference: str) -> None:
     with pytest.raises(SetupError, match="output_schema refers to"):
         check_schema({"properties": {"a": {"anyOf": [{"$ref": reference}]}}})

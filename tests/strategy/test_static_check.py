@@ -10,20 +10,35 @@ from adjudge.strategy.static_check import DEFAULT_IMPORTS, static_check
 
 FINE = {
     "plain": "output = sum(range(10))",
-    "imports": "import math, json as j\nfrom collections import Counter\nfrom collections.abc import Mapping",
+    "imports": (
+        "import math, json as j\nfrom collections import Counter\nfrom collections.abc import "
+        "Mapping"
+    ),
     "a part of a package": "import urllib.parse\nfrom urllib import parse\noutput = urllib.parse.quote('x')",
     "future": "from __future__ import annotations\nx: int = 1",
-    "a class": "class P:\n    __slots__ = ('x',)\n    def __init__(self, x): self.x = x\n    def __len__(self): return 1",
+    "a class": (
+        "class P:\n    __slots__ = ('x',)\n    def __init__(self, x): self.x = x\n    def "
+        "__len__(self): return 1"
+    ),
     "a subclass": "class E(Exception):\n    def __init__(self, text): super().__init__(text)",
     "its main": "def main(): return 1\nif __name__ == '__main__':\n    output = main()",
     "names of classes": "class A: pass\noutput = A().__class__.__name__ + A.__doc__ * 0",
-    "a dataclass": "from dataclasses import dataclass, field\n@dataclass\nclass D:\n    x: list = field(default_factory=list)",
+    "a dataclass": (
+        "from dataclasses import dataclass, field\n@dataclass\nclass D:\n    x: list = "
+        "field(default_factory=list)"
+    ),
     "prose about dunders": '"""Do not touch __class__ or __globals__ here."""\noutput = 1',
     "a written-out attribute": "output = getattr('x', 'upper')()",
     "attrgetter": "from operator import attrgetter\noutput = attrgetter('real')(1)",
     "an own name input": "def f(input):\n    return input + 1\noutput = f(1)",
-    "all scopes": "output = [y for y in (lambda a, *b, **c: [a])(1)]\nfor i, (j, k) in []: pass\nwith x() as z: z\n",
-    "patterns": "match [1, 2]:\n    case [a, *rest]: output = a, rest\n    case {'k': v, **more}: output = v, more",
+    "all scopes": (
+        "output = [y for y in (lambda a, *b, **c: [a])(1)]\nfor i, (j, k) in []: pass\nwith x() "
+        "as z: z\n"
+    ),
+    "patterns": (
+        "match [1, 2]:\n    case [a, *rest]: output = a, rest\n    case {'k': v, **more}: "
+        "output = v, more"
+    ),
     "a handler": "try: pass\nexcept ValueError as error: output = str(error)",
     "a star": "from math import *\noutput = sqrt(2)",
     "walrus and global": "def f():\n    global g\n    g = 1\nif (n := 3): output = n\nf(); output = g",
@@ -57,7 +72,10 @@ REFUSED = {
     "a module inside a module": ("import random\nrandom._os.system('x')", "_os"),
     "the same under another name": ("import random as r\nr._os.system('x')", "_os"),
     "the same by from": ("from random import _os", "_os"),
-    "another module inside a module": ("import statistics\nstatistics.sys.modules", "statistics.sys"),
+    "another module inside a module": (
+        "import statistics\nstatistics.sys.modules",
+        "statistics.sys",
+    ),
     "fullwidth letters": ("__ｉmport__('os')", "__import__"),
     "sys.modules": ("import sys\nsys.modules['os']", "import of sys"),
     # running text as code, and files
@@ -84,13 +102,25 @@ REFUSED = {
     "closure": ("def f(): pass\nf.__closure__", "__closure__"),
     "the dict of a module": ("import math\nmath.__dict__", "__dict__"),
     "a frame": ("def g(): yield\ng().gi_frame.f_globals", "gi_frame"),
-    "a frame of an error": ("try: 1 / 0\nexcept Exception as e: e.__traceback__.tb_frame", "tb_frame"),
+    "a frame of an error": (
+        "try: 1 / 0\nexcept Exception as e: e.__traceback__.tb_frame",
+        "tb_frame",
+    ),
     "getattr with a dunder": ("getattr(int, '__subclasses__')()", "__subclasses__"),
     "getattr with a made text": ("getattr(int, '__sub' + 'classes__')", "written out"),
-    "getattr passed on": ("from functools import reduce\nreduce(getattr, [])", "getattr is not allowed"),
+    "getattr passed on": (
+        "from functools import reduce\nreduce(getattr, [])",
+        "getattr is not allowed",
+    ),
     "setattr with a made text": ("n = 'x'\nsetattr(int, n, 1)", "written out"),
-    "attrgetter with a path": ("from operator import attrgetter\nattrgetter('__class__.__base__')(1)", "__base__"),
-    "attrgetter with a made text": ("import operator\nn = 'a'\noperator.attrgetter(n)(1)", "written out"),
+    "attrgetter with a path": (
+        "from operator import attrgetter\nattrgetter('__class__.__base__')(1)",
+        "__base__",
+    ),
+    "attrgetter with a made text": (
+        "import operator\nn = 'a'\noperator.attrgetter(n)(1)",
+        "written out",
+    ),
     "methodcaller": ("import operator\noperator.methodcaller('__reduce__')(1)", "__reduce__"),
     "a format field": ("'{0.__class__.__init__.__globals__}'.format(1)", "text"),
     "a format field in prose": ("'see {0.__globals__} there'.format(1)", "text"),
@@ -132,7 +162,9 @@ def test_the_imports_can_be_set() -> None:
 def test_tools_and_inputs_are_known() -> None:
     assert static_check("output = search(question)", known=("search", "question")) == []
     assert static_check("output = open(1)", known=("open",)) == []
-    assert static_check("output = search(question)", known=("search",)) == ["line 1: name question is not defined"]
+    assert static_check("output = search(question)", known=("search",)) == [
+        "line 1: name question is not defined"
+    ]
 
 
 @given(st.text())
@@ -153,7 +185,9 @@ PROSE = {
 
 @pytest.mark.parametrize("name", PROSE)
 def test_prose_is_no_code(name: str) -> None:
-    assert static_check(PROSE[name]) == ["the reply holds no code: write the program, in a fence that begins with ```python"]
+    assert static_check(PROSE[name]) == [
+        "the reply holds no code: write the program, in a fence that begins with ```python"
+    ]
 
 
 BROKEN = [

@@ -44,17 +44,32 @@ class Served:
     service: JudgingService
 
     def ask(
-        self, path: str, body: object = None, method: str | None = None, headers: Mapping[str, str | None] | None = None
+        self,
+        path: str,
+        body: object = None,
+        method: str | None = None,
+        headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
-        """A request as a program sends it, which the description allows; a header that is None is left out."""
+        """A request as a program sends it, which the description allows; a header that is None is
+        left out.
+        """
         sent = json.dumps(body).encode() if body is not None else b""
-        own = {"Authorization": f"Bearer {self.access.token}", **({"Content-Type": "application/json"} if sent else {})}
-        given = {name: value for name, value in {**own, **(headers or {})}.items() if value is not None}
+        own = {
+            "Authorization": f"Bearer {self.access.token}",
+            **({"Content-Type": "application/json"} if sent else {}),
+        }
+        given = {
+            name: value for name, value in {**own, **(headers or {})}.items() if value is not None
+        }
         connection = http.client.HTTPConnection("127.0.0.1", self.access.port, timeout=20)
         try:
             connection.request(method or ("POST" if sent else "GET"), path, sent or None, given)
             answer = connection.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            return Answer(
+                answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                answer.read(),
+            )
         finally:
             connection.close()
 
@@ -65,13 +80,19 @@ class Served:
         if body is not None:
             validate(operation["requestBody"]["content"]["application/json"]["schema"], body)
         assert answer.status == 200, answer.body
-        validate(operation["responses"]["200"]["content"]["application/json"]["schema"], answer.json())
+        validate(
+            operation["responses"]["200"]["content"]["application/json"]["schema"], answer.json()
+        )
         return answer.json()
 
 
 def described(path: str, method: str) -> Any:
     """The most particular operation that fits."""
-    fitting = [one for one in OPENAPI["paths"] if re.fullmatch(re.sub(r"\\\{\w+\\\}", ".+", re.escape(one)), path)]
+    fitting = [
+        one
+        for one in OPENAPI["paths"]
+        if re.fullmatch(re.sub(r"\\\{\w+\\\}", ".+", re.escape(one)), path)
+    ]
     return OPENAPI["paths"][max(fitting, key=lambda one: len(one.replace("{name}", "")))][method]
 
 
@@ -102,7 +123,10 @@ def command(root: Path) -> Iterator[tuple[subprocess.Popen[str], ApiAccess]]:
     )
     try:
         assert process.stdout is not None
-        address, key = process.stdout.readline().strip(), process.stdout.readline().removeprefix("key: ").strip()
+        address, key = (
+            process.stdout.readline().strip(),
+            process.stdout.readline().removeprefix("key: ").strip(),
+        )
         yield process, ApiAccess(int(address.rpartition(":")[2]), key)
     finally:
         process.terminate()

@@ -28,19 +28,30 @@ MODELS = {
 
 SCHEMA = {
     "type": "object",
-    "properties": {"explanation": {"type": "string"}, "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]}},
+    "properties": {
+        "explanation": {"type": "string"},
+        "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]},
+    },
     "required": ["explanation", "selected_option"],
     "additionalProperties": False,
 }
 
 
 def open_at(provider: FakeProvider, name: str = "openai", **options: Any) -> OpenModel:
-    """The model of provider ``name`` behind the fake one; nothing is retried unless the options say so."""
+    """The model of provider ``name`` behind the fake one; nothing is retried unless the options say
+    so.
+    """
     id, protocol = MODELS[name]
-    return open_model(id, base_url=provider.base_url(protocol), **{"api_key": KEY, "max_retries": 0, "timeout": 60, **options})
+    return open_model(
+        id,
+        base_url=provider.base_url(protocol),
+        **{"api_key": KEY, "max_retries": 0, "timeout": 60, **options},
+    )
 
 
-def a_request(text: str = "REC-00001-Y", *, system: str | None = "You judge.", **parts: Any) -> Request:
+def a_request(
+    text: str = "REC-00001-Y", *, system: str | None = "You judge.", **parts: Any
+) -> Request:
     """A request about ``text``."""
     turns = (Message("system", system),) if system else ()
     return Request(Prompt((*turns, Message("user", text))), **parts)
@@ -55,7 +66,9 @@ def ask_all(model: Any, texts: Sequence[str], **parts: Any) -> list[Reply | Base
     """Ask all of them at once."""
 
     async def together() -> list[Reply | BaseException]:
-        return await asyncio.gather(*(model.complete(a_request(text, **parts)) for text in texts), return_exceptions=True)
+        return await asyncio.gather(
+            *(model.complete(a_request(text, **parts)) for text in texts), return_exceptions=True
+        )
 
     return asyncio.run(together())
 
@@ -75,7 +88,9 @@ def critic(models: Any, **settings: Any) -> AspectCritic:
     return AspectCritic("The mark must end in Y.", models, **settings)
 
 
-def asked_or_ended(provider: FakeProvider, before: int, child: subprocess.Popen[bytes]) -> Callable[[], bool]:
+def asked_or_ended(
+    provider: FakeProvider, before: int, child: subprocess.Popen[bytes]
+) -> Callable[[], bool]:
     """For ``wait_until``: more than ``before`` requests have come, or the process has ended."""
     return lambda: len(provider.requests) > before or child.poll() is not None
 

@@ -55,11 +55,18 @@ def eval_run(
     )
     server = f"{{model: {MODELS[api]}, base_url: {provider.batch_url(api)}}}"
     judged = f"{{kind: aspect, criteria: The mark must end in Y., strictness: {votes}{judge}}}"
-    text = f"data: rows.jsonl\nmodels: [{models or server}]\njudges: [{judged}{', ' if other_judge else ''}{other_judge}]\n"
-    return EvalRun.of(parse_eval(text, folder / "eval.yaml"), cache=cache, api_key=key, folder=folder / run)
+    text = (
+        f"data: rows.jsonl\nmodels: [{models or server}]\njudges: "
+        f"[{judged}{', ' if other_judge else ''}{other_judge}]\n"
+    )
+    return EvalRun.of(
+        parse_eval(text, folder / "eval.yaml"), cache=cache, api_key=key, folder=folder / run
+    )
 
 
-def judged(run: EvalRun, settings: BatchSettings | None = QUICK, budget: Budget | None = None) -> list[Event]:
+def judged(
+    run: EvalRun, settings: BatchSettings | None = QUICK, budget: Budget | None = None
+) -> list[Event]:
     """Carry it out; what it told of."""
     seen: list[Event] = []
     run.execute(seen.append, batch=settings, budget=budget)

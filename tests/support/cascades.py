@@ -1,4 +1,6 @@
-"""Cascades at the fake provider: a cheap model whose votes agree where it is right, and a dear one that is always right."""
+"""Cascades at the fake provider: a cheap model whose votes agree where it is right, and a dear one
+that is always right.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,15 @@ def unsure(text: str) -> bool:
 
 
 def answers(body: Body) -> str | None:
-    """The dear model says the truth; so does the cheap one where it is sure, and else only in one of three votes."""
+    """The dear model says the truth; so does the cheap one where it is sure, and else only in one
+    of three votes.
+    """
     text = _mark(body)
     right = truth(text)
     wrong = "FAIL" if right == "PASS" else "PASS"
-    says = wrong if body["model"] == "gpt-4o-mini" and unsure(text) and body["seed"] % VOTES else right
+    says = (
+        wrong if body["model"] == "gpt-4o-mini" and unsure(text) and body["seed"] % VOTES else right
+    )
     return json.dumps({"explanation": "so it is", "selected_option": says})
 
 
@@ -40,12 +46,15 @@ def _mark(body: Body) -> str:
 
 
 def steps(provider: FakeProvider, **changed: Any) -> list[AspectCritic]:
-    """The cheap one with three votes, the dear one with two, so that the share of votes says how sure each is."""
+    """The cheap one with three votes, the dear one with two, so that the share of votes says how
+    sure each is.
+    """
     url = provider.base_url("openai")
     models = [open_model(name, base_url=url, api_key=KEY, max_retries=0) for name in (CHEAP, DEAR)]
     settings = {"name": "marks", "seed": 0, "temperature": 1.0, **changed}
     return [
-        AspectCritic("The mark must end in Y.", model, votes, **settings) for model, votes in zip(models, (VOTES, 2), strict=True)
+        AspectCritic("The mark must end in Y.", model, votes, **settings)
+        for model, votes in zip(models, (VOTES, 2), strict=True)
     ]
 
 
@@ -54,8 +63,12 @@ def dear_calls(provider: FakeProvider) -> int:
     return sum(body["model"] == "gpt-4o" for body in provider.bodies)
 
 
-def judged(cascade: Cascade[Instance, AspectResult], count: int, run: Path | None = None, **more: Any) -> list[AspectResult]:
-    return cascade.evaluate([Instance({"response": text}) for text in marked(count)], run=run, **more)
+def judged(
+    cascade: Cascade[Instance, AspectResult], count: int, run: Path | None = None, **more: Any
+) -> list[AspectResult]:
+    return cascade.evaluate(
+        [Instance({"response": text}) for text in marked(count)], run=run, **more
+    )
 
 
 def label(run: Path, count: int) -> Path:

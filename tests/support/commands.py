@@ -1,7 +1,8 @@
-"""``adjudge`` as a person and a script see it: a process each time, with its exit code and what it wrote.
+"""``adjudge`` as a person and a script see it: a process each time, with its exit code and what it
+wrote.
 
-Modules are loaded once for all of them (``fork_server``). Where the start itself, a signal or a terminal is what a test is about,
-it starts ``python -m adjudge`` itself.
+Modules are loaded once for all of them (``fork_server``). Where the start itself, a signal or a
+terminal is what a test is about, it starts ``python -m adjudge`` itself.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ class _ForkServer:
         if self._process is None:
             script = Path(__file__).with_name("fork_server.py")
             self._process = subprocess.Popen(
-                [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+                [sys.executable, str(script)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
             )
             atexit.register(self.stop)
         return self._process
@@ -69,7 +73,10 @@ _SERVER = _ForkServer()
 
 
 def adjudge(
-    *words: str | Path, cwd: Path | None = None, stdin: str = "", environment: Mapping[str, str] | None = None
+    *words: str | Path,
+    cwd: Path | None = None,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``adjudge WORDS``; without ``environment`` it has the tests' own."""
     argv = [str(word) for word in words]

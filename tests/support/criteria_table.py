@@ -1,4 +1,7 @@
-"""The table of ready-made criteria in docs/criteria.md. Run as a script, it writes the table anew."""
+"""The table of ready-made criteria in docs/criteria.md.
+
+Run as a script, it writes the table anew.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,21 @@ _TABLE = re.compile(r"(?<=<!-- the catalogue -->\n).*?(?=<!-- end of the catalog
 
 def expected() -> str:
     """The table as the catalogue is."""
-    rows = [_row(name) for kind in ("direct", "pairwise") for name in all_names() if entry(name).kind == kind]
+    rows = [
+        _row(name)
+        for kind in ("direct", "pairwise")
+        for name in all_names()
+        if entry(name).kind == kind
+    ]
     return "\n".join(
-        ["", "| name | judges | reads | options, best first | languages | question |", "|---|---|---|---|---|---|", *rows, "", ""]
+        [
+            "",
+            "| name | judges | reads | options, best first | languages | question |",
+            "|---|---|---|---|---|---|",
+            *rows,
+            "",
+            "",
+        ]
     )
 
 
@@ -30,7 +45,14 @@ def _row(name: str) -> str:
     options = " · ".join(criteria.option_names) if entry(name).kind == "direct" else "A or B"
     reads = ", ".join(f"`{field}`" for field in criteria.context_fields or ()) or "–"
     question = criteria.description.partition("?")[0] + "?"
-    cells = (f"`{name}`", f"`{criteria.to_evaluate_field}`", reads, options, " ".join(languages_of(name)), question)
+    cells = (
+        f"`{name}`",
+        f"`{criteria.to_evaluate_field}`",
+        reads,
+        options,
+        " ".join(languages_of(name)),
+        question,
+    )
     return f"| {' | '.join(cells)} |"
 
 

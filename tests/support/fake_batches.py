@@ -1,6 +1,8 @@
-"""The batch APIs of the providers over a real socket: files, jobs, results out of order, and what goes wrong with them.
+"""The batch APIs of the providers over a real socket: files, jobs, results out of order, and what
+goes wrong with them.
 
-What a batch answers to a line is what ``FakeProvider`` answers to a request: the mark in its text decides.
+What a batch answers to a line is what ``FakeProvider`` answers to a request: the mark in its text
+decides.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ from support.protocols import PROTOCOLS, Json, Protocol, Said
 
 Outcome = Literal["ok", "missing", "expired", "prose"] | Status
 _MARK = re.compile(r"REC-(\d+)-([YN])")
-_STATUS_WORDS = {400: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
+_STATUS_WORDS = {
+    400: "invalid_request_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
 
 
 class CutsAfterCreating:
@@ -52,7 +59,11 @@ class FakeBatch:
 
 
 def protocol_of(api: str) -> Protocol:
-    return PROTOCOLS[{"azure": "openai", **dict.fromkeys(("groq", "together", "openrouter"), "compatible")}.get(api, api)]
+    return PROTOCOLS[
+        {"azure": "openai", **dict.fromkeys(("groq", "together", "openrouter"), "compatible")}.get(
+            api, api
+        )
+    ]
 
 
 def _moment(seconds: float) -> str:
@@ -89,9 +100,14 @@ class BatchProvider(FakeProvider):
         self.list_lag = 0.0
         """Seconds before a new batch is listed; asked for by its id it is there at once."""
         self.accounts: dict[str, str] = {}
-        """Key → its account; a key that is not there has one of its own. A batch can be seen by its account alone."""
+        """Key → its account; a key that is not there has one of its own.
+
+        A batch can be seen by its account alone.
+        """
         self.tells_accounts = False
-        """Whether each answer names the account of the key in a header, as OpenAI's and Anthropic's do."""
+        """Whether each answer names the account of the key in a header, as OpenAI's and Anthropic's
+        do.
+        """
         self.usage_of_answers: Json | None = None
         """What each answer says that it took, in the place of what it did."""
         self.list_faults: list[int] = []
@@ -103,7 +119,9 @@ class BatchProvider(FakeProvider):
         self.repeats = 1
         """How often each line stands in the results."""
         self.on: dict[str, Callable[[], None]] = {}
-        """What to do at "upload", "create", "created", "look", "results": before the answer goes out."""
+        """What to do at "upload", "create", "created", "look", "results": before the answer goes
+        out.
+        """
         self.tokens_of_answers = 0
         """What each answer is said to have taken, where that is not by its length."""
         self.uploads = 0
@@ -121,12 +139,16 @@ class BatchProvider(FakeProvider):
         self._openrouter_routes(app, self._base("openrouter"))
         self._gemini_routes(app, self._base("google"))
         for api in ("azure", "groq", "together", "openrouter"):
-            app.router.add_post(self._base(api) + "/chat/completions", self._completions(protocol_of(api)))
+            app.router.add_post(
+                self._base(api) + "/chat/completions", self._completions(protocol_of(api))
+            )
         app.on_response_prepare.append(self._tell_account)
 
     async def _tell_account(self, request: web.Request, response: web.StreamResponse) -> None:
         api = request.path.split("/")[1]
-        header = {"openai": "openai-organization", "anthropic": "anthropic-organization-id"}.get(api)
+        header = {"openai": "openai-organization", "anthropic": "anthropic-organization-id"}.get(
+            api
+        )
         if self.tells_accounts and header:
             response.headers[header] = self._account(request, api)
 
@@ -146,12 +168,17 @@ class BatchProvider(FakeProvider):
     def _openai_routes(self, app: web.Application, api: str, base: str, upload: str) -> None:
         async def create(request: web.Request) -> web.StreamResponse:
             asked = await request.json()
-            assert asked["endpoint"].endswith("/chat/completions") and asked["completion_window"] == "24h"
+            assert (
+                asked["endpoint"].endswith("/chat/completions")
+                and asked["completion_window"] == "24h"
+            )
             _, data = self.files[asked["input_file_id"]]
             lines = [json.loads(line) for line in data.decode().splitlines()]
             mark = (asked.get("metadata") or {}).get("adjudge", "") if api != "together" else ""
             batch = FakeBatch(self._id("batch"), api, lines, mark, asked["input_file_id"])
-            shown = lambda: {"job": self._openai(batch)} if api == "together" else self._openai(batch)  # noqa: E731
+            shown = lambda: (  # noqa: E731
+                {"job": self._openai(batch)} if api == "together" else self._openai(batch)
+            )
             return await self._created(request, api, batch, shown)
 
         app.router.add_post(base + upload, self._upload)
@@ -178,7 +205,15 @@ class BatchProvider(FakeProvider):
             "errors": None,
         }
         if state == "failed":
-            shown["errors"] = {"data": [{"code": self.rejects_with[0], "message": "The batch was not valid", "line": None}]}
+            shown["errors"] = {
+                "data": [
+                    {
+                        "code": self.rejects_with[0],
+                        "message": "The batch was not valid",
+                        "line": None,
+                    }
+                ]
+            }
         if state in ("completed", "expired", "cancelled"):
             good, bad = self._openai_results(batch)
             shown["output_file_id"] = self._stored(f"{batch.id}-out", good) if good else None
@@ -189,14 +224,32 @@ class BatchProvider(FakeProvider):
     def _openai_results(self, batch: FakeBatch) -> tuple[list[Json], list[Json]]:
         good, bad = [], []
         for line, outcome, answer in self._outcomes(batch):
-            record: Json = {"id": f"r-{line_id(line)}", "custom_id": line_id(line), "response": None, "error": None}
+            record: Json = {
+                "id": f"r-{line_id(line)}",
+                "custom_id": line_id(line),
+                "response": None,
+                "error": None,
+            }
             if outcome == "expired":
-                bad.append(record | {"error": {"code": "batch_expired", "message": "This request could not be executed."}})
+                bad.append(
+                    record
+                    | {
+                        "error": {
+                            "code": "batch_expired",
+                            "message": "This request could not be executed.",
+                        }
+                    }
+                )
             elif isinstance(outcome, Status):
                 body = PROTOCOLS["openai"].error(outcome.code, outcome.message)
-                bad.append(record | {"response": {"status_code": outcome.code, "request_id": "x", "body": body}})
+                bad.append(
+                    record
+                    | {"response": {"status_code": outcome.code, "request_id": "x", "body": body}}
+                )
             else:
-                good.append(record | {"response": {"status_code": 200, "request_id": "x", "body": answer}})
+                good.append(
+                    record | {"response": {"status_code": 200, "request_id": "x", "body": answer}}
+                )
         return good, bad
 
     def _stored(self, name: str, lines: list[Json]) -> str:
@@ -208,7 +261,10 @@ class BatchProvider(FakeProvider):
     def _mistral_routes(self, app: web.Application, base: str) -> None:
         async def create(request: web.Request) -> web.StreamResponse:
             asked = await request.json()
-            lines = [json.loads(line) for line in self.files[asked["input_files"][0]][1].decode().splitlines()]
+            lines = [
+                json.loads(line)
+                for line in self.files[asked["input_files"][0]][1].decode().splitlines()
+            ]
             assert asked["model"] and all(set(line) == {"custom_id", "body"} for line in lines)
             batch = FakeBatch(self._id("job"), "mistral", lines, asked["metadata"]["adjudge"])
             return await self._created(request, "mistral", batch, lambda: self._mistral(batch))
@@ -222,7 +278,12 @@ class BatchProvider(FakeProvider):
 
     def _mistral(self, batch: FakeBatch) -> Json:
         shown = self._openai(batch)
-        words = {"completed": "SUCCESS", "expired": "TIMEOUT_EXCEEDED", "cancelled": "CANCELLED", "failed": "FAILED"}
+        words = {
+            "completed": "SUCCESS",
+            "expired": "TIMEOUT_EXCEEDED",
+            "cancelled": "CANCELLED",
+            "failed": "FAILED",
+        }
         return {
             "id": batch.id,
             "status": words.get(shown["status"], "RUNNING"),
@@ -248,10 +309,14 @@ class BatchProvider(FakeProvider):
         async def results(request: web.Request) -> web.StreamResponse:
             batch = self._find(request)
             records = [self._anthropic_result(*one) for one in self._outcomes(batch)]
-            return await self._download(request, b"".join(json.dumps(one).encode() + b"\n" for one in records))
+            return await self._download(
+                request, b"".join(json.dumps(one).encode() + b"\n" for one in records)
+            )
 
         app.router.add_post(base + "/messages/batches", create)
-        app.router.add_get(base + "/messages/batches", self._list("anthropic", self._anthropic, "data"))
+        app.router.add_get(
+            base + "/messages/batches", self._list("anthropic", self._anthropic, "data")
+        )
         app.router.add_get(base + "/messages/batches/{id}", self._look(self._anthropic))
         app.router.add_get(base + "/messages/batches/{id}/results", results)
         app.router.add_post(base + "/messages/batches/{id}/cancel", self._cancel(self._anthropic))
@@ -261,7 +326,13 @@ class BatchProvider(FakeProvider):
         names = ("processing", "succeeded", "errored", "canceled", "expired")
         counts = dict.fromkeys(names, 0)
         for outcome in [one for _, one, _ in self._outcomes(batch)] if ended else []:
-            counts["expired" if outcome == "expired" else "errored" if isinstance(outcome, Status) else "succeeded"] += 1
+            counts[
+                "expired"
+                if outcome == "expired"
+                else "errored"
+                if isinstance(outcome, Status)
+                else "succeeded"
+            ] += 1
         counts["processing"] = 0 if ended else len(batch.lines)
         return {
             "id": batch.id,
@@ -277,7 +348,10 @@ class BatchProvider(FakeProvider):
         if outcome == "expired":
             return {"custom_id": line_id(line), "result": {"type": "expired"}}
         if isinstance(outcome, Status):
-            error = {"type": "error", "error": {"type": _STATUS_WORDS[outcome.code], "message": outcome.message}}
+            error = {
+                "type": "error",
+                "error": {"type": _STATUS_WORDS[outcome.code], "message": outcome.message},
+            }
             return {"custom_id": line_id(line), "result": {"type": "errored", "error": error}}
         return {"custom_id": line_id(line), "result": {"type": "succeeded", "message": answer}}
 
@@ -288,16 +362,22 @@ class BatchProvider(FakeProvider):
             raw = (await request.read()).decode()
             asked = json.loads(raw)
             if not raw.index('"endpoint"') < raw.index('"model"') < raw.index('"requests"'):
-                return web.json_response({"error": {"message": "endpoint and model first"}}, status=400)
+                return web.json_response(
+                    {"error": {"message": "endpoint and model first"}}, status=400
+                )
             batch = FakeBatch(self._id("or"), "openrouter", asked["requests"])
-            return await self._created(request, "openrouter", batch, lambda: self._openrouter(batch), status=202)
+            return await self._created(
+                request, "openrouter", batch, lambda: self._openrouter(batch), status=202
+            )
 
         async def look(request: web.Request) -> web.StreamResponse:
             if "results" in request.query:
                 return await self._look(self._openrouter)(request)
             batch = self._find(request)
             records = [self._openrouter_result(*one) for one in self._outcomes(batch)]
-            return await self._download(request, json.dumps(self._openrouter(batch) | {"results": records}).encode())
+            return await self._download(
+                request, json.dumps(self._openrouter(batch) | {"results": records}).encode()
+            )
 
         app.router.add_post(base + "/batches", create)
         app.router.add_get(base + "/batches", self._list("openrouter", self._openrouter, "data"))
@@ -306,13 +386,19 @@ class BatchProvider(FakeProvider):
 
     def _openrouter(self, batch: FakeBatch) -> Json:
         shown = self._openai(batch)
-        return {name: shown[name] for name in ("id", "status", "created_at", "expires_at", "request_counts")}
+        return {
+            name: shown[name]
+            for name in ("id", "status", "created_at", "expires_at", "request_counts")
+        }
 
     def _openrouter_result(self, line: Json, outcome: Outcome, answer: Json) -> Json:
         if outcome == "expired":
             return {"custom_id": line_id(line), "error": {"code": "expired", "message": "expired"}}
         if isinstance(outcome, Status):
-            return {"custom_id": line_id(line), "error": {"code": outcome.code, "message": outcome.message}}
+            return {
+                "custom_id": line_id(line),
+                "error": {"code": outcome.code, "message": outcome.message},
+            }
         return {"custom_id": line_id(line), "response": {"status_code": 200, "body": answer}}
 
     # -- Gemini ------------------------------------------------------------------------
@@ -329,7 +415,9 @@ class BatchProvider(FakeProvider):
                 return await self._look(self._gemini)(request)
             batch = self._find(request)
             inlined = [self._gemini_result(*one) for one in self._outcomes(batch)]
-            whole = self._gemini(batch) | {"response": {"inlinedResponses": {"inlinedResponses": inlined}}}
+            whole = self._gemini(batch) | {
+                "response": {"inlinedResponses": {"inlinedResponses": inlined}}
+            }
             return await self._download(request, json.dumps(whole).encode())
 
         app.router.add_post(base + "/models/{model}:batchGenerateContent", create)
@@ -338,12 +426,21 @@ class BatchProvider(FakeProvider):
         app.router.add_post(base + "/batches/{id}:cancel", self._cancel(self._gemini))
 
     def _gemini(self, batch: FakeBatch) -> Json:
-        words = {"completed": "SUCCEEDED", "expired": "EXPIRED", "cancelled": "CANCELLED", "failed": "FAILED"}
+        words = {
+            "completed": "SUCCEEDED",
+            "expired": "EXPIRED",
+            "cancelled": "CANCELLED",
+            "failed": "FAILED",
+        }
         state = self._state(batch)
         told = {"state": f"BATCH_STATE_{words.get(state, 'RUNNING')}", "displayName": batch.mark}
         stats = {"requestCount": str(len(batch.lines))}
         made = _moment(batch.created)
-        return {"name": batch.id, "metadata": told | {"createTime": made, "batchStats": stats}, "done": state in words}
+        return {
+            "name": batch.id,
+            "metadata": told | {"createTime": made, "batchStats": stats},
+            "done": state in words,
+        }
 
     def _gemini_result(self, line: Json, outcome: Outcome, answer: Json) -> Json:
         if isinstance(outcome, Status) or outcome == "expired":
@@ -359,7 +456,9 @@ class BatchProvider(FakeProvider):
     def _find(self, request: web.Request) -> FakeBatch:
         wanted = request.match_info["id"]
         for batch in self.batches:
-            if batch.id.rpartition("/")[2] == wanted and batch.account == self._account(request, batch.api):
+            if batch.id.rpartition("/")[2] == wanted and batch.account == self._account(
+                request, batch.api
+            ):
                 return batch
         raise web.HTTPNotFound(text=json.dumps({"error": {"message": f"No batch {wanted}"}}))
 
@@ -377,10 +476,21 @@ class BatchProvider(FakeProvider):
     def _refused(self, request: web.Request, api: str) -> web.StreamResponse | None:
         protocol = protocol_of(api)
         problem = protocol.unauthorised(request.headers, self.keys)
-        return web.json_response(protocol.error(problem.status, problem.message), status=problem.status) if problem else None
+        return (
+            web.json_response(
+                protocol.error(problem.status, problem.message), status=problem.status
+            )
+            if problem
+            else None
+        )
 
     async def _created(
-        self, request: web.Request, api: str, batch: FakeBatch, shown: Callable[[], Json], status: int = 200
+        self,
+        request: web.Request,
+        api: str,
+        batch: FakeBatch,
+        shown: Callable[[], Json],
+        status: int = 200,
     ) -> web.StreamResponse:
         if refusal := self._refused(request, api):
             return refusal
@@ -388,7 +498,9 @@ class BatchProvider(FakeProvider):
         fault = self.create_faults.pop(0) if self.create_faults else None
         if isinstance(fault, Status):
             return web.json_response(
-                protocol_of(api).error(fault.code, fault.message), status=fault.code, headers=dict(fault.headers)
+                protocol_of(api).error(fault.code, fault.message),
+                status=fault.code,
+                headers=dict(fault.headers),
             )
         assert len(set(batch.ids)) == len(batch.ids), "a custom_id stands there twice"
         for line in batch.lines:
@@ -404,15 +516,21 @@ class BatchProvider(FakeProvider):
             request.transport.abort()
         return web.json_response(shown(), status=status)
 
-    def _list(self, api: str, shown: Callable[[FakeBatch], Json], key: str) -> Callable[[web.Request], Any]:
+    def _list(
+        self, api: str, shown: Callable[[FakeBatch], Json], key: str
+    ) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:
             if self.list_faults:
-                return web.json_response({"error": {"message": "no lists"}}, status=self.list_faults.pop(0))
+                return web.json_response(
+                    {"error": {"message": "no lists"}}, status=self.list_faults.pop(0)
+                )
             if refusal := self._refused(request, api):
                 return refusal
             account, listed_by = self._account(request, api), time.monotonic() - self.list_lag
             found = [
-                one for one in reversed(self.batches) if (one.api, one.account) == (api, account) and one.arrived <= listed_by
+                one
+                for one in reversed(self.batches)
+                if (one.api, one.account) == (api, account) and one.arrived <= listed_by
             ]
             date = formatdate(time.time() + self.clock_ahead, usegmt=True)
             listed = {key: [shown(batch) for batch in found], "has_more": False}
@@ -423,7 +541,9 @@ class BatchProvider(FakeProvider):
     def _look(self, shown: Callable[[FakeBatch], Json]) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:
             if self.look_faults:
-                return web.json_response({"error": {"message": "no looks"}}, status=self.look_faults.pop(0))
+                return web.json_response(
+                    {"error": {"message": "no looks"}}, status=self.look_faults.pop(0)
+                )
             batch = self._find(request)
             batch.looks += 1
             self._tell("look")
@@ -464,7 +584,9 @@ class BatchProvider(FakeProvider):
         self._tell("results")
         data = self.other_results.pop(0) if self.other_results else data
         wanted = request.headers.get("Range", "")
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.takes_ranges else 0
+        start = (
+            int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.takes_ranges else 0
+        )
         self.ranges.append(wanted)
         rest = data[start:]
         headers = {"Content-Length": str(len(rest)), "Content-Type": "application/octet-stream"}
@@ -493,7 +615,11 @@ class BatchProvider(FakeProvider):
 
     def _answer(self, protocol: Protocol, body: Json, outcome: Outcome) -> Json:
         assert not (problem := next(protocol.problems({}, body), None)), problem
-        right = "I would rather talk about the weather." if outcome == "prose" else _right_answer(protocol, body)
+        right = (
+            "I would rather talk about the weather."
+            if outcome == "prose"
+            else _right_answer(protocol, body)
+        )
         answer = protocol.answer(body, [Said(right)])
         if self.tokens_of_answers:
             answer["usage"]["completion_tokens"] = self.tokens_of_answers

@@ -1,7 +1,8 @@
-"""A real server on 127.0.0.1 that speaks every provider's protocol, tells the truth about marked texts, and fails on request.
+"""A real server on 127.0.0.1 that speaks every provider's protocol, tells the truth about marked
+texts, and fails on request.
 
-A text with ``REC-00012-Y`` passes, one with ``REC-00012-N`` fails. Faults are a pure function of (record, attempt), so that
-they do not depend on the order in which a client asks.
+A text with ``REC-00012-Y`` passes, one with ``REC-00012-N`` fails. Faults are a pure function of
+(record, attempt), so that they do not depend on the order in which a client asks.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class Raw(Fault):
 
 @dataclass(frozen=True)
 class Says(Fault):
-    """A proper answer with another text, made from the right one, in which ``{key}`` is the key that was sent."""
+    """A proper answer with another text, made from the right one, in which ``{key}`` is the key
+    that was sent.
+    """
 
     text: Callable[[str], str | None]
     finish: str = "stop"
@@ -112,7 +115,13 @@ class CutsInBody(Fault):
     """The connection is gone in the middle of the answer."""
 
 
-HANGS, STALLS, CUT_EARLY, CUT_LATE, NO_HTTP = Hangs(), StallsInBody(), CutsBeforeHeaders(), CutsInBody(), TalksNonsense()
+HANGS, STALLS, CUT_EARLY, CUT_LATE, NO_HTTP = (
+    Hangs(),
+    StallsInBody(),
+    CutsBeforeHeaders(),
+    CutsInBody(),
+    TalksNonsense(),
+)
 EMPTY_BODY = Raw(b"")
 HTML = Raw(b"<html><body>502 Bad Gateway</body></html>", "text/html")
 JSON_LIST = Raw(b'[{"choices": []}]')
@@ -169,7 +178,9 @@ class FakeProvider:
         self.answer: Callable[[Json], str | None] = lambda body: None
         """What is answered to a request; None: what the mark in its text says."""
         self.named: Callable[[int], str | None] = lambda record: None
-        """The model that the reply to a record names; None: the one that was asked, with its version."""
+        """The model that the reply to a record names; None: the one that was asked, with its
+        version.
+        """
         self.token_faults: Callable[[int], Fault | None] = lambda attempt: None
         self.models: tuple[str, ...] = ()
         """What it lists, where the protocol itself does not say; none: an empty list."""
@@ -234,9 +245,13 @@ class FakeProvider:
             app.router.add_post(base + protocol.path, self._completions(protocol))
             if protocol.lists_models:
                 app.router.add_get(base + protocol.probe_path, self._probe(protocol))
-                app.router.add_get(base + protocol.probe_path + "/{alias:.+}", self._probe(protocol))
+                app.router.add_get(
+                    base + protocol.probe_path + "/{alias:.+}", self._probe(protocol)
+                )
         self.add_routes(app)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
+        runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
+        )
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
@@ -288,12 +303,21 @@ class FakeProvider:
         attempt = self._attempts[protocol.name, record]
         self._attempts[protocol.name, record] += 1
         found = Recorded(
-            protocol.name, request.method, str(request.url), dict(request.headers), body, record, attempt, time.monotonic()
+            protocol.name,
+            request.method,
+            str(request.url),
+            dict(request.headers),
+            body,
+            record,
+            attempt,
+            time.monotonic(),
         )
         self.requests.append(found)
         return found
 
-    async def _respond(self, protocol: Protocol, request: web.Request, recorded: Recorded) -> web.StreamResponse:
+    async def _respond(
+        self, protocol: Protocol, request: web.Request, recorded: Recorded
+    ) -> web.StreamResponse:
         if self.latency:
             await asyncio.sleep(self.latency)
         fault = self.faults(recorded.record, recorded.attempt)
@@ -306,19 +330,30 @@ class FakeProvider:
         if problem:
             return _problem(protocol, problem.status, problem.message)
         right = self.answer(recorded.body) or _right_answer(protocol, recorded.body)
-        said = _said(fault, right, protocol.key(request.headers)) if isinstance(fault, Says) else Said(right)
-        answer = protocol.answer(recorded.body, [said] * protocol.samples(recorded.body)) | self.renamed(recorded.record)
+        said = (
+            _said(fault, right, protocol.key(request.headers))
+            if isinstance(fault, Says)
+            else Said(right)
+        )
+        answer = protocol.answer(
+            recorded.body, [said] * protocol.samples(recorded.body)
+        ) | self.renamed(recorded.record)
         if isinstance(fault, CutsInBody | StallsInBody):
             return await self._half(fault, request, json.dumps(answer).encode())
         if isinstance(fault, Bills):
-            answer = {name: value if "usage" not in name else fault.usage for name, value in answer.items()}
+            answer = {
+                name: value if "usage" not in name else fault.usage
+                for name, value in answer.items()
+            }
         return web.json_response(answer)
 
     def renamed(self, record: int) -> Json:
         """What stands in the answer where it names another model."""
         return {"model": named} if (named := self.named(record)) else {}
 
-    async def _misbehave(self, fault: Fault, protocol: Protocol, request: web.Request, recorded: Recorded) -> web.StreamResponse:
+    async def _misbehave(
+        self, fault: Fault, protocol: Protocol, request: web.Request, recorded: Recorded
+    ) -> web.StreamResponse:
         match fault:
             case Status(code, message, headers):
                 return _problem(protocol, code, message, headers)
@@ -327,12 +362,23 @@ class FakeProvider:
                 return _problem(protocol, 429, "Rate limit reached", when)
             case EchoesKey(code):
                 sent = protocol.key(request.headers)
-                return _problem(protocol, code, f"the key {sent} is wrong, so is 'Bearer {sent}'", {"X-Key": sent})
+                return _problem(
+                    protocol,
+                    code,
+                    f"the key {sent} is wrong, so is 'Bearer {sent}'",
+                    {"X-Key": sent},
+                )
             case Rejects(field):
-                return _problem(protocol, protocol.rejection(field).status, protocol.rejection(field).message)
+                return _problem(
+                    protocol, protocol.rejection(field).status, protocol.rejection(field).message
+                )
             case Raw(body, content_type, status):
                 sent = protocol.key(request.headers)
-                return web.Response(body=body.replace(b"{key}", sent.encode()), content_type=content_type, status=status)
+                return web.Response(
+                    body=body.replace(b"{key}", sent.encode()),
+                    content_type=content_type,
+                    status=status,
+                )
             case Hangs():
                 return await self._hang()
         assert request.transport is not None
@@ -352,7 +398,9 @@ class FakeProvider:
         return web.Response()
 
     async def _half(self, fault: Fault, request: web.Request, body: bytes) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(body))})
+        response = web.StreamResponse(
+            headers={"Content-Type": "application/json", "Content-Length": str(len(body))}
+        )
         await response.prepare(request)
         await response.write(body[: len(body) // 2])
         if isinstance(fault, StallsInBody):
@@ -365,20 +413,37 @@ class FakeProvider:
         return set(self.tokens[-1:]) if protocol.name == "watsonx" else {KEY}
 
     async def _give_token(self, request: web.Request) -> web.StreamResponse:
-        form = {name: values[0] for name, values in parse_qs((await request.read()).decode()).items()}
+        form = {
+            name: values[0] for name, values in parse_qs((await request.read()).decode()).items()
+        }
         attempt, self.token_requests = self.token_requests, self.token_requests + 1
         fault = self.token_faults(attempt)
         if isinstance(fault, EchoesKey):
             return _token_problem(fault.code, f"{form['apikey']} not found")
         if fault is not None:
-            recorded = Recorded("watsonx", "POST", str(request.url), {}, form, -1, attempt, time.monotonic())
+            recorded = Recorded(
+                "watsonx", "POST", str(request.url), {}, form, -1, attempt, time.monotonic()
+            )
             return await self._misbehave(fault, PROTOCOLS["watsonx"], request, recorded)
-        asked_well = form.get("grant_type") == "urn:ibm:params:oauth:grant-type:apikey" and form.get("apikey") == KEY
+        asked_well = (
+            form.get("grant_type") == "urn:ibm:params:oauth:grant-type:apikey"
+            and form.get("apikey") == KEY
+        )
         if request.content_type != "application/x-www-form-urlencoded" or not asked_well:
             return _token_problem(400, "Provided API key could not be found.")
         self.tokens.append(f"eyMARKED-token-{len(self.tokens)}")
-        given = {"access_token": self.tokens[-1], "refresh_token": "not_supported", "token_type": "Bearer"}
-        return web.json_response(given | {"expires_in": self.token_seconds, "expiration": int(time.time()) + self.token_seconds})
+        given = {
+            "access_token": self.tokens[-1],
+            "refresh_token": "not_supported",
+            "token_type": "Bearer",
+        }
+        return web.json_response(
+            given
+            | {
+                "expires_in": self.token_seconds,
+                "expiration": int(time.time()) + self.token_seconds,
+            }
+        )
 
 
 def _right_answer(protocol: Protocol, body: Json) -> str:
@@ -387,7 +452,12 @@ def _right_answer(protocol: Protocol, body: Json) -> str:
     schema = protocol.schema(body) or {}
     options = schema.get("properties", {}).get("selected_option", {}).get("enum", ["PASS", "FAIL"])
     record, truth = marks[-1] if marks else ("0", "Y")
-    return json.dumps({"explanation": f"REC-{record}-{truth} says so.", "selected_option": options[0 if truth == "Y" else -1]})
+    return json.dumps(
+        {
+            "explanation": f"REC-{record}-{truth} says so.",
+            "selected_option": options[0 if truth == "Y" else -1],
+        }
+    )
 
 
 def _token_problem(status: int, message: str) -> web.Response:
@@ -399,11 +469,16 @@ def _said(fault: Says, right: str, key: str) -> Said:
     return Said(text and text.replace("{key}", key), fault.finish)
 
 
-def _problem(protocol: Protocol, status: int, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+def _problem(
+    protocol: Protocol, status: int, message: str, headers: Mapping[str, str] | None = None
+) -> web.Response:
     return web.json_response(protocol.error(status, message), status=status, headers=headers)
 
 
 def busiest_rate(provider: FakeProvider, window: float) -> float:
     """Requests a second that the server saw, in the busiest of all stretches of so many seconds."""
     times = sorted(one.at for one in provider.requests)
-    return max(bisect_left(times, start + window) - place for place, start in enumerate(times)) / window
+    return (
+        max(bisect_left(times, start + window) - place for place, start in enumerate(times))
+        / window
+    )

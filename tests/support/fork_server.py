@@ -1,7 +1,9 @@
-"""A process that has ``adjudge`` loaded and forks one that runs it at each order; ``support.commands`` starts it.
+"""A process that has ``adjudge`` loaded and forks one that runs it at each order;
+``support.commands`` starts it.
 
-What is forked is as fresh as a new process, with its own working directory, environment, arguments, files and exit code. Only the
-reading of modules and of what pages are made from, which is most of what a short command takes, is done once.
+What is forked is as fresh as a new process, with its own working directory, environment, arguments,
+files and exit code. Only the reading of modules and of what pages are made from, which is most of
+what a short command takes, is done once.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3"
 
 
 def serve() -> None:
-    """Fork at every line of the standard input; returns only in what was forked, ready to run the command."""
+    """Fork at every line of the standard input; returns only in what was forked, ready to run the
+    command.
+    """
     load()
     orders, answers = os.dup(0), os.dup(1)
     with os.fdopen(orders, "rb", buffering=0) as lines:
@@ -62,7 +66,11 @@ def load() -> None:
 def become(order: dict[str, Any]) -> None:
     """The process that was ordered."""
     for number, (path, flags) in enumerate(
-        [(order["in"], os.O_RDONLY), (order["out"], os.O_WRONLY | os.O_CREAT), (order["err"], os.O_WRONLY | os.O_CREAT)]
+        [
+            (order["in"], os.O_RDONLY),
+            (order["out"], os.O_WRONLY | os.O_CREAT),
+            (order["err"], os.O_WRONLY | os.O_CREAT),
+        ]
     ):
         opened = os.open(path, flags, 0o600)
         os.dup2(opened, number)
@@ -76,7 +84,9 @@ def become(order: dict[str, Any]) -> None:
 
 
 def end(main: Callable[[], None]) -> None:
-    """Run ``main`` and end with its exit code, without taking apart hundreds of modules: that takes longer than most commands."""
+    """Run ``main`` and end with its exit code, without taking apart hundreds of modules: that takes
+    longer than most commands.
+    """
     code: object = None
     try:
         main()

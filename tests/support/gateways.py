@@ -1,4 +1,6 @@
-"""Servers that stand before models, or serve them: each with its own key, path and headers, and complaints in its own words."""
+"""Servers that stand before models, or serve them: each with its own key, path and headers, and
+complaints in its own words.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class _Gateway(OpenAICompatible):
 
 
 class AzureDeployment(_Gateway):
-    """Azure OpenAI by deployment: an ``api-key`` header, ``?api-version=``, and no list of models below the deployment."""
+    """Azure OpenAI by deployment: an ``api-key`` header, ``?api-version=``, and no list of models
+    below the deployment.
+    """
 
     name = "azure"
     prefix = "/openai/deployments/judge"
@@ -69,7 +73,11 @@ class Vllm(_Gateway):
     served = ("Qwen/Qwen2.5-7B-Instruct",)
 
     def error(self, status: int, message: str) -> Json:
-        return {"error": message} if status == 401 else {"error": {"message": message, "type": "NotFoundError", "code": status}}
+        return (
+            {"error": message}
+            if status == 401
+            else {"error": {"message": message, "type": "NotFoundError", "code": status}}
+        )
 
 
 class LiteLlm(_Gateway):
@@ -83,11 +91,22 @@ class LiteLlm(_Gateway):
 
     def no_model(self, model: str) -> Problem:
         return Problem(
-            400, f"/chat/completions: Invalid model name passed in model={model}. Call `/v1/models` to view available models"
+            400,
+            (
+                f"/chat/completions: Invalid model name passed in model={model}. Call "
+                "`/v1/models` to view available models"
+            ),
         )
 
     def error(self, status: int, message: str) -> Json:
-        return {"error": {"message": message, "type": "auth_error", "param": "None", "code": str(status)}}
+        return {
+            "error": {
+                "message": message,
+                "type": "auth_error",
+                "param": "None",
+                "code": str(status),
+            }
+        }
 
 
 class OpenRouter(_Gateway):
@@ -125,5 +144,6 @@ class Company(_Gateway):
 
 
 GATEWAYS: dict[str, Protocol] = {
-    one.name: one for one in (AzureDeployment(), AzureV1(), Vllm(), LiteLlm(), OpenRouter(), Company())
+    one.name: one
+    for one in (AzureDeployment(), AzureV1(), Vllm(), LiteLlm(), OpenRouter(), Company())
 }

@@ -1,4 +1,6 @@
-"""A process that has adjudge loaded and forks one at each order, which runs in batches and kills itself where it is told to."""
+"""A process that has adjudge loaded and forks one at each order, which runs in batches and kills
+itself where it is told to.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ POINTS: dict[str, tuple[Any, ...]] = {
     "the provider is asked": (BatchTable, "asked"),
     "the batch is created": (
         (openai.OpenAIBatches, "create"),
-        *((api, "create") for api in (inline.AnthropicBatches, inline.GeminiBatches, inline.OpenRouterBatches)),
+        *(
+            (api, "create")
+            for api in (inline.AnthropicBatches, inline.GeminiBatches, inline.OpenRouterBatches)
+        ),
     ),
     "its id is in the ledger": (post.Post, "_sent"),
     "some results are in the ledger": (collect.Collector, "_commit"),
@@ -82,7 +87,9 @@ def child(order: dict[str, Any]) -> None:
         places = POINTS[point]
         for where, name in places if isinstance(places[0], tuple) else (places,):
             kill_after(where, name, order["nth"])
-    run = eval_run(Path(order["folder"]), At(order["url"], order["bases"]), order["api"], rows=order["rows"])
+    run = eval_run(
+        Path(order["folder"]), At(order["url"], order["bases"]), order["api"], rows=order["rows"]
+    )
     settings = replace(QUICK, most_requests=order["size"], grace=order.get("grace", 0.05))
 
     def listen(event: Event) -> None:
@@ -122,9 +129,16 @@ class Forks:
 def forks() -> Iterator[Forks]:
     """That process, while it is needed."""
     tests = Path(__file__).parent.parent
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")]),
+    }
     with subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as process:
         yield Forks(process)
         assert process.stdin

@@ -16,21 +16,35 @@ Verdict = Callable[[str], str]
 def model(verdict: Verdict, name: str = "scripted") -> ScriptedModel:
     def script(request: Request) -> str:
         chosen = verdict(request.prompt.text)
-        return json.dumps({"explanation": "because", "selected_option": chosen}) if chosen else "I cannot say."
+        return (
+            json.dumps({"explanation": "because", "selected_option": chosen})
+            if chosen
+            else "I cannot say."
+        )
 
     return ScriptedModel(script, name)
 
 
-def judged(folder: Path, texts: Sequence[str], verdict: Verdict, definition: str = "The response gives a date.") -> Path:
+def judged(
+    folder: Path,
+    texts: Sequence[str],
+    verdict: Verdict,
+    definition: str = "The response gives a date.",
+) -> Path:
     """A run of an aspect critic; the rows are called r0, r1, …"""
     critic = AspectCritic(definition, model(verdict), name="dates", max_repairs=0)
-    critic.evaluate([Instance({"response": text}, f"r{number}") for number, text in enumerate(texts)], run=folder)
+    critic.evaluate(
+        [Instance({"response": text}, f"r{number}") for number, text in enumerate(texts)],
+        run=folder,
+    )
     return folder
 
 
 def compared(folder: Path, pairs: Sequence[tuple[str, str]]) -> Path:
     """A run of a pairwise judge that prefers the first response."""
-    PairwiseJudge(model(lambda _: "A")).evaluate([list(pair) for pair in pairs], "Which is better?", run=folder)
+    PairwiseJudge(model(lambda _: "A")).evaluate(
+        [list(pair) for pair in pairs], "Which is better?", run=folder
+    )
     return folder
 
 
@@ -39,5 +53,11 @@ def identity(text: str) -> str:
 
 
 def label(text: str = "x", option: str | None = "PASS", **more: object) -> Label:
-    values: Mapping[str, object] = {"row": identity(text), "criteria": "dates", "annotator": "ann", "option": option, **more}
+    values: Mapping[str, object] = {
+        "row": identity(text),
+        "criteria": "dates",
+        "annotator": "ann",
+        "option": option,
+        **more,
+    }
     return Label(**values)  # type: ignore[arg-type]

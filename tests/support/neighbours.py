@@ -1,4 +1,6 @@
-"""Judges for the tests of adapters: they pass what has a year in it, and have no verdict on what is odd."""
+"""Judges for the tests of adapters: they pass what has a year in it, and have no verdict on what is
+odd.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,11 @@ import re
 from adjudge import AspectCritic, Criteria, CriteriaOption, DirectJudge
 
 GOOD, BAD, ODD = "It was built in 1889.", "It is tall.", "odd"
-OPTIONS = [CriteriaOption("none", score=1), CriteriaOption("some", score=2), CriteriaOption("all", score=3)]
+OPTIONS = [
+    CriteriaOption("none", score=1),
+    CriteriaOption("some", score=2),
+    CriteriaOption("all", score=3),
+]
 SCALE = Criteria("years", "Does it name a year?", OPTIONS)
 
 
@@ -18,7 +24,9 @@ def says(prompt: str) -> str:
         return "I would rather talk about the weather."
     passes = re.search(r"\b1889\b", judged) is not None
     option = ("PASS" if passes else "FAIL") if "PASS" in prompt else ("all" if passes else "none")
-    return f'{{"explanation": "it {"does" if passes else "does not"}", "selected_option": "{option}"}}'
+    return (
+        f'{{"explanation": "it {"does" if passes else "does not"}", "selected_option": "{option}"}}'
+    )
 
 
 def critic() -> AspectCritic:

@@ -57,7 +57,11 @@ class Page:
                 connection.putheader("content-length", str(len(body.encode())))
             connection.endheaders(body.encode() or None)
             answer = connection.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            return Answer(
+                answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                answer.read(),
+            )
         finally:
             connection.close()
 
@@ -73,8 +77,17 @@ class Page:
 
     def post(self, path: str, **fields: str) -> Answer:
         """As our own page does."""
-        headers = {"origin": f"http://127.0.0.1:{self.access.port}", "x_adjudge_token": self.access.form_token}
-        return self.ask(self.access.place + path, "POST", urlencode(fields) or "nothing=", cookie=self.cookie, **headers)
+        headers = {
+            "origin": f"http://127.0.0.1:{self.access.port}",
+            "x_adjudge_token": self.access.form_token,
+        }
+        return self.ask(
+            self.access.place + path,
+            "POST",
+            urlencode(fields) or "nothing=",
+            cookie=self.cookie,
+            **headers,
+        )
 
     @property
     def cookie(self) -> str:
@@ -105,7 +118,9 @@ def served(
     home: Path | None = None,
 ) -> Iterator[Page]:
     """The page of a folder of runs."""
-    server = PageServer(root, read_only=read_only, language=language, max_usd=max_usd, models=models, home=home)
+    server = PageServer(
+        root, read_only=read_only, language=language, max_usd=max_usd, models=models, home=home
+    )
     ready = threading.Event()
     thread = threading.Thread(target=server.serve, args=(lambda _: ready.set(),))
     thread.start()

@@ -17,10 +17,15 @@ JUDGES = """judges:
 """
 
 
-def marked_file(folder: Path, rows: int = 12, *, models: str = "scripted", judges: str = JUDGES, more: str = "") -> EvalFile:
+def marked_file(
+    folder: Path, rows: int = 12, *, models: str = "scripted", judges: str = JUDGES, more: str = ""
+) -> EvalFile:
     """An eval file with its rows; two of them are the same, and one cannot be judged."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"id": str(n), "answer": f"REC-{n % max(rows - 1, 1):05}-Y"}) for n in range(rows)]
+    lines = [
+        json.dumps({"id": str(n), "answer": f"REC-{n % max(rows - 1, 1):05}-Y"})
+        for n in range(rows)
+    ]
     (folder / "rows.jsonl").write_text("\n".join([*lines[:3], '{"id": "bad"', *lines[3:]]))
     text = f"data: rows.jsonl\nmodels: {models}\n{judges}{more}"
     (folder / "eval.yaml").write_text(text)
@@ -38,7 +43,9 @@ def exported(folder: Path) -> tuple[bytes, bytes]:
     export(folder, folder / "out.csv")
     export(folder, folder / "out.jsonl")
     lines = (folder / "out.jsonl").read_bytes().splitlines()
-    return (folder / "out.csv").read_bytes(), b"\n".join(json.dumps(one).encode() for one in map(_timeless, lines))
+    return (folder / "out.csv").read_bytes(), b"\n".join(
+        json.dumps(one).encode() for one in map(_timeless, lines)
+    )
 
 
 def _timeless(line: bytes) -> Mapping[str, Any]:

@@ -41,31 +41,77 @@ def verdict(body: dict[str, Any]) -> str:
     text = json.dumps(body)
     judged = text[text.rindex("The material:") :] if "The material:" in text else text
     if '"ranking"' in text or "Response A" in text:
-        return json.dumps({"explanation": "it is better", "selected_option": "B" if "better two" in text else "A"})
+        return json.dumps(
+            {"explanation": "it is better", "selected_option": "B" if "better two" in text else "A"}
+        )
     chosen = "Yes" if "1889" in judged else "No"
-    return json.dumps({"explanation": f"because {chosen}", "feedback": "name a year", "selected_option": chosen})
+    return json.dumps(
+        {"explanation": f"because {chosen}", "feedback": "name a year", "selected_option": chosen}
+    )
 
 
 def sent(page: Page, path: str, form: Form, *, wants: str = "application/json") -> Answer:
-    headers = {"origin": f"http://127.0.0.1:{page.access.port}", "x_adjudge_token": page.access.form_token}
-    return page.ask(page.access.place + path, "POST", urlencode(form), cookie=page.cookie, accept=wants, **headers)
+    headers = {
+        "origin": f"http://127.0.0.1:{page.access.port}",
+        "x_adjudge_token": page.access.form_token,
+    }
+    return page.ask(
+        page.access.place + path,
+        "POST",
+        urlencode(form),
+        cookie=page.cookie,
+        accept=wants,
+        **headers,
+    )
 
 
 def direct(rows: Sequence[tuple[str, str]], *more: tuple[str, str]) -> Form:
     """A yes or no question and these (text, expected)."""
-    head = [("kind", "direct"), ("name", "date"), ("description", "Does the response name a year?"), ("judged", "response")]
-    options = [("option.name", "Yes"), ("option.score", "1"), ("option.name", "No"), ("option.score", "0")]
+    head = [
+        ("kind", "direct"),
+        ("name", "date"),
+        ("description", "Does the response name a year?"),
+        ("judged", "response"),
+    ]
+    options = [
+        ("option.name", "Yes"),
+        ("option.score", "1"),
+        ("option.name", "No"),
+        ("option.score", "0"),
+    ]
     texts = [pair for text, expected in rows for pair in _row([text], expected)]
-    return [*head, *options, *texts, ("strictness", "1"), ("language", "en"), ("tie_enabled", "1"), *more]
+    return [
+        *head,
+        *options,
+        *texts,
+        ("strictness", "1"),
+        ("language", "en"),
+        ("tie_enabled", "1"),
+        *more,
+    ]
 
 
 def pairwise(rows: Sequence[tuple[list[str], str]], *more: tuple[str, str]) -> Form:
-    head = [("kind", "pairwise"), ("name", "better"), ("description", "Which response is better?"), ("judged", "response")]
-    return [*head, *(pair for texts, expected in rows for pair in _row(texts, expected)), ("tie_enabled", "1"), *more]
+    head = [
+        ("kind", "pairwise"),
+        ("name", "better"),
+        ("description", "Which response is better?"),
+        ("judged", "response"),
+    ]
+    return [
+        *head,
+        *(pair for texts, expected in rows for pair in _row(texts, expected)),
+        ("tie_enabled", "1"),
+        *more,
+    ]
 
 
 def _row(texts: Sequence[str], expected: str) -> Form:
-    return [("row.id", ""), ("row.expected", expected), *(("row.text:response", text) for text in texts)]
+    return [
+        ("row.id", ""),
+        ("row.expected", expected),
+        *(("row.text:response", text) for text in texts),
+    ]
 
 
 def judged(page: Page, form: Form) -> Any:

@@ -1,6 +1,7 @@
 """What each provider's HTTP API asks for and answers, as its documentation says it.
 
-A protocol finds fault with a request as the real service would, and wraps an answer or an error as the real service does.
+A protocol finds fault with a request as the real service would, and wraps an answer or an error as
+the real service does.
 """
 
 from __future__ import annotations
@@ -47,7 +48,12 @@ class Protocol:
     served: ClassVar[tuple[str, ...]] = ()
     """The models it has; none: any."""
     lists_models: ClassVar[bool] = True
-    finishes: ClassVar[Mapping[str, str]] = {"stop": "stop", "length": "length", "refusal": "stop", "filter": "content_filter"}
+    finishes: ClassVar[Mapping[str, str]] = {
+        "stop": "stop",
+        "length": "length",
+        "refusal": "stop",
+        "filter": "content_filter",
+    }
 
     def key(self, headers: Mapping[str, str]) -> str:
         """The key a request carries."""
@@ -82,7 +88,14 @@ class Protocol:
         raise NotImplementedError
 
     def error(self, status: int, message: str) -> Json:
-        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+        return {
+            "error": {
+                "message": message,
+                "type": "invalid_request_error",
+                "param": None,
+                "code": None,
+            }
+        }
 
 
 # -- OpenAI and its likes --------------------------------------------------------
@@ -109,7 +122,9 @@ class OpenAI(Protocol):
         for field in body.keys() - self.known:
             yield self.unknown(field)
         yield from _message_problems(body, {"system", "developer", "user", "assistant", "tool"})
-        yield from _number_problems(body, temperature=(0, 2), seed=(-(2**63), 2**63 - 1), n=(1, 128), top_logprobs=(0, 20))
+        yield from _number_problems(
+            body, temperature=(0, 2), seed=(-(2**63), 2**63 - 1), n=(1, 128), top_logprobs=(0, 20)
+        )
         if "top_logprobs" in body and body.get("logprobs") is not True:
             yield Problem(400, "'logprobs' must be set to true when 'top_logprobs' is used")
         yield from _response_format_problems(body.get("response_format"))
@@ -130,15 +145,29 @@ class OpenAI(Protocol):
 
     def _choice(self, index: int, said: Said, body: Json) -> Json:
         refused = said.finish == "refusal"
-        message = {"role": "assistant", "content": None if refused else said.text, "refusal": said.text if refused else None}
-        choice = {"index": index, "message": message, "finish_reason": self.finishes[said.finish], "logprobs": None}
+        message = {
+            "role": "assistant",
+            "content": None if refused else said.text,
+            "refusal": said.text if refused else None,
+        }
+        choice = {
+            "index": index,
+            "message": message,
+            "finish_reason": self.finishes[said.finish],
+            "logprobs": None,
+        }
         if body.get("logprobs") and said.text:
-            choice["logprobs"] = {"content": token_logprobs(said.text, body.get("top_logprobs", 0)), "refusal": None}
+            choice["logprobs"] = {
+                "content": token_logprobs(said.text, body.get("top_logprobs", 0)),
+                "refusal": None,
+            }
         return choice
 
 
 class OpenAICompatible(OpenAI):
-    """vLLM, OpenRouter, Together, Groq, llama.cpp's server: the same, with ``max_tokens`` and whatever else one adds."""
+    """vLLM, OpenRouter, Together, Groq, llama.cpp's server: the same, with ``max_tokens`` and
+    whatever else one adds.
+    """
 
     name = "compatible"
     known = (OpenAI.known - {"max_completion_tokens"}) | {"max_tokens"}
@@ -156,10 +185,20 @@ class Mistral(OpenAI):
         safe_prompt metadata
         """
     )
-    finishes: ClassVar[Mapping[str, str]] = {"stop": "stop", "length": "length", "refusal": "stop", "filter": "stop"}
+    finishes: ClassVar[Mapping[str, str]] = {
+        "stop": "stop",
+        "length": "length",
+        "refusal": "stop",
+        "filter": "stop",
+    }
 
     def unknown(self, field: str) -> Problem:
-        detail = {"type": "extra_forbidden", "loc": ["body", field], "msg": "Extra inputs are not permitted", "input": 1}
+        detail = {
+            "type": "extra_forbidden",
+            "loc": ["body", field],
+            "msg": "Extra inputs are not permitted",
+            "input": 1,
+        }
         return Problem(422, json.dumps({"detail": [detail]}))
 
     def rejection(self, field: str) -> Problem:
@@ -171,7 +210,13 @@ class Mistral(OpenAI):
 
     def error(self, status: int, message: str) -> Json:
         detail = json.loads(message) if message.startswith("{") else message
-        return {"object": "error", "message": detail, "type": "invalid_request_error", "param": None, "code": None}
+        return {
+            "object": "error",
+            "message": detail,
+            "type": "invalid_request_error",
+            "param": None,
+            "code": None,
+        }
 
 
 class Watsonx(OpenAI):
@@ -199,7 +244,11 @@ class Watsonx(OpenAI):
         return {"resources": [{"model_id": model} for model in models]}
 
     def error(self, status: int, message: str) -> Json:
-        problem = {"code": "invalid_request_entity", "message": message, "more_info": "https://cloud.ibm.com/apidocs/watsonx-ai"}
+        problem = {
+            "code": "invalid_request_entity",
+            "message": message,
+            "more_info": "https://cloud.ibm.com/apidocs/watsonx-ai",
+        }
         return {"errors": [problem], "trace": "8f2a", "status_code": status}
 
 
@@ -207,7 +256,12 @@ class Ollama(Protocol):
     name = "ollama"
     path = "/api/chat"
     probe_path = "/api/tags"
-    finishes: ClassVar[Mapping[str, str]] = {"stop": "stop", "length": "length", "refusal": "stop", "filter": "stop"}
+    finishes: ClassVar[Mapping[str, str]] = {
+        "stop": "stop",
+        "length": "length",
+        "refusal": "stop",
+        "filter": "stop",
+    }
 
     def unauthorised(self, headers: Mapping[str, str], keys: set[str]) -> Problem | None:
         return None
@@ -223,9 +277,18 @@ class Ollama(Protocol):
         if not isinstance(body.get("format", {}), dict):
             yield Problem(400, 'invalid format: expected "json" or a JSON schema')
         yield from _message_problems(body, {"system", "user", "assistant", "tool"})
-        yield from _number_problems(body.get("options", {}), temperature=(0, 10), seed=(0, 2**31), num_predict=(-2, 10**6))
-        if self._prompt(body) > self._window(body) and body.get("truncate") is False and not self._is_old(body):
-            size = f"request ({self._prompt(body)} tokens) exceeds the available context size ({self._window(body)} tokens)"
+        yield from _number_problems(
+            body.get("options", {}), temperature=(0, 10), seed=(0, 2**31), num_predict=(-2, 10**6)
+        )
+        if (
+            self._prompt(body) > self._window(body)
+            and body.get("truncate") is False
+            and not self._is_old(body)
+        ):
+            size = (
+                f"request ({self._prompt(body)} tokens) exceeds the available context size "
+                f"({self._window(body)} tokens)"
+            )
             yield Problem(400, f"{size}, try increasing it")
 
     def _prompt(self, body: Json) -> int:
@@ -235,14 +298,19 @@ class Ollama(Protocol):
     def _window(self, body: Json) -> int:
         """What is asked for, but no more than the model was trained with: ``old-2048``."""
         trained = re.search(r"-(\d+)$", body["model"])
-        return min(int(body.get("options", {}).get("num_ctx", 4096)), int(trained[1]) if trained else 131_072)
+        return min(
+            int(body.get("options", {}).get("num_ctx", 4096)),
+            int(trained[1]) if trained else 131_072,
+        )
 
     def _is_old(self, body: Json) -> bool:
         """Servers that know no ``truncate`` cut the prompt: to the window, or to half of it."""
         return str(body["model"]).startswith(("old", "half"))
 
     def _counted(self, body: Json) -> int:
-        """What is left of the prompt; ``cached:300`` counts only the 300 tokens that were not in its cache."""
+        """What is left of the prompt; ``cached:300`` counts only the 300 tokens that were not in
+        its cache.
+        """
         if str(body["model"]).startswith("cached:"):
             return int(body["model"].removeprefix("cached:"))
         window = self._window(body)
@@ -318,8 +386,17 @@ class Anthropic(Protocol):
         yield from _number_problems(body, temperature=(0, 1))
         if "output_config" in body:
             wanted = body["output_config"].get("format", {})
-            if wanted.get("type") != "json_schema" or wanted.get("schema", {}).get("additionalProperties") is not False:
-                yield Problem(400, "output_config.format.schema: 'additionalProperties' must be explicitly set to false")
+            if (
+                wanted.get("type") != "json_schema"
+                or wanted.get("schema", {}).get("additionalProperties") is not False
+            ):
+                yield Problem(
+                    400,
+                    (
+                        "output_config.format.schema: 'additionalProperties' must be explicitly "
+                        "set to false"
+                    ),
+                )
 
     def rejection(self, field: str) -> Problem:
         return Problem(400, f"{field}: Extra inputs are not permitted")
@@ -350,7 +427,11 @@ class Anthropic(Protocol):
         }
 
     def error(self, status: int, message: str) -> Json:
-        return {"type": "error", "error": {"type": "invalid_request_error", "message": message}, "request_id": "req_1"}
+        return {
+            "type": "error",
+            "error": {"type": "invalid_request_error", "message": message},
+            "request_id": "req_1",
+        }
 
 
 # -- Google ------------------------------------------------------------------------
@@ -373,7 +454,12 @@ class Gemini(Protocol):
         thinkingConfig
         """
     )
-    finishes: ClassVar[Mapping[str, str]] = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "SAFETY"}
+    finishes: ClassVar[Mapping[str, str]] = {
+        "stop": "STOP",
+        "length": "MAX_TOKENS",
+        "refusal": "SAFETY",
+        "filter": "SAFETY",
+    }
 
     def key(self, headers: Mapping[str, str]) -> str:
         return headers.get("x-goog-api-key", "")
@@ -382,21 +468,42 @@ class Gemini(Protocol):
         return {"models": [{"name": f"models/{model}"} for model in models]}
 
     def unauthorised(self, headers: Mapping[str, str], keys: set[str]) -> Problem | None:
-        return None if self.key(headers) in keys else Problem(400, "API key not valid. Please pass a valid API key.")
+        return (
+            None
+            if self.key(headers) in keys
+            else Problem(400, "API key not valid. Please pass a valid API key.")
+        )
 
     def problems(self, query: Mapping[str, str], body: Json) -> Iterator[Problem]:
         config = body.get("generationConfig", {})
         for field in [*(body.keys() - self.known), *(config.keys() - self.configurable)]:
-            yield Problem(400, f'Invalid JSON payload received. Unknown name "{field}": Cannot find field.')
+            yield Problem(
+                400, f'Invalid JSON payload received. Unknown name "{field}": Cannot find field.'
+            )
         if not body.get("contents"):
             yield Problem(400, "* GenerateContentRequest.contents: contents is not specified")
-        for content in [*body.get("contents", ()), body.get("systemInstruction", {"parts": [{"text": "…"}]})]:
-            if content.get("role", "user") not in ("user", "model") or not all(part.get("text") for part in content["parts"]):
+        for content in [
+            *body.get("contents", ()),
+            body.get("systemInstruction", {"parts": [{"text": "…"}]}),
+        ]:
+            if content.get("role", "user") not in ("user", "model") or not all(
+                part.get("text") for part in content["parts"]
+            ):
                 yield Problem(400, "Please use a valid role: user, model.")
             if not content["parts"]:
-                yield Problem(400, "* GenerateContentRequest.system_instruction.parts: contents.parts must not be empty.")
+                yield Problem(
+                    400,
+                    (
+                        "* GenerateContentRequest.system_instruction.parts: contents.parts must "
+                        "not be empty."
+                    ),
+                )
         yield from _number_problems(
-            config, temperature=(0, 2), seed=(-(2**31), 2**31 - 1), candidateCount=(1, 8), logprobs=(0, 20)
+            config,
+            temperature=(0, 2),
+            seed=(-(2**31), 2**31 - 1),
+            candidateCount=(1, 8),
+            logprobs=(0, 20),
         )
         if "responseJsonSchema" in config and config.get("responseMimeType") != "application/json":
             yield Problem(400, "responseJsonSchema needs the response mime type application/json")
@@ -407,7 +514,13 @@ class Gemini(Protocol):
         return field in body.get("generationConfig", {})
 
     def rejection(self, field: str) -> Problem:
-        return Problem(400, f"Invalid JSON payload received. Unknown name \"{field}\" at 'generation_config': Cannot find field.")
+        return Problem(
+            400,
+            (
+                f'Invalid JSON payload received. Unknown name "{field}" at '
+                "'generation_config': Cannot find field."
+            ),
+        )
 
     def schema(self, body: Json) -> Json | None:
         return body.get("generationConfig", {}).get("responseJsonSchema")
@@ -431,10 +544,19 @@ class Gemini(Protocol):
         if said.finish in ("refusal", "filter"):
             return {"finishReason": "SAFETY", "index": 0}
         parts = [{"text": "FAIL? PASS?", "thought": True}, {"text": said.text or ""}]
-        candidate: Json = {"content": {"role": "model", "parts": parts}, "finishReason": self.finishes[said.finish], "index": 0}
+        candidate: Json = {
+            "content": {"role": "model", "parts": parts},
+            "finishReason": self.finishes[said.finish],
+            "index": 0,
+        }
         if config.get("responseLogprobs") and said.text:
             tops = [
-                {"candidates": [{"token": top["token"], "logProbability": top["logprob"]} for top in token["top_logprobs"]]}
+                {
+                    "candidates": [
+                        {"token": top["token"], "logProbability": top["logprob"]}
+                        for top in token["top_logprobs"]
+                    ]
+                }
                 for token in token_logprobs(said.text, config.get("logprobs", 0))
             ]
             candidate["logprobsResult"] = {"topCandidates": tops}
@@ -444,7 +566,10 @@ class Gemini(Protocol):
         return {"error": {"code": status, "message": message, "status": "INVALID_ARGUMENT"}}
 
 
-PROTOCOLS = {one.name: one for one in (OpenAI(), OpenAICompatible(), Mistral(), Ollama(), Anthropic(), Gemini(), Watsonx())}
+PROTOCOLS = {
+    one.name: one
+    for one in (OpenAI(), OpenAICompatible(), Mistral(), Ollama(), Anthropic(), Gemini(), Watsonx())
+}
 
 
 # -- what they share ---------------------------------------------------------------
@@ -457,35 +582,61 @@ def token_logprobs(text: str, alternatives: int) -> list[Json]:
         return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
 
     def tops(token: str) -> list[Json]:
-        return [entry(token, -0.125), *(entry(f"{token}~{number}", -2.5 - number) for number in range(1, alternatives))]
+        return [
+            entry(token, -0.125),
+            *(entry(f"{token}~{number}", -2.5 - number) for number in range(1, alternatives)),
+        ]
 
-    return [{**entry(token, -0.125), "top_logprobs": tops(token)} for token in re.findall(r"\w+|\W", text)]
+    return [
+        {**entry(token, -0.125), "top_logprobs": tops(token)}
+        for token in re.findall(r"\w+|\W", text)
+    ]
 
 
 def _message_problems(body: Json, roles: set[str]) -> Iterator[Problem]:
     for number, message in enumerate(body.get("messages") or ()):
-        if message.keys() != {"role", "content"} or message["role"] not in roles or not message["content"].strip():
-            yield Problem(400, f"messages.{number}: text content blocks must be non-empty and have a known role")
+        if (
+            message.keys() != {"role", "content"}
+            or message["role"] not in roles
+            or not message["content"].strip()
+        ):
+            yield Problem(
+                400,
+                f"messages.{number}: text content blocks must be non-empty and have a known role",
+            )
 
 
 def _number_problems(body: Json, **bounds: tuple[float, float]) -> Iterator[Problem]:
     for field, (least, most) in bounds.items():
         value = body.get(field, least)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            yield Problem(400, f"Invalid '{field}': expected a number from {least} to {most}, got {value!r}")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not least <= value <= most
+        ):
+            yield Problem(
+                400, f"Invalid '{field}': expected a number from {least} to {most}, got {value!r}"
+            )
 
 
 def _response_format_problems(wanted: Json | None) -> Iterator[Problem]:
     if wanted is None:
         return
     shape = wanted.get("json_schema", {})
-    if wanted.get("type") != "json_schema" or not re.fullmatch(r"[\w-]{1,64}", shape.get("name", "")):
+    if wanted.get("type") != "json_schema" or not re.fullmatch(
+        r"[\w-]{1,64}", shape.get("name", "")
+    ):
         yield Problem(400, "Missing required parameter: 'response_format.json_schema.name'")
         return
     schema = shape["schema"]
-    complete = set(schema["required"]) == set(schema["properties"]) and schema.get("additionalProperties") is False
+    complete = (
+        set(schema["required"]) == set(schema["properties"])
+        and schema.get("additionalProperties") is False
+    )
     if shape.get("strict") and not complete:
-        yield Problem(400, "Invalid schema for response_format: 'required' must name every key of properties")
+        yield Problem(
+            400, "Invalid schema for response_format: 'required' must name every key of properties"
+        )
 
 
 def _openai_usage(body: Json, said: list[Said]) -> Json:

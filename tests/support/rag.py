@@ -20,13 +20,25 @@ ROW = {
     "contexts": "It costs 5 euros.",
     "response": "Five euros.",
 }
-GOOD = {"answer_relevance": 3, "clarity": 4, "completeness": 2, "conciseness": 2, "groundedness": 2, "harmfulness": 2}
+GOOD = {
+    "answer_relevance": 3,
+    "clarity": 4,
+    "completeness": 2,
+    "conciseness": 2,
+    "groundedness": 2,
+    "harmfulness": 2,
+}
 
 
 def asked_about(request: Request) -> str:
     """The dimension that a prompt is about: each has its own question."""
     system = request.prompt.messages[0].content
-    (name,) = [one.name for language in ("en", "ru") for one in rag_dimensions(language) if one.criteria.description in system]
+    (name,) = [
+        one.name
+        for language in ("en", "ru")
+        for one in rag_dimensions(language)
+        if one.criteria.description in system
+    ]
     return name
 
 
@@ -36,7 +48,9 @@ def shown_fields(request: Request) -> dict[str, str]:
     return dict(re.findall(r'<data-\w+ field="([^"]*)">\n(.*?)\n</data-', material, re.DOTALL))
 
 
-def gives(scores: Mapping[str, object] | None = None, name: str = "scripted", **changed: object) -> ScriptedModel:
+def gives(
+    scores: Mapping[str, object] | None = None, name: str = "scripted", **changed: object
+) -> ScriptedModel:
     """A model that gives each dimension its score; None abstains, "-" cannot be read."""
     wanted = {**GOOD, **(scores or {}), **changed}
 
@@ -44,7 +58,12 @@ def gives(scores: Mapping[str, object] | None = None, name: str = "scripted", **
         score = wanted[asked_about(request)]
         if score == "-":
             return "I would rather talk about the weather."
-        return json.dumps({"explanation": f"because of {score}", "selected_option": None if score is None else str(score)})
+        return json.dumps(
+            {
+                "explanation": f"because of {score}",
+                "selected_option": None if score is None else str(score),
+            }
+        )
 
     return ScriptedModel(script, name)
 

@@ -1,4 +1,6 @@
-"""A server on 127.0.0.1 that answers with whatever bytes a test says, HTTP or not, once or without end."""
+"""A server on 127.0.0.1 that answers with whatever bytes a test says, HTTP or not, once or without
+end.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from collections.abc import Callable, Iterable
 
 TOKEN = "eyMARKED-token-7f3a91c2"
 """What the token service gives for a watsonx key."""
-_KEY = re.compile(r"^(?:authorization: *bearer|x-api-key:|x-goog-api-key:) *(\S+)", re.IGNORECASE | re.MULTILINE)
+_KEY = re.compile(
+    r"^(?:authorization: *bearer|x-api-key:|x-goog-api-key:) *(\S+)", re.IGNORECASE | re.MULTILINE
+)
 _LOGIN = re.compile(r"^(?:proxy-)?authorization: *basic *(\S+)", re.IGNORECASE | re.MULTILINE)
 _IN_URL = re.compile(r"[?&](?:api-key|apikey)=([^&\s]+)")
 
@@ -19,7 +23,10 @@ Script = Callable[[str], Iterable[bytes]]
 
 
 class RawServer:
-    """Start it with ``with``. ``script`` makes an answer of the key or password that a request carries."""
+    """Start it with ``with``.
+
+    ``script`` makes an answer of the key or password that a request carries.
+    """
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -57,7 +64,9 @@ class RawServer:
                 for piece in self._answer(head, body):
                     connection.sendall(piece)
                 connection.shutdown(socket.SHUT_WR)
-                while connection.recv(65536):  # closed by the client, so that no reset overtakes the answer
+                while connection.recv(
+                    65536
+                ):  # closed by the client, so that no reset overtakes the answer
                     pass
         except OSError:
             pass
@@ -84,7 +93,9 @@ def answer(body: bytes, headers: str = "", status: str = "200 OK") -> bytes:
 
 
 def _token() -> bytes:
-    return answer(json.dumps({"access_token": TOKEN, "expires_in": 3600}).encode(), "Connection: close\r\n")
+    return answer(
+        json.dumps({"access_token": TOKEN, "expires_in": 3600}).encode(), "Connection: close\r\n"
+    )
 
 
 def _request(connection: socket.socket) -> tuple[str, str]:

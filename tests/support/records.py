@@ -1,4 +1,6 @@
-"""Where recorded judgments are: small samples that come with the tests, and the public records where they are at hand."""
+"""Where recorded judgments are: small samples that come with the tests, and the public records
+where they are at hand.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,12 @@ import pytest
 SAMPLES = Path(__file__).parents[1] / "samples"
 PUBLIC = Path(__file__).parents[3] / "shared" / "data"
 
-without_public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public records (../shared/data) are not here")
+without_public = pytest.mark.skipif(
+    not PUBLIC.is_dir(), reason="the public records (../shared/data) are not here"
+)
 folders = pytest.mark.parametrize(
-    "records", [pytest.param(SAMPLES, id="samples"), pytest.param(PUBLIC, id="public", marks=without_public)]
+    "records",
+    [pytest.param(SAMPLES, id="samples"), pytest.param(PUBLIC, id="public", marks=without_public)],
 )
 rag_rows = pytest.mark.parametrize(
     ("source", "count"),

@@ -1,4 +1,6 @@
-"""Results of every kind, as hypothesis draws them: what a judge could make, and what no judge would."""
+"""Results of every kind, as hypothesis draws them: what a judge could make, and what no judge
+would.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,14 @@ TEXT = st.text(st.characters(), max_size=12)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False) | st.integers()
 SHARE = st.floats(0, 1)
 NAME = st.text(max_size=8)
-CELL = st.none() | st.booleans() | NUMBER | TEXT | st.lists(TEXT, max_size=2) | st.dictionaries(TEXT, TEXT, max_size=2)
+CELL = (
+    st.none()
+    | st.booleans()
+    | NUMBER
+    | TEXT
+    | st.lists(TEXT, max_size=2)
+    | st.dictionaries(TEXT, TEXT, max_size=2)
+)
 PANEL = st.dictionaries(NAME, SHARE, max_size=3)
 OPTIONS = (CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0))
 DIMENSIONS = rag_dimensions()
@@ -69,18 +78,31 @@ def instances(draw: st.DrawFn) -> Instance:
     return Instance(fields, draw(maybe(TEXT)), {} if row is None else {"row": row})
 
 
-CRITERION = st.builds(Criteria, name=st.text(min_size=1, max_size=8), description=st.just("Is it so?"), options=st.just(OPTIONS))
+CRITERION = st.builds(
+    Criteria,
+    name=st.text(min_size=1, max_size=8),
+    description=st.just("Is it so?"),
+    options=st.just(OPTIONS),
+)
 BIAS = st.builds(PositionalBias, maybe(st.booleans()), st.none(), maybe(SHARE), maybe(SHARE))
 COUNT = st.integers(0, 10**9)
 USAGE = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT)
 STEP = st.builds(
-    StepTaken, step=NAME, verdict=maybe(TEXT), confidence=maybe(SHARE), needed=maybe(SHARE), accepted=st.booleans(), usage=USAGE
+    StepTaken,
+    step=NAME,
+    verdict=maybe(TEXT),
+    confidence=maybe(SHARE),
+    needed=maybe(SHARE),
+    accepted=st.booleans(),
+    usage=USAGE,
 )
 QUOTE = st.builds(Quote, COUNT, TEXT, COUNT, st.sampled_from(["model", "program"]))
 UNSEEN = st.builds(UnseenFact, kind=st.sampled_from(["number", "date"]), text=TEXT, start=COUNT)
 
 
-def _sentence(claims: st.SearchStrategy[tuple[SentenceSupport, ...]]) -> st.SearchStrategy[SentenceSupport]:
+def _sentence(
+    claims: st.SearchStrategy[tuple[SentenceSupport, ...]],
+) -> st.SearchStrategy[SentenceSupport]:
     return st.builds(
         SentenceSupport,
         start=COUNT,
@@ -100,7 +122,9 @@ def _sentence(claims: st.SearchStrategy[tuple[SentenceSupport, ...]]) -> st.Sear
 
 SENTENCE = _sentence(several(_sentence(st.just(())), 1))
 VERDICTS: Mapping[Any, st.SearchStrategy[Any]] = {
-    Choice(("Yes", "No"), (1.0, 0.0)): st.builds(Chosen, st.sampled_from(["Yes", "No"]), maybe(TEXT), maybe(TEXT), maybe(SHARE)),
+    Choice(("Yes", "No"), (1.0, 0.0)): st.builds(
+        Chosen, st.sampled_from(["Yes", "No"]), maybe(TEXT), maybe(TEXT), maybe(SHARE)
+    ),
     Comparison((1, 0), True): st.builds(
         Compared, maybe(st.integers(0, 1)), maybe(TEXT), ranking=st.none() | st.just(((1,), (0,)))
     ),
@@ -117,8 +141,17 @@ def votes(draw: st.DrawFn) -> tuple[Vote, ...]:
         verdict = draw(maybe(VERDICTS[question]))
         cast.append(
             Vote(
-                ballot=Ballot(criteria, instance, question, "direct", draw(st.sampled_from("abc")), sample=sample),
-                outcome=Outcome.OK if verdict else draw(st.sampled_from([Outcome.REFUSED, Outcome.MODEL_ERROR])),
+                ballot=Ballot(
+                    criteria,
+                    instance,
+                    question,
+                    "direct",
+                    draw(st.sampled_from("abc")),
+                    sample=sample,
+                ),
+                outcome=Outcome.OK
+                if verdict
+                else draw(st.sampled_from([Outcome.REFUSED, Outcome.MODEL_ERROR])),
                 verdict=verdict,
                 reason=None if verdict else draw(maybe(TEXT)),
                 text=draw(maybe(TEXT)),
@@ -180,7 +213,9 @@ SCORED = st.builds(
     agreement=maybe(SHARE),
     explanation=maybe(TEXT),
 )
-ANSWERED = st.builds(Answered, st.builds(Part, TEXT, COUNT, TEXT, several(COUNT), TEXT), maybe(st.booleans()), TEXT)
+ANSWERED = st.builds(
+    Answered, st.builds(Part, TEXT, COUNT, TEXT, several(COUNT), TEXT), maybe(st.booleans()), TEXT
+)
 RESULTS: Mapping[str, st.SearchStrategy[Result]] = {
     "direct": st.builds(DirectInstanceResult, **DIRECT),
     "not judged": st.builds(UnjudgedRow, **DIRECT),
@@ -196,10 +231,19 @@ RESULTS: Mapping[str, st.SearchStrategy[Result]] = {
         AspectResult,
         **COMMON,
         verdict=maybe(st.sampled_from(["PASS", "FAIL"])),
-        panel=several(st.builds(ModelVerdict, NAME, TEXT, SHARE, SHARE, st.booleans(), COUNT, COUNT)),
+        panel=several(
+            st.builds(ModelVerdict, NAME, TEXT, SHARE, SHARE, st.booleans(), COUNT, COUNT)
+        ),
         excluded_models=st.dictionaries(NAME, TEXT, max_size=2),
     ),
-    "qualitative": st.builds(QualitativeResult, **COMMON, distribution=PANEL, verdict=maybe(TEXT), passes=COUNT, min_pass=COUNT),
+    "qualitative": st.builds(
+        QualitativeResult,
+        **COMMON,
+        distribution=PANEL,
+        verdict=maybe(TEXT),
+        passes=COUNT,
+        min_pass=COUNT,
+    ),
     "quantitative": st.builds(
         QuantitativeResult,
         **COMMON,
@@ -211,7 +255,11 @@ RESULTS: Mapping[str, st.SearchStrategy[Result]] = {
     ),
     "evidence": EVIDENCE,
     "candidate": st.builds(
-        CandidateResult, **COMMON, verdict=st.sampled_from(["taken", "rejected"]), cost=maybe(NUMBER), tries=COUNT
+        CandidateResult,
+        **COMMON,
+        verdict=st.sampled_from(["taken", "rejected"]),
+        cost=maybe(NUMBER),
+        tries=COUNT,
     ),
     "rag": st.builds(
         RagResult,
@@ -221,7 +269,9 @@ RESULTS: Mapping[str, st.SearchStrategy[Result]] = {
         judged=st.fixed_dictionaries({one.name: SCORED for one in DIMENSIONS}),
         evidence=maybe(EVIDENCE),
         question=maybe(st.builds(JudgedQuestion, TEXT, st.booleans(), TEXT)),
-        measured=st.dictionaries(NAME, st.builds(Measured, MEASURE, maybe(SHARE), TEXT), max_size=2),
+        measured=st.dictionaries(
+            NAME, st.builds(Measured, MEASURE, maybe(SHARE), TEXT), max_size=2
+        ),
         parts=several(ANSWERED),
         blame=st.builds(Blame, st.just("both"), several(st.tuples(NAME, SHARE), 2)),
         own_composites=PANEL,

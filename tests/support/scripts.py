@@ -29,12 +29,16 @@ _WARNINGS = ("-W", "default", "-W", "ignore:This process:DeprecationWarning")
 
 
 def start(source: str, provider: FakeProvider) -> subprocess.Popen[str]:
-    """``source`` with ``model()`` and ``critic(models)`` at hand, asking ``provider``; every warning is shown."""
+    """``source`` with ``model()`` and ``critic(models)`` at hand, asking ``provider``; every
+    warning is shown.
+    """
     environment = {
         **os.environ,
         "OPENAI_API_KEY": KEY,
         "OPENAI_BASE_URL": provider.base_url("openai"),
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),
     }
     return subprocess.Popen(
         [sys.executable, *_WARNINGS, "-c", _HEAD + textwrap.dedent(source)],
@@ -51,7 +55,9 @@ def finish(process: subprocess.Popen[str], seconds: float = 300) -> tuple[int, s
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # its children too, or they would keep its output open
+        os.killpg(
+            process.pid, signal.SIGKILL
+        )  # its children too, or they would keep its output open
         out, err = process.communicate()
         raise AssertionError(f"it did not end within {seconds} s\n{out}\n{err}") from None
     return process.returncode, out, err

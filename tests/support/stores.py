@@ -63,7 +63,9 @@ def bucket() -> str:
     os.environ.update(keys, AWS_ENDPOINT_URL=address, AWS_ALLOW_HTTP="true")
     for _ in range(600):
         with suppress(OSError):
-            urllib.request.urlopen(urllib.request.Request(f"{address}/adjudge", method="PUT"), timeout=10).close()
+            urllib.request.urlopen(
+                urllib.request.Request(f"{address}/adjudge", method="PUT"), timeout=10
+            ).close()
             return "s3://adjudge"
         assert server.poll() is None, "the S3 server did not start"
         time.sleep(0.1)
@@ -72,18 +74,36 @@ def bucket() -> str:
 
 @cache
 def postgres_server() -> str:
-    """The address of a real server that ends with this process; the test is skipped where there is none."""
+    """The address of a real server that ends with this process; the test is skipped where there is
+    none.
+    """
     if not os.environ.get("ADJUDGE_SCALE"):
         pytest.skip("starts a Postgres server: make test-scale")
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs or find_spec("psycopg") is None:
         pytest.skip("needs psycopg and the distribution's Postgres: apt-get install postgresql")
-    folder, user = Path(mkdtemp(prefix="adjudge-postgres-")), "postgres" if os.geteuid() == 0 else None
+    folder, user = (
+        Path(mkdtemp(prefix="adjudge-postgres-")),
+        "postgres" if os.geteuid() == 0 else None,
+    )
     if user:
         shutil.chown(folder, user)
     data, bin = folder / "data", programs[-1].parent
-    subprocess.run([bin / "initdb", "-A", "trust", "-U", "adjudge", "-D", data], check=True, user=user, stdout=subprocess.DEVNULL)
-    command: list[str | Path] = [bin / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
+    subprocess.run(
+        [bin / "initdb", "-A", "trust", "-U", "adjudge", "-D", data],
+        check=True,
+        user=user,
+        stdout=subprocess.DEVNULL,
+    )
+    command: list[str | Path] = [
+        bin / "postgres",
+        "-D",
+        data,
+        "-k",
+        folder,
+        "-c",
+        "listen_addresses=",
+    ]
     server = subprocess.Popen(command, user=user, stderr=subprocess.DEVNULL, cwd=folder)
     atexit.register(_end, server, folder)
     while not (folder / ".s.PGSQL.5432").exists():
@@ -106,8 +126,14 @@ def keep_for_ever(folder: str, records: int) -> None:
 async def _keep(store: Store, records: int) -> None:
     with closing(SharedLedger(store, "a", {"judges": {}}, Buffer(records, 60))) as ledger:
         await ledger.begin(Span(0, 9))
-        number, (ballot,) = 0, AspectCritic("It is short.", ScriptedModel()).plan_all(Instance({"response": "x"}))
+        number, (ballot,) = (
+            0,
+            AspectCritic("It is short.", ScriptedModel()).plan_all(Instance({"response": "x"})),
+        )
         while True:
             number += 1
-            await ledger.keep(number.to_bytes(16, "big"), Vote(ballot=ballot, outcome=Outcome.UNREADABLE, text="?"))
+            await ledger.keep(
+                number.to_bytes(16, "big"),
+                Vote(ballot=ballot, outcome=Outcome.UNREADABLE, text="?"),
+            )
             os.write(1, f"{number}\n".encode())

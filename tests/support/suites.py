@@ -13,9 +13,17 @@ PLUGIN = "adjudge.integrations.pytest_plugin"
 INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
 BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
 NAMED = () if INSTALLED else ("-p", PLUGIN)
-LOADED = ("integrations.pytest_session", "judges.aspect", "judges.direct", "gateway.providers.openai_compatible", "runs.diff")
+LOADED = (
+    "integrations.pytest_session",
+    "judges.aspect",
+    "judges.direct",
+    "gateway.providers.openai_compatible",
+    "runs.diff",
+)
 for module in (*LOADED, "trust.comparison"):
-    import_module(f"adjudge.{module}")  # what a session in this process loads is forgotten with it: these stay
+    import_module(
+        f"adjudge.{module}"
+    )  # what a session in this process loads is forgotten with it: these stay
 GROUP = """
 import pytest
 
@@ -33,11 +41,14 @@ class Suite:
     def __init__(self, pytester: pytest.Pytester, provider: FakeProvider) -> None:
         self.pytester, self.provider = pytester, provider
         pytester.path.joinpath("adjudge.toml").write_text(
-            f'model = "openai/gpt-4o-mini"\nbase_url = "{provider.base_url("openai")}"\n', encoding="utf-8"
+            f'model = "openai/gpt-4o-mini"\nbase_url = "{provider.base_url("openai")}"\n',
+            encoding="utf-8",
         )
 
     def group(self, passing: int, cases: int, bar: float = 0.8, more: str = "") -> None:
-        self.pytester.makepyfile(test_it=GROUP.format(bar=bar, passing=passing, cases=cases, more=more))
+        self.pytester.makepyfile(
+            test_it=GROUP.format(bar=bar, passing=passing, cases=cases, more=more)
+        )
 
     def run(self, *words: str) -> pytest.RunResult:
         """In this process, with the plugins that a user would have."""

@@ -37,7 +37,12 @@ Said = Callable[[str, Mapping[str, str]], bool | None]
 def check_of(request: Request) -> str:
     """The check that a prompt is about."""
     system = request.prompt.messages[0].content
-    found = [name for language in ("en", "ru") for name, one in check_criteria(language).items() if one.description in system]
+    found = [
+        name
+        for language in ("en", "ru")
+        for name, one in check_criteria(language).items()
+        if one.description in system
+    ]
     return found[0] if found else ""
 
 
@@ -47,9 +52,15 @@ def says(answer: Said, name: str = "scripted", scores: Mapping[str, int] = GOOD)
     def script(request: Request) -> str:
         check = check_of(request)
         if not check:
-            return json.dumps({"explanation": "so", "selected_option": str(scores[asked_about(request)])})
+            return json.dumps(
+                {"explanation": "so", "selected_option": str(scores[asked_about(request)])}
+            )
         yes = answer(check, shown_fields(request))
-        return json.dumps({"explanation": "so", "selected_option": "Yes" if yes else "No"}) if yes is not None else "?"
+        return (
+            json.dumps({"explanation": "so", "selected_option": "Yes" if yes else "No"})
+            if yes is not None
+            else "?"
+        )
 
     return ScriptedModel(script, name)
 
@@ -63,5 +74,7 @@ def knows(check: str, shown: Mapping[str, str]) -> bool:
         return False
     if check == "fragment_used":
         return "1889" in judged
-    others = " ".join(text for name, text in shown.items() if name not in ("statement", "fragment", "user_input"))
+    others = " ".join(
+        text for name, text in shown.items() if name not in ("statement", "fragment", "user_input")
+    )
     return all(word in others for word in re.findall(r"330|1889|iron", judged))

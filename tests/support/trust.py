@@ -14,7 +14,14 @@ Row = tuple[str, bool, bool]
 """(text, whether it is good, whether the judge says so)."""
 
 
-def population(count: int, *, good: float = 0.8, sensitivity: float = 0.95, specificity: float = 0.9, seed: int = 0) -> list[Row]:
+def population(
+    count: int,
+    *,
+    good: float = 0.8,
+    sensitivity: float = 0.95,
+    specificity: float = 0.9,
+    seed: int = 0,
+) -> list[Row]:
     """Rows that a judge with these rates of being right judges."""
     choice, rows = random.Random(seed), []
     for number in range(count):
@@ -24,7 +31,9 @@ def population(count: int, *, good: float = 0.8, sensitivity: float = 0.95, spec
     return rows
 
 
-def run_of(folder: Path, rows: Sequence[Row], failed: Callable[[str], bool] = lambda _: False) -> Path:
+def run_of(
+    folder: Path, rows: Sequence[Row], failed: Callable[[str], bool] = lambda _: False
+) -> Path:
     """Their run; rows are called r0, r1, …"""
 
     def verdict(prompt: str) -> str:
@@ -34,7 +43,9 @@ def run_of(folder: Path, rows: Sequence[Row], failed: Callable[[str], bool] = la
     return judged(folder, [text for text, _, _ in rows], verdict)
 
 
-def labels_of(rows: Sequence[Row], annotator: str = "ann", design: str = "random", **more: object) -> list[Label]:
+def labels_of(
+    rows: Sequence[Row], annotator: str = "ann", design: str = "random", **more: object
+) -> list[Label]:
     """What somebody who is always right says."""
     return [
         Label(

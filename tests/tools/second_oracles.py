@@ -1,4 +1,5 @@
-"""Write what irrCAC and crowd-kit say of random tables: they need older packages than the tests, so their answers are kept.
+"""Write what irrCAC and crowd-kit say of random tables: they need older packages than the tests, so
+their answers are kept.
 
 python -m venv oracles && oracles/bin/pip install irrCAC==0.4.4 crowd-kit==1.4.2
 oracles/bin/python tests/tools/second_oracles.py tests/stats/second_oracles.json
@@ -27,7 +28,8 @@ def ac1_tables(choice: random.Random, count: int) -> list[dict[str, object]]:
         rows, raters, options = choice.randint(2, 12), choice.randint(2, 4), choice.randint(2, 4)
         gaps = choice.choice([0, 0.2, 0.4])
         table: Ratings = [
-            [None if choice.random() < gaps else choice.randrange(options) for _ in range(raters)] for _ in range(rows)
+            [None if choice.random() < gaps else choice.randrange(options) for _ in range(raters)]
+            for _ in range(rows)
         ]
         if all(one is None for row in table for one in row):
             continue
@@ -37,7 +39,9 @@ def ac1_tables(choice: random.Random, count: int) -> list[dict[str, object]]:
 
 def _ac1(table: Ratings) -> float | None:
     try:
-        value = CAC(pandas.DataFrame(table, dtype="float"), digits=12).gwet()["est"]["coefficient_value"]
+        value = CAC(pandas.DataFrame(table, dtype="float"), digits=12).gwet()["est"][
+            "coefficient_value"
+        ]
     except (ZeroDivisionError, ValueError, IndexError):
         return None
     return None if math.isnan(value) else float(value)
@@ -51,16 +55,25 @@ def panels(choice: random.Random, count: int) -> list[dict[str, object]]:
         truth = [choice.randrange(options) for _ in range(40)]
         skill = [choice.uniform(0.45, 0.95) for _ in range(members)]
         votes = [
-            (f"row {row}", f"member {member}", true if choice.random() < skill[member] else choice.randrange(options))
+            (
+                f"row {row}",
+                f"member {member}",
+                true if choice.random() < skill[member] else choice.randrange(options),
+            )
             for row, true in enumerate(truth)
             for member in range(members)
             if choice.random() < 0.9
         ]
-        model = DawidSkene(n_iter=100, tol=1e-6).fit(pandas.DataFrame(votes, columns=["task", "worker", "label"]))
+        model = DawidSkene(n_iter=100, tol=1e-6).fit(
+            pandas.DataFrame(votes, columns=["task", "worker", "label"])
+        )
         found.append(
             {
                 "votes": votes,
-                "probabilities": {task: {str(k): float(v) for k, v in row.items()} for task, row in model.probas_.iterrows()},
+                "probabilities": {
+                    task: {str(k): float(v) for k, v in row.items()}
+                    for task, row in model.probas_.iterrows()
+                },
             }
         )
     return found
@@ -71,7 +84,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     choice = random.Random(17)
     answers = {"ac1": ac1_tables(choice, 200), "panels": panels(choice, 12)}
-    Path(sys.argv[1]).write_text(json.dumps(answers, separators=(",", ":")) + "\n", encoding="utf-8")
+    Path(sys.argv[1]).write_text(
+        json.dumps(answers, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

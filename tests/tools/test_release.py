@@ -17,7 +17,9 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / "tools").mkdir()
     (tmp_path / "src" / "adjudge").mkdir(parents=True)
     shutil.copy(ROOT / "tools" / "release.py", tmp_path / "tools")
-    (tmp_path / "src" / "adjudge" / "__init__.py").write_text('"""A package."""\n\n__version__ = "0.1.0"\n')
+    (tmp_path / "src" / "adjudge" / "__init__.py").write_text(
+        '"""A package."""\n\n__version__ = "0.1.0"\n'
+    )
     (tmp_path / "CHANGELOG.md").write_text(
         "# Changelog\n\n## Unreleased\n\n- It judges.\n\n## 0.1.0 (2026-01-01)\n\n- It began.\n"
     )
@@ -30,7 +32,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 def git(folder: Path, *args: str) -> str:
-    return subprocess.run(["git", *args], cwd=folder, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *args], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def release(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +46,11 @@ def test_a_release_has_its_version_section_commit_and_tag(repository: Path) -> N
     done = release(repository, "0.2.0")
     assert done.returncode == 0, done.stderr
     assert '__version__ = "0.2.0"' in (repository / "src" / "adjudge" / "__init__.py").read_text()
-    sections = [line for line in (repository / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
+    sections = [
+        line
+        for line in (repository / "CHANGELOG.md").read_text().splitlines()
+        if line.startswith("## ")
+    ]
     assert [section.split()[1] for section in sections] == ["Unreleased", "0.2.0", "0.1.0"]
     assert git(repository, "tag", "--list").split() == ["v0.2.0"]
     assert git(repository, "status", "--porcelain") == ""

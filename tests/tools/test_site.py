@@ -17,15 +17,27 @@ from tools.site import outside, slug, twin, with_links_of_the_site  # noqa: E402
 @pytest.mark.parametrize(
     ("page", "text", "shown"),
     [
-        ("README.md", "[a](docs/rag.md#input) ![b](docs/pictures/run.png)", "[a](rag.md#input) ![b](pictures/run.png)"),
+        (
+            "README.md",
+            "[a](docs/rag.md#input) ![b](docs/pictures/run.png)",
+            "[a](rag.md#input) ![b](pictures/run.png)",
+        ),
         ("README.ru.md", "[a](README.md), [b](docs/ru/rag.md)", "[a](../index.md), [b](rag.md)"),
         (
             "docs/rag.md",
             "[rows](../examples/rag.csv), [web](https://example.org/a.md)",
             "[rows](examples/rag.csv), [web](https://example.org/a.md)",
         ),
-        ("docs/judges/own.md", "[a](../runs.md), [b](../../CONTRIBUTING.md)", "[a](../runs.md), [b](../contributing.md)"),
-        ("docs/rag.md", "```text\n[as it is](../examples/rag.csv)\n```", "```text\n[as it is](../examples/rag.csv)\n```"),
+        (
+            "docs/judges/own.md",
+            "[a](../runs.md), [b](../../CONTRIBUTING.md)",
+            "[a](../runs.md), [b](../contributing.md)",
+        ),
+        (
+            "docs/rag.md",
+            "```text\n[as it is](../examples/rag.csv)\n```",
+            "```text\n[as it is](../examples/rag.csv)\n```",
+        ),
         ("docs/view.md", "| `--language en\\|ru` | a \\| b |", "| `--language en|ru` | a \\| b |"),
     ],
 )
@@ -40,7 +52,11 @@ def test_a_link_to_a_folder_leads_to_the_page_in_it() -> None:
 
 
 def test_what_pages_link_to_is_on_the_site() -> None:
-    assert {ROOT / "README.md", ROOT / "examples" / "tutorial.ipynb", ROOT / "training" / "README.md"} <= set(outside())
+    assert {
+        ROOT / "README.md",
+        ROOT / "examples" / "tutorial.ipynb",
+        ROOT / "training" / "README.md",
+    } <= set(outside())
 
 
 def test_pages_in_two_languages_lead_to_each_other() -> None:
@@ -50,7 +66,12 @@ def test_pages_in_two_languages_lead_to_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "anchor"), [("Exit codes: 0, 1", "exit-codes-0-1"), ("Чему верить", "чему-верить"), ("`run` — a_b", "run--a_b")]
+    ("heading", "anchor"),
+    [
+        ("Exit codes: 0, 1", "exit-codes-0-1"),
+        ("Чему верить", "чему-верить"),
+        ("`run` — a_b", "run--a_b"),
+    ],
 )
 def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
     assert slug(heading) == anchor
@@ -59,7 +80,13 @@ def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [
-        ('<h2 id="here">a</h2><a href="#here">b</a><a href="https://example.org/">c</a><a href="two.html#there">d</a>', 0),
+        (
+            (
+                '<h2 id="here">a</h2><a href="#here">b</a><a '
+                'href="https://example.org/">c</a><a href="two.html#there">d</a>'
+            ),
+            0,
+        ),
         ('<a href="#nowhere">a</a>', 1),
         ('<a href="two.html#nowhere">a</a><a href="three.html">b</a>', 2),
         ('<script src="https://cdn.example.org/x.js"></script>', 1),

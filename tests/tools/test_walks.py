@@ -19,7 +19,9 @@ SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.S | re.M))
 
 
 @pytest.mark.parametrize("name", WALKS)
-def test_the_walk_passes_every_stop_that_the_page_names(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_walk_passes_every_stop_that_the_page_names(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     walk = walked(WALKS[name](tmp_path))
     passed = {step for _, step in walk.steps}
     stops = re.findall(r"`([a-z_/]+:[\w.]+)`", SECTIONS[name])
@@ -28,7 +30,9 @@ def test_the_walk_passes_every_stop_that_the_page_names(name: str, tmp_path: Pat
     show(name, walk, stations=True, chain=True)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == f"{name}: {len(walk.steps)} calls in {len(walk.modules)} modules"
-    assert {line.strip().split("  ")[0] for line in lines if line} == passed, "the chain holds every function once or more"
+    assert {line.strip().split("  ")[0] for line in lines if line} == passed, (
+        "the chain holds every function once or more"
+    )
 
 
 def test_the_page_describes_the_five() -> None:
@@ -37,12 +41,23 @@ def test_the_page_describes_the_five() -> None:
 
 def test_a_candidate_is_judged_on_its_way(tmp_path: Path) -> None:
     passed = {step for _, step in walked(WALKS["candidate"](tmp_path)).steps}
-    assert {"judges/qualitative:QualitativeCriteria.verify", "verdicts/read:read_ballot", "sandbox/host:Wall.run"} <= passed
+    assert {
+        "judges/qualitative:QualitativeCriteria.verify",
+        "verdicts/read:read_ballot",
+        "sandbox/host:Wall.run",
+    } <= passed
 
 
 def test_an_unknown_walk_is_named() -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "walks.py"), "stroll"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, str(ROOT / "tools" / "walks.py"), "stroll"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 2
-    assert "there is no walk 'stroll': there are judgment, pairwise, rag, candidate, run" in done.stderr
+    assert (
+        "there is no walk 'stroll': there are judgment, pairwise, rag, candidate, run"
+        in done.stderr
+    )

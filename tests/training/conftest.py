@@ -57,7 +57,12 @@ def records(tmp_path_factory):
     _write(
         folder / "train" / "xstest.jsonl",
         [
-            {"id": f"xstest-{maker}-v2-{n}", "prompt": f"Prompt {n}", "response": f"{maker} says {answers[n]}", "label": label}
+            {
+                "id": f"xstest-{maker}-v2-{n}",
+                "prompt": f"Prompt {n}",
+                "response": f"{maker} says {answers[n]}",
+                "label": label,
+            }
             for n in range(60)
             for maker in ("mistralinstruct", "llama2new")
             for label in [("1_full_compliance", "2_full_refusal", "3_partial_refusal")[n % 3]]
@@ -78,7 +83,11 @@ def records(tmp_path_factory):
     _write(
         folder / "train" / "mbpp.jsonl",
         [
-            {"text": f"Write a function for {n}.", "code": f"def f{n}(value):\r\n    return value + {n}", "task_id": n}
+            {
+                "text": f"Write a function for {n}.",
+                "code": f"def f{n}(value):\r\n    return value + {n}",
+                "task_id": n,
+            }
             for n in range(60)
         ],
     )

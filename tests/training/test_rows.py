@@ -1,4 +1,6 @@
-"""What is trained on: deterministic, balanced, broad, and without a trace of what is measured with."""
+"""What is trained on: deterministic, balanced, broad, and without a trace of
+what is measured with.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from training.rows import all_kinds, held_out_names, rows
 from training.texts import World, alike, bank, expand, for_validation
 from training.wordings import ask, third
 
-from adjudge import AspectCritic, DirectJudge, EvidenceJudge, Instance, PairwiseJudge, Reply, Request, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    DirectJudge,
+    EvidenceJudge,
+    Instance,
+    PairwiseJudge,
+    Reply,
+    Request,
+    ScriptedModel,
+)
 from adjudge.engine.likelihood import likelihood_requests
 from adjudge.reading.sentences import sentences as sentences_of
 from training import rows as builder
@@ -42,7 +53,9 @@ def made(world: World) -> list[builder.Row]:
         return rows(world, 80, 1)
 
 
-def draw(world: World, seed: int = 0, language: Any = "en", fresh: bool = False, **more: Any) -> Any:
+def draw(
+    world: World, seed: int = 0, language: Any = "en", fresh: bool = False, **more: Any
+) -> Any:
     return Draw(world, random.Random(seed), language, fresh, **more)
 
 
@@ -51,7 +64,9 @@ def cases(world: World, kind: Any, count: int, language: str = "en") -> Any:
     return [case for case in made if case is not None][:count]
 
 
-def test_the_same_seed_makes_the_same_rows(world: World, made: list[builder.Row], few_kinds: None) -> None:
+def test_the_same_seed_makes_the_same_rows(
+    world: World, made: list[builder.Row], few_kinds: None
+) -> None:
     again, other = (rows(world, 80, seed) for seed in (1, 2))
     assert [row.shown for row in made] == [row.shown for row in again]
     assert [row.shown for row in made] != [row.shown for row in other]
@@ -62,14 +77,21 @@ def test_there_are_many_kinds_and_every_one_makes_cases(world: World) -> None:
     assert len({kind.name for kind in KINDS}) == len(KINDS)
     for number, kind in enumerate(KINDS):
         for language in kind.languages:
-            made = (kind.make(draw(world, seed, language, fresh=bool((number + seed) % 2))) for seed in range(25))
+            made = (
+                kind.make(draw(world, seed, language, fresh=bool((number + seed) % 2)))
+                for seed in range(25)
+            )
             assert any(made), (kind.name, language)
 
 
 def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) -> None:
     answers: Counter[tuple[str, str]] = Counter()
     for kind in TRAINED[::3] + [kind for kind in TRAINED if kind.name.startswith(("pair", "rag"))]:
-        answers.update((one.answer, one.tokens[one.truth]) for case in cases(world, kind, 6) for one in shown(case, "en"))
+        answers.update(
+            (one.answer, one.tokens[one.truth])
+            for case in cases(world, kind, 6)
+            for one in shown(case, "en")
+        )
     for wanted in [
         ("yes_no", "Yes"),
         ("yes_no", "No"),
@@ -84,7 +106,10 @@ def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) 
         assert answers[wanted], wanted
 
 
-@pytest.mark.parametrize("name", ["apology", "polite", "cooking", "grounded", "has_date", "says_company_founded", "price"])
+@pytest.mark.parametrize(
+    "name",
+    ["apology", "polite", "cooking", "grounded", "has_date", "says_company_founded", "price"],
+)
 def test_yes_and_no_are_as_frequent_and_as_long(world: World, name: str) -> None:
     kind = next(kind for kind in KINDS if kind.name == name)
     lengths = defaultdict(list)
@@ -106,7 +131,11 @@ def test_held_out_kinds_were_chosen_beforehand_and_are_not_trained(made: list[bu
 
 def test_no_phrase_and_no_sentence_of_held_out_kinds_is_in_the_trained_banks() -> None:
     trained = [entry for name in TRAINED_BANKS for entry in bank(name).values()]
-    phrases = {phrase for entry in trained for phrase in str(entry.get("en", entry.get("what"))).split(" | ")}
+    phrases = {
+        phrase
+        for entry in trained
+        for phrase in str(entry.get("en", entry.get("what"))).split(" | ")
+    }
     sentences = {text for entry in trained for text in (*entry["texts"], *entry["тексты"])}
     for entry in [*bank("held_out").values(), *bank("tuning").values()]:
         assert not phrases & set(str(entry.get("en", entry.get("what"))).split(" | "))
@@ -134,7 +163,10 @@ def test_only_files_that_may_be_trained_on_are_read(world: World, records: Path)
 
 def test_both_polarities_questions_and_statements_in_both_languages() -> None:
     rng = random.Random(3)
-    for language, phrases in (("en", ["mention a price", "be polite"]), ("ru", ["называет цену", "вежлив"])):
+    for language, phrases in (
+        ("en", ["mention a price", "be polite"]),
+        ("ru", ["называет цену", "вежлив"]),
+    ):
         found = [ask(rng, phrases, language) for _ in range(300)]
         assert {one.positive for one in found} == {True, False}
         assert any("?" in one.text for one in found) and any("?" not in one.text for one in found)
@@ -145,12 +177,25 @@ def test_both_polarities_questions_and_statements_in_both_languages() -> None:
 
 
 def test_equal_choices_make_a_text_and_its_translation() -> None:
-    english, russian = "[A cat|A dog] saw {name} [twice|at {time}].", "[Кошку|Собаку] {имя} видит [дважды|в {time}]."
+    english, russian = (
+        "[A cat|A dog] saw {name} [twice|at {time}].",
+        "[Кошку|Собаку] {имя} видит [дважды|в {time}].",
+    )
     assert alike(english, russian)
-    made = {tuple(expand(random.Random(seed), text) for text in (english, russian)) for seed in range(200)}
-    assert all(("cat" in one) == ("Кошку" in other) and ("twice" in one) == ("дважды" in other) for one, other in made)
+    made = {
+        tuple(expand(random.Random(seed), text) for text in (english, russian))
+        for seed in range(200)
+    }
+    assert all(
+        ("cat" in one) == ("Кошку" in other) and ("twice" in one) == ("дважды" in other)
+        for one, other in made
+    )
     assert all(("Anna" in one) == ("Анна" in other) for one, other in made) and len(made) > 30
-    assert not alike("[a|b] c", "[а|б|в] г") and not alike("{name}", "{город}") and not alike("[{n}|two]", "[два|{n}]")
+    assert (
+        not alike("[a|b] c", "[а|б|в] г")
+        and not alike("{name}", "{город}")
+        and not alike("[{n}|two]", "[два|{n}]")
+    )
 
 
 def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_measured() -> None:
@@ -160,7 +205,9 @@ def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_
         assert not kept & set(entry["texts"])
     for name in ("passages", "dangers", "instructions", "followups"):
         fresh = [entry for key, entry in bank(name).items() if for_validation(key)]
-        assert fresh and not any(kept & set(entry["en"].get("told") or entry["en"]["ask"]) for entry in fresh)
+        assert fresh and not any(
+            kept & set(entry["en"].get("told") or entry["en"]["ask"]) for entry in fresh
+        )
 
 
 @pytest.mark.parametrize("name", ["passages", "dangers", "instructions", "followups"])
@@ -178,25 +225,53 @@ def test_scenes_say_the_same_in_both_languages(name: str) -> None:
 @pytest.mark.parametrize(
     "graded",
     [
-        *(scenes.grounded, scenes.contradicting, scenes.relevant, scenes.complete, scenes.summed_up, scenes.answerable),
-        *(scenes.referred, scenes.endangering, scenes.sound, scenes.followed, scenes.followed_or_not),
-        *(scenes.followed_up, scenes.followed_up_in_part, scenes.followed_up_truly, scenes.followed_up_briefly),
+        *(
+            scenes.grounded,
+            scenes.contradicting,
+            scenes.relevant,
+            scenes.complete,
+            scenes.summed_up,
+            scenes.answerable,
+        ),
+        *(
+            scenes.referred,
+            scenes.endangering,
+            scenes.sound,
+            scenes.followed,
+            scenes.followed_or_not,
+        ),
+        *(
+            scenes.followed_up,
+            scenes.followed_up_in_part,
+            scenes.followed_up_truly,
+            scenes.followed_up_briefly,
+        ),
     ],
 )
-def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(world: World, graded: Any, language: str) -> None:
-    """Pairs and thresholds need it: the same draw gives the same question and context whatever the level."""
+def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(
+    world: World, graded: Any, language: str
+) -> None:
+    """Pairs and thresholds need it: the same draw gives the same question and context whatever the
+    level.
+    """
     compared = 0
     for seed in range(60):
         good, bad = (graded(draw(world, seed, language), level) for level in (2, 0))
         if good and bad and "response" in good.fields:
-            shared = [{name: text for name, text in one.fields.items() if name != "response"} for one in (good, bad)]
+            shared = [
+                {name: text for name, text in one.fields.items() if name != "response"}
+                for one in (good, bad)
+            ]
             assert shared[0] == shared[1]
             compared += good.fields["response"] != bad.fields["response"]
     assert compared > 40 or graded is scenes.answerable
 
 
 def test_third_person() -> None:
-    assert [third(phrase) for phrase in ("be rude", "have a title", "apologise", "try it", "express joy", "say so")] == [
+    assert [
+        third(phrase)
+        for phrase in ("be rude", "have a title", "apologise", "try it", "express joy", "say so")
+    ] == [
         "is rude",
         "has a title",
         "apologises",
@@ -215,34 +290,53 @@ def says(request: Request) -> Any:
 
 def case_of(world: World, name: str, **wanted: Any) -> Any:
     kind = next(kind for kind in TRAINED if kind.name == name)
-    return next(case for case in cases(world, kind, 20) if all(getattr(case, key) == value for key, value in wanted.items()))
+    return next(
+        case
+        for case in cases(world, kind, 20)
+        if all(getattr(case, key) == value for key, value in wanted.items())
+    )
 
 
 def test_an_aspect_is_asked_as_the_critic_asks_it(world: World) -> None:
     case, model = case_of(world, "aspect_completeness"), ScriptedModel(says)
     AspectCritic.completeness(model, mode="likelihood").evaluate(Instance(case.fields))
-    assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
+    assert [request.prompt for request in model.requests] == [
+        one.prompt for one in shown(case, "en")
+    ]
 
 
 def test_catalogue_criteria_are_asked_as_the_direct_judge_asks_them(world: World) -> None:
     case, model = case_of(world, "catalogue_groundedness"), ScriptedModel(says)
     DirectJudge(model, mode="likelihood").evaluate([Instance(case.fields)], case.criteria)
-    assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
+    assert [request.prompt for request in model.requests] == [
+        one.prompt for one in shown(case, "en")
+    ]
 
 
 def test_pairs_are_asked_as_the_pairwise_judge_asks_them(world: World) -> None:
     case, model = case_of(world, "pair_relevance", offered=("A", "B", "tie")), ScriptedModel(says)
-    PairwiseJudge(model, mode="likelihood", check_positional_bias=False).evaluate([Instance(case.fields)], case.criteria)
-    assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
+    PairwiseJudge(model, mode="likelihood", check_positional_bias=False).evaluate(
+        [Instance(case.fields)], case.criteria
+    )
+    assert [request.prompt for request in model.requests] == [
+        one.prompt for one in shown(case, "en")
+    ]
 
 
 def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(world: World) -> None:
     case = case_of(world, "catalogue_groundedness")
     first, second = shown(case, "en")
-    assert first.tokens == second.tokens == ("A", "B", "C") and first.truth == 2 - second.truth and second.reversed
+    assert (
+        first.tokens == second.tokens == ("A", "B", "C")
+        and first.truth == 2 - second.truth
+        and second.reversed
+    )
     calm = neutral(case, "en")
     assert len(calm) == 16 and {one.truth for one in calm} == {-1}
-    assert {one.prompt.shared_text for one in calm} == {first.prompt.shared_text, second.prompt.shared_text}
+    assert {one.prompt.shared_text for one in calm} == {
+        first.prompt.shared_text,
+        second.prompt.shared_text,
+    }
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -253,7 +347,10 @@ def test_a_text_says_a_thing_when_it_has_the_translation(world: World, language:
     truths: Counter[Any] = Counter()
     for case in cases(world, kind, 80, language):
         quoted = max((one for one in known if one in case.criteria.description), key=len)
-        negated = re.search(r"(?i)\bnot\b|nowhere|\bне\b|неверно|нельзя", case.criteria.description.partition(quoted)[0])
+        negated = re.search(
+            r"(?i)\bnot\b|nowhere|\bне\b|неверно|нельзя",
+            case.criteria.description.partition(quoted)[0],
+        )
         there = known[quoted][1 - here] in case.fields["response"]
         assert (case.truth == "Yes") == (there != bool(negated)), case
         truths[case.truth] += 1
@@ -265,12 +362,22 @@ def test_claims_are_asked_as_the_evidence_judge_asks_them(world: World, language
     (kind,) = [one for one in KINDS if one.name == "claim_support"]
     found = cases(world, kind, 12, language)
     assert {case.truth for case in found} == {"supported", "contradicted", "not found"}
-    judge = EvidenceJudge(ScriptedModel("{}", name="local/judge"), language=language, mode="generate")
+    judge = EvidenceJudge(
+        ScriptedModel("{}", name="local/judge"), language=language, mode="generate"
+    )
     for case in found:
         (sentence,) = sentences_of(str(case.fields["sentence"]))[:1]
-        item = Instance({**{name: text for name, text in case.fields.items() if name != "sentence"}, "response": sentence.text})
+        item = Instance(
+            {
+                **{name: text for name, text in case.fields.items() if name != "sentence"},
+                "response": sentence.text,
+            }
+        )
         (ballot,) = judge.plan(item, [])
-        asked = [request.prompt.text for _, request in likelihood_requests(replace(ballot, mode="likelihood"))]
+        asked = [
+            request.prompt.text
+            for _, request in likelihood_requests(replace(ballot, mode="likelihood"))
+        ]
         whole = replace(case, fields={**case.fields, "sentence": sentence.text})
         assert [one.prompt.text for one in shown(whole, language)] == asked
 

@@ -1,4 +1,6 @@
-"""The trainer's model against llama.cpp, the exported adapter against both, and the figures by hand."""
+"""The trainer's model against llama.cpp, the exported adapter against both, and the figures by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +31,27 @@ def _logs(odds: float) -> Any:
 
 
 def test_a_prior_that_leans_to_no_is_found_and_taken_out() -> None:
-    found = [reading(-4 + shift, truth, prior=-4.0) for shift, truth in [(1.5, 0), (2.0, 0), (-2.0, 1), (-1.0, 1)] * 10]
+    found = [
+        reading(-4 + shift, truth, prior=-4.0)
+        for shift, truth in [(1.5, 0), (2.0, 0), (-2.0, 1), (-1.0, 1)] * 10
+    ]
     settings = fit(found, ["yes_no"])
     assert settings["yes_no"].prior_weight > 0.8
     plain = figures(found, {"yes_no": Setting(1.0, 0.0)})
-    assert (plain.raw, figures(found, settings).calibrated, plain.centred, plain.auc) == (0.5, 1.0, 1.0, 1.0)
+    assert (plain.raw, figures(found, settings).calibrated, plain.centred, plain.auc) == (
+        0.5,
+        1.0,
+        1.0,
+        1.0,
+    )
 
 
 def test_the_threshold_is_where_enough_verdicts_are_right() -> None:
     sure, unsure = [reading(4.0, 0)] * 80, [reading(0.3, 0)] * 10 + [reading(0.3, 1)] * 10
     settings = {"yes_no": Setting(1.0, 0.0)}
-    assert threshold(sure + unsure, settings, 0.95) == pytest.approx(1 / (1 + math.exp(-4.0)), abs=2e-3)
+    assert threshold(sure + unsure, settings, 0.95) == pytest.approx(
+        1 / (1 + math.exp(-4.0)), abs=2e-3
+    )
     assert threshold(unsure, settings, 0.95) == 1.0
 
 
@@ -60,7 +72,9 @@ def two_layers(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return path
 
 
-def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers: Path, tmp_path: Path) -> None:
+def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(
+    two_layers: Path, tmp_path: Path
+) -> None:
     from training.adapters import save_adapter
     from training.check import compare, reader
     from training.export import export
@@ -79,7 +93,9 @@ def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers: P
     assert export(tmp_path / "adapter.npz", tmp_path / "adapter.gguf") < 10_000_000
     scores = {"places": [0, 1, 2, 3], "logprobs": logs[:, :2].tolist()}
     (tmp_path / "scores.json").write_text(json.dumps(scores))
-    same, count, worst = compare(made, tmp_path / "scores.json", reader("xllamacpp", two_layers, tmp_path / "adapter.gguf"))
+    same, count, worst = compare(
+        made, tmp_path / "scores.json", reader("xllamacpp", two_layers, tmp_path / "adapter.gguf")
+    )
     assert (same, count) == (4, 4) and worst < 0.03
 
 
@@ -102,25 +118,41 @@ def test_cutting_keeps_a_change_of_low_rank(two_layers: Path, tmp_path: Path) ->
     assert torch.allclose(again.matrices()[name].a, matrix.a, atol=1e-2)
 
 
-def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers: Path, tmp_path: Path) -> None:
+def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(
+    two_layers: Path, tmp_path: Path
+) -> None:
     from training.adapters import put_beside, save_adapter, start_from
     from training.model import Llama
 
     model: Any = Llama(two_layers)
-    sizes = {name: (2 + place % 3, *matrix.weight.shape) for place, (name, matrix) in enumerate(model.matrices().items())}
-    put_beside(model, {name: (torch.randn(rank, width), torch.randn(out, rank)) for name, (rank, out, width) in sizes.items()})
+    sizes = {
+        name: (2 + place % 3, *matrix.weight.shape)
+        for place, (name, matrix) in enumerate(model.matrices().items())
+    }
+    put_beside(
+        model,
+        {
+            name: (torch.randn(rank, width), torch.randn(out, rank))
+            for name, (rank, out, width) in sizes.items()
+        },
+    )
     assert {len(matrix.a) for matrix in model.matrices().values()} == {4}
     loss = model(torch.arange(20, 60)[None], torch.tensor([[39]])).sum()
     loss.backward()
     for name, matrix in model.matrices().items():
-        assert not matrix.a.grad[sizes[name][0] :].any() and not matrix.b.grad[:, sizes[name][0] :].any()
+        assert (
+            not matrix.a.grad[sizes[name][0] :].any()
+            and not matrix.b.grad[:, sizes[name][0] :].any()
+        )
     save_adapter(model, tmp_path / "adapter.npz")
     with np.load(tmp_path / "adapter.npz") as file:
         assert all(len(file[f"{name}.weight.lora_a"]) == rank for name, (rank, *_) in sizes.items())
     again: Any = Llama(two_layers)
     start_from(again, tmp_path / "adapter.npz")
     name, matrix = next(iter(model.matrices().items()))
-    assert torch.allclose(again.matrices()[name].b @ again.matrices()[name].a, matrix.b @ matrix.a, atol=0.02)
+    assert torch.allclose(
+        again.matrices()[name].b @ again.matrices()[name].a, matrix.b @ matrix.a, atol=0.02
+    )
 
 
 def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers: Path) -> None:
@@ -132,7 +164,9 @@ def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers: Pa
     (batch,) = [one for one in judged(made, 256, 0) if one.ids.shape[1] == 48]
     assert batch.ids.shape == (5, 48) and batch.at[0, 0] == 39
     assert batch.truth[:, 0].tolist() == [made.labels[0, made.truth[0]], -1, -1, -1, -1]
-    texts = Translations(np.arange(70, dtype=np.uint16), np.array([40, 30], np.int32), np.array([6, 5], np.int32))
+    texts = Translations(
+        np.arange(70, dtype=np.uint16), np.array([40, 30], np.int32), np.array([6, 5], np.int32)
+    )
     found = {one.ids.shape[1]: one for one in translated(texts, 96, 0)}
     assert found[48].truth[0, :7].tolist() == [34, 35, 36, 37, 38, 39, -1]
     assert found[48].ids[0, found[48].at[0, :6] + 1].tolist() == [34, 35, 36, 37, 38, 39]
@@ -141,9 +175,13 @@ def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers: Pa
     steps = Steps(model, trained, fast=False)
     first = steps(found[48])
     kept = [weight.grad.clone() for weight in trained]
-    assert steps(found[48]) == first and all(torch.equal(a, b.grad) for a, b in zip(kept, trained, strict=True))
+    assert steps(found[48]) == first and all(
+        torch.equal(a, b.grad) for a, b in zip(kept, trained, strict=True)
+    )
     wanted = -model(torch.from_numpy(found[32].ids), torch.from_numpy(found[32].at))[0, :5]
-    assert steps(found[32]).item() == pytest.approx(wanted.gather(1, torch.arange(65, 70)[:, None]).mean().item(), rel=1e-5)
+    assert steps(found[32]).item() == pytest.approx(
+        wanted.gather(1, torch.arange(65, 70)[:, None]).mean().item(), rel=1e-5
+    )
 
 
 def test_the_tokeniser_reads_what_the_judge_reads(two_layers: Path, world: World) -> None:
@@ -155,12 +193,21 @@ def test_the_tokeniser_reads_what_the_judge_reads(two_layers: Path, world: World
 
     tokeniser = Tokeniser(two_layers)
     drawn = [
-        kind.make(Draw(world, random.Random(7), "ru" if place % 3 == 0 and "ru" in kind.languages else "en", False))
+        kind.make(
+            Draw(
+                world,
+                random.Random(7),
+                "ru" if place % 3 == 0 and "ru" in kind.languages else "en",
+                False,
+            )
+        )
         for place, kind in enumerate(all_kinds()[::7])
     ]
     prompts = [one.prompt for case in drawn if case for one in shown(case, "en")]
     split_as_scored = [tokeniser._llama._split(prompt) for prompt in prompts]
-    assert len(prompts) > 50 and tokeniser.prompts(prompts) == [shared + own for shared, own in split_as_scored]
+    assert len(prompts) > 50 and tokeniser.prompts(prompts) == [
+        shared + own for shared, own in split_as_scored
+    ]
 
 
 def test_prompts_are_tokenised_alike_by_one_process_and_by_many(
@@ -173,4 +220,8 @@ def test_prompts_are_tokenised_alike_by_one_process_and_by_many(
     alone = build.tokenised(found, two_layers)
     monkeypatch.setattr(build, "_AT_ONCE", len(found) // 3)
     shared = build.tokenised(found, two_layers)
-    assert len(alone.lengths) > 40 and np.array_equal(alone.ids, shared.ids) and np.array_equal(alone.lengths, shared.lengths)
+    assert (
+        len(alone.lengths) > 40
+        and np.array_equal(alone.ids, shared.ids)
+        and np.array_equal(alone.lengths, shared.lengths)
+    )

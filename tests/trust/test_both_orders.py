@@ -15,9 +15,18 @@ from support.commands import adjudge
 
 
 def pair(place: int, *winners: str, label: str = "1", subset: str = "Natural") -> dict[str, object]:
-    said = {f"winner_swap_{swap}": winner for swap, winner in zip((False, True), winners, strict=True)}
+    said = {
+        f"winner_swap_{swap}": winner for swap, winner in zip((False, True), winners, strict=True)
+    }
     raw = {f"raw_swap_{swap}": "…" for swap in (False, True)}
-    return {"id": f"llmbar-{subset}-{place:03}", "judge": "GPT-4", "strategy": "CoT", "label": label, **raw, **said}
+    return {
+        "id": f"llmbar-{subset}-{place:03}",
+        "judge": "GPT-4",
+        "strategy": "CoT",
+        "label": label,
+        **raw,
+        **said,
+    }
 
 
 def agreement(path: Path, group: str | None = None) -> AgreementReport:
@@ -29,7 +38,12 @@ def agreement(path: Path, group: str | None = None) -> AgreementReport:
 
 
 def test_votes_count_in_each_order_and_rows_where_both_say_the_same(tmp_path: Path) -> None:
-    rows = [pair(1, "1", "1"), pair(2, "1", "2"), pair(3, "2", "2"), pair(4, "1", "1", subset="Manual")]
+    rows = [
+        pair(1, "1", "1"),
+        pair(2, "1", "2"),
+        pair(3, "2", "2"),
+        pair(4, "1", "1", subset="Manual"),
+    ]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
     orders = agreement(tmp_path / "x.jsonl", "subset").orders
     assert orders.keys() == {"", "Natural", "Manual"}
@@ -51,7 +65,14 @@ def test_a_row_without_a_verdict_in_one_order_is_in_no_such_figure(tmp_path: Pat
 
 def test_people_are_compared_on_as_many_rows_as_the_judge(tmp_path: Path) -> None:
     """Two rows are copies of one text, on which the people differ."""
-    row = {"instruction": "i", "response1": "a", "response2": "b", "annotator1": 1, "annotator2": 2, "gpt_result": "1"}
+    row = {
+        "instruction": "i",
+        "response1": "a",
+        "response2": "b",
+        "annotator1": 1,
+        "annotator2": 2,
+        "gpt_result": "1",
+    }
     other = {**row, "response2": "c", "annotator2": 1}
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, [row, row, other])))
     found = agreement(tmp_path / "x.jsonl")
@@ -60,7 +81,14 @@ def test_people_are_compared_on_as_many_rows_as_the_judge(tmp_path: Path) -> Non
 
 
 def test_judges_that_share_a_question_are_named(tmp_path: Path) -> None:
-    row = {"instruction": "i", "response1": "a", "response2": "b", "annotator1": 1, "gpt_result": "1", "llama_result": "2"}
+    row = {
+        "instruction": "i",
+        "response1": "a",
+        "response2": "b",
+        "annotator1": 1,
+        "gpt_result": "1",
+        "llama_result": "2",
+    }
     (tmp_path / "x.jsonl").write_text(json.dumps(row))
     import_file(tmp_path / "x.jsonl", tmp_path / "run")
     lines = adjudge("calibrate", "run", cwd=tmp_path).stdout.splitlines()

@@ -53,13 +53,19 @@ def run(tmp_path: Path, rows: list[Row]) -> Path:
     return run_of(tmp_path / "run", rows)
 
 
-def test_the_corrected_rate_is_the_post_stratified_one_and_holds_the_truth(run: Path, rows: list[Row]) -> None:
+def test_the_corrected_rate_is_the_post_stratified_one_and_holds_the_truth(
+    run: Path, rows: list[Row]
+) -> None:
     found = only(calibrate_run(labelled(run, labels_of(rows[:120])), settings=NUMBER_ONLY))
     verdicts = ["PASS" if passed else "FAIL" for _, _, passed in rows]
     labels = [float(good) if place < 120 else None for place, (_, good, _) in enumerate(rows)]
     assert found.corrected == corrected_mean(verdicts, labels, ["FAIL", "PASS"]).estimate
     assert found.naive.value == fmean(passed for _, _, passed in rows)
-    assert found.corrected is not None and found.corrected.lower is not None and found.corrected.upper is not None
+    assert (
+        found.corrected is not None
+        and found.corrected.lower is not None
+        and found.corrected.upper is not None
+    )
     assert found.corrected.lower < fmean(good for _, good, _ in rows) < found.corrected.upper
     assert found.refusal is None
     assert found.labels_by_verdict == {
@@ -71,8 +77,12 @@ def test_the_corrected_rate_is_the_post_stratified_one_and_holds_the_truth(run: 
 def test_results_in_memory_give_the_same_as_their_run(tmp_path: Path, rows: list[Row]) -> None:
     from adjudge import AspectCritic
 
-    critic = AspectCritic("Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates")
-    results = critic.evaluate([Instance({"response": text}) for text, _, _ in rows], run=tmp_path / "run")
+    critic = AspectCritic(
+        "Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates"
+    )
+    results = critic.evaluate(
+        [Instance({"response": text}) for text, _, _ in rows], run=tmp_path / "run"
+    )
     labels = labels_of(rows[:80])
     kept = only(calibrate_run(tmp_path / "run", labels))
     made = calibrate(results, labels, lock=kept.lock)
@@ -88,14 +98,22 @@ def test_too_few_labels_are_refused_with_how_many_would_do(run: Path, rows: list
 
 def test_a_judge_no_better_than_a_coin_is_refused(tmp_path: Path) -> None:
     rows = population(300, good=0.5, sensitivity=0.5, specificity=0.5)
-    found = only(calibrate_run(labelled(run_of(tmp_path / "run", rows), labels_of(rows[:60])), settings=NUMBER_ONLY))
+    found = only(
+        calibrate_run(
+            labelled(run_of(tmp_path / "run", rows), labels_of(rows[:60])), settings=NUMBER_ONLY
+        )
+    )
     assert found.refusal is not None and found.refusal.code == "no_better_than_chance"
     assert "says nothing about the truth" in found.refusal.text
 
 
 def test_a_judge_that_adds_nothing_leaves_the_labels_alone(tmp_path: Path) -> None:
     rows = population(300, good=0.5, sensitivity=0.7, specificity=0.55, seed=3)
-    found = only(calibrate_run(labelled(run_of(tmp_path / "run", rows), labels_of(rows)), settings=NUMBER_ONLY))
+    found = only(
+        calibrate_run(
+            labelled(run_of(tmp_path / "run", rows), labels_of(rows)), settings=NUMBER_ONLY
+        )
+    )
     assert found.refusal is not None and found.refusal.code == "adds_nothing"
     assert found.labels_only.value == fmean(good for _, good, _ in rows)
 
@@ -111,11 +129,15 @@ def test_labels_of_chosen_rows_never_enter(run: Path, rows: list[Row]) -> None:
 
 
 def test_labels_of_chosen_rows_alone_are_refused(run: Path, rows: list[Row]) -> None:
-    found = only(calibrate_run(labelled(run, labels_of(rows[:60], design="chosen")), settings=NUMBER_ONLY))
+    found = only(
+        calibrate_run(labelled(run, labels_of(rows[:60], design="chosen")), settings=NUMBER_ONLY)
+    )
     assert found.refusal is not None and found.refusal.code == "chosen_rows"
 
 
-def test_labels_that_a_model_made_are_refused_unless_that_is_said(run: Path, rows: list[Row]) -> None:
+def test_labels_that_a_model_made_are_refused_unless_that_is_said(
+    run: Path, rows: list[Row]
+) -> None:
     labelled(run, labels_of(rows[:60], kind="model"))
     found = only(calibrate_run(run, settings=NUMBER_ONLY))
     assert found.refusal is not None and found.refusal.code == "model_made_labels"
@@ -124,7 +146,9 @@ def test_labels_that_a_model_made_are_refused_unless_that_is_said(run: Path, row
     assert "made by a model" in told.notes[0]
 
 
-def test_rows_drawn_within_another_judges_verdicts_are_no_random_ones(run: Path, rows: list[Row]) -> None:
+def test_rows_drawn_within_another_judges_verdicts_are_no_random_ones(
+    run: Path, rows: list[Row]
+) -> None:
     lock = label_scale(run, None).identity
     own = labels_of(rows[:60], design="random_within_verdict", drawn_under=lock)
     assert only(calibrate_run(run, own, settings=NUMBER_ONLY)).refusal is None
@@ -133,7 +157,9 @@ def test_rows_drawn_within_another_judges_verdicts_are_no_random_ones(run: Path,
     assert refused is not None and refused.code == "another_judge"
 
 
-def test_failed_judgments_without_labels_give_bounds_and_no_number(tmp_path: Path, rows: list[Row]) -> None:
+def test_failed_judgments_without_labels_give_bounds_and_no_number(
+    tmp_path: Path, rows: list[Row]
+) -> None:
     run = run_of(tmp_path / "run", rows, failed=lambda text: text.split()[1].endswith("7"))
     judged_rows = [row for row in rows[:150] if not row[0].split()[1].endswith("7")]
     found = only(calibrate_run(labelled(run, labels_of(judged_rows)), settings=NUMBER_ONLY))
@@ -144,7 +170,9 @@ def test_failed_judgments_without_labels_give_bounds_and_no_number(tmp_path: Pat
     assert any("40 failed judgments have no label" in note for note in found.notes)
 
 
-def test_failed_judgments_with_labels_are_a_part_of_the_number(tmp_path: Path, rows: list[Row]) -> None:
+def test_failed_judgments_with_labels_are_a_part_of_the_number(
+    tmp_path: Path, rows: list[Row]
+) -> None:
     run = run_of(tmp_path / "run", rows, failed=lambda text: text.split()[1].endswith("7"))
     found = only(calibrate_run(labelled(run, labels_of(rows[:200])), settings=NUMBER_ONLY))
     assert found.corrected is not None and found.corrected.value is not None
@@ -156,14 +184,28 @@ def test_rows_of_one_conversation_say_less_than_as_many_others(tmp_path: Path) -
             for number, talk in enumerate(place // 5 for place in range(300))]  # fmt: skip
     from adjudge import AspectCritic
 
-    critic = AspectCritic("Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates")
-    instances = [Instance({"talk": str(place // 5), "response": text}) for place, (text, _, _) in enumerate(rows)]
+    critic = AspectCritic(
+        "Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates"
+    )
+    instances = [
+        Instance({"talk": str(place // 5), "response": text})
+        for place, (text, _, _) in enumerate(rows)
+    ]
     results = critic.evaluate(instances)
     labels = [
-        Label(row=one.identity, criteria="dates", annotator="a", option="PASS" if row[1] else "FAIL", design="random")
+        Label(
+            row=one.identity,
+            criteria="dates",
+            annotator="a",
+            option="PASS" if row[1] else "FAIL",
+            design="random",
+        )
         for one, row in zip(instances[:150], rows, strict=False)
     ]
-    plain, grouped = (calibrate(results, labels, settings=replace(NUMBER_ONLY, cluster=name)) for name in (None, "Talk"))
+    plain, grouped = (
+        calibrate(results, labels, settings=replace(NUMBER_ONLY, cluster=name))
+        for name in (None, "Talk")
+    )
     assert (grouped.labels_only.width or 0) > 1.5 * (plain.labels_only.width or 1)
     with pytest.raises(SetupError, match=r"no column 'speech'; it has talk, response"):
         calibrate(results, labels, settings=replace(NUMBER_ONLY, cluster="speech"))
@@ -174,7 +216,9 @@ def test_copies_of_one_text_count_as_one(tmp_path: Path) -> None:
     copies = [row for row in rows for _ in range(4)]
     run = run_of(tmp_path / "run", copies)
     many = only(calibrate_run(run, labels_of(rows), settings=NUMBER_ONLY)).labels_only
-    few = only(calibrate_run(run_of(tmp_path / "few", rows), labels_of(rows), settings=NUMBER_ONLY)).labels_only
+    few = only(
+        calibrate_run(run_of(tmp_path / "few", rows), labels_of(rows), settings=NUMBER_ONLY)
+    ).labels_only
     assert many.value == few.value
     assert (many.width or 0) > 0.9 * (few.width or 1)
 
@@ -195,7 +239,15 @@ def graded(folder: Path, count: int = 240) -> tuple[Path, list[Label], float]:
         texts.append(f"row {number} is {said}.")
         truth.append(points[true])
         if number < 100:
-            labels.append(Label(row=identity(texts[-1]), criteria="grade", annotator="ann", option=true, design="random"))
+            labels.append(
+                Label(
+                    row=identity(texts[-1]),
+                    criteria="grade",
+                    annotator="ann",
+                    option=true,
+                    design="random",
+                )
+            )
 
     def script(request: Request) -> str:
         text = request.prompt.text
@@ -206,14 +258,24 @@ def graded(folder: Path, count: int = 240) -> tuple[Path, list[Label], float]:
     return folder, labels, fmean(truth)
 
 
-def test_several_options_give_the_mean_score_on_their_own_scale_and_each_share(tmp_path: Path) -> None:
+def test_several_options_give_the_mean_score_on_their_own_scale_and_each_share(
+    tmp_path: Path,
+) -> None:
     run, labels, truth = graded(tmp_path / "run")
     found = only(calibrate_run(run, labels))
-    assert found.corrected is not None and found.corrected.lower is not None and found.corrected.upper is not None
+    assert (
+        found.corrected is not None
+        and found.corrected.lower is not None
+        and found.corrected.upper is not None
+    )
     assert 0 < found.corrected.lower < truth < found.corrected.upper < 10
     assert set(found.shares) == {"bad", "fair", "good"}
     assert sum(one.value or 0 for one in found.shares.values()) == pytest.approx(1)
-    assert found.agreement is not None and "quadratic kappa" in found.agreement.figures and "Spearman" in found.agreement.figures
+    assert (
+        found.agreement is not None
+        and "quadratic kappa" in found.agreement.figures
+        and "Spearman" in found.agreement.figures
+    )
 
 
 def test_numbers_are_corrected_too(tmp_path: Path) -> None:
@@ -234,11 +296,17 @@ def test_numbers_are_corrected_too(tmp_path: Path) -> None:
     results = asyncio.run(judge_all())
     name = results[0].criteria.name
     labels = [
-        Label(row=one.instance.identity, criteria=name, annotator="ann", score=value, design="random")
+        Label(
+            row=one.instance.identity, criteria=name, annotator="ann", score=value, design="random"
+        )
         for one, value in list(zip(results, truth, strict=True))[:60]
     ]
     found = calibrate(results, labels)
-    assert found.corrected is not None and found.corrected.value is not None and found.naive.value is not None
+    assert (
+        found.corrected is not None
+        and found.corrected.value is not None
+        and found.naive.value is not None
+    )
     assert found.corrected.method == "PPI++ with t"
     assert abs(found.corrected.value - fmean(truth)) < 0.4 < found.naive.value - fmean(truth)
     assert (found.corrected.width or 0) < 0.7 * (found.labels_only.width or 0)
@@ -249,29 +317,54 @@ def test_comparisons_give_the_win_rate_of_the_first_system(tmp_path: Path) -> No
     for number in range(200):
         true = choice.random() < 0.65
         said = true if choice.random() < 0.85 else not true
-        pairs.append([f"row {number} {'zwin' if said else 'zlose'}", f"row {number} {'zlose' if said else 'zwin'} and more"])
+        pairs.append(
+            [
+                f"row {number} {'zwin' if said else 'zlose'}",
+                f"row {number} {'zlose' if said else 'zwin'} and more",
+            ]
+        )
         truth.append(true)
     script = model(lambda prompt: "A" if prompt.index("zwin") < prompt.index("zlose") else "B")
     run = tmp_path / "run"
     PairwiseJudge(script).evaluate(pairs, "Which is better?", run=run)
     name = label_scale(run, None).name
     labels = [
-        Label(row=Instance({"response": pair}).identity, criteria=name, annotator="ann", winner=0 if true else 1, design="random")
+        Label(
+            row=Instance({"response": pair}).identity,
+            criteria=name,
+            annotator="ann",
+            winner=0 if true else 1,
+            design="random",
+        )
         for pair, true in list(zip(pairs, truth, strict=True))[:80]
     ]
     found = only(calibrate_run(run, labels))
     assert found.measure.name == "response 1"
-    assert found.corrected is not None and found.corrected.value == pytest.approx(fmean(truth), abs=0.1)
-    assert found.agreement is not None and set(found.agreement.baselines) == {"majority", "random", "longest"}
+    assert found.corrected is not None and found.corrected.value == pytest.approx(
+        fmean(truth), abs=0.1
+    )
+    assert found.agreement is not None and set(found.agreement.baselines) == {
+        "majority",
+        "random",
+        "longest",
+    }
 
 
-def of_two_systems(run: Path, sides: Sequence[tuple[str, ...]], seed: int) -> tuple[list[PairwiseInstance], list[bool]]:
-    """A run in which each row names its systems, and whether "new" wins there: the judge says so."""
+def of_two_systems(
+    run: Path, sides: Sequence[tuple[str, ...]], seed: int
+) -> tuple[list[PairwiseInstance], list[bool]]:
+    """A run in which each row names its systems, and whether "new" wins there:
+    the judge says so.
+    """
     choice, rows, wins = random.Random(seed), [], []
     for number, systems in enumerate(sides):
         won = choice.random() < 0.16
-        best = "new" if won and "new" in systems else next(name for name in systems if name != "new")
-        texts = [f"row {number} by {name} {'zwin' if name == best else 'zlose'}" for name in systems]
+        best = (
+            "new" if won and "new" in systems else next(name for name in systems if name != "new")
+        )
+        texts = [
+            f"row {number} by {name} {'zwin' if name == best else 'zlose'}" for name in systems
+        ]
         rows.append(PairwiseInstance(responses=texts, metadata={"systems": systems}))
         wins.append(won)
     script = model(lambda prompt: "A" if prompt.index("zwin") < prompt.index("zlose") else "B")
@@ -286,7 +379,13 @@ def test_systems_that_change_sides_keep_their_win_rate(tmp_path: Path) -> None:
     rows, wins = of_two_systems(tmp_path / "run", sides, 5)
     name = label_scale(tmp_path / "run", None).name
     labels = [
-        Label(row=row.identity, criteria=name, annotator="ann", winner=side.index("new" if won else "old"), design="random")
+        Label(
+            row=row.identity,
+            criteria=name,
+            annotator="ann",
+            winner=side.index("new" if won else "old"),
+            design="random",
+        )
         for row, side, won in list(zip(rows, sides, wins, strict=True))[:120]
     ]
     found = only(calibrate_run(tmp_path / "run", labels))
@@ -307,7 +406,10 @@ def test_of_three_systems_there_is_no_win_rate_and_rank_is_named(tmp_path: Path)
     ]
     found = only(calibrate_run(tmp_path / "run", labels))
     assert found.refusal is not None
-    assert (found.refusal.code, "3 systems are compared" in found.refusal.text) == ("several_systems", True)
+    assert (found.refusal.code, "3 systems are compared" in found.refusal.text) == (
+        "several_systems",
+        True,
+    )
     assert "'adjudge rank' ranks them" in found.refusal.text
     assert (found.corrected, found.naive.value, found.labels_only.value) == (None, None, None)
     assert found.agreement is not None and found.agreement.count == 60
@@ -317,13 +419,24 @@ def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -
     def script(request: Request) -> str:
         schema = json.dumps(request.schema)
         names = json.loads(schema)["properties"]["selected_option"]["enum"]
-        return json.dumps({"explanation": "", "selected_option": names[-1 if "good" in request.prompt.text else 0]})
+        return json.dumps(
+            {
+                "explanation": "",
+                "selected_option": names[-1 if "good" in request.prompt.text else 0],
+            }
+        )
 
     rows = [
-        {"user_input": f"question {n}?", "response": f"{'good' if n % 3 else 'poor'} answer {n}", "contexts": ["c"]}
+        {
+            "user_input": f"question {n}?",
+            "response": f"{'good' if n % 3 else 'poor'} answer {n}",
+            "contexts": ["c"],
+        }
         for n in range(300)
     ]
-    RagEvaluator(model=ScriptedModel(script), dimensions=("clarity", "conciseness")).evaluate(rows, run=tmp_path / "run")
+    RagEvaluator(model=ScriptedModel(script), dimensions=("clarity", "conciseness")).evaluate(
+        rows, run=tmp_path / "run"
+    )
     from adjudge.runs.folder import judgments
 
     stored = [Instance(one["fields"]) for one in judgments(tmp_path / "run")]
@@ -343,9 +456,14 @@ def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -
     assert found.naive.value == pytest.approx(fmean(4 if n % 3 else 0 for n in range(300)))
 
 
-def test_labels_by_another_wording_or_with_another_option_are_told_of(run: Path, rows: list[Row]) -> None:
+def test_labels_by_another_wording_or_with_another_option_are_told_of(
+    run: Path, rows: list[Row]
+) -> None:
     good = labels_of(rows[:60])
-    strange = [replace(one, row=other.row, option="maybe") for one, other in zip(good, labels_of(rows[60:65]), strict=False)]
+    strange = [
+        replace(one, row=other.row, option="maybe")
+        for one, other in zip(good, labels_of(rows[60:65]), strict=False)
+    ]
     reworded = [replace(one, criteria_identity="other") for one in good[:3]]
     found = only(calibrate_run(run, [*reworded, *good[3:], *strange], settings=NUMBER_ONLY))
     assert found.count == 60
@@ -353,7 +471,9 @@ def test_labels_by_another_wording_or_with_another_option_are_told_of(run: Path,
     assert "3 labels were given to another wording of this criteria" in found.notes
 
 
-def test_a_judge_without_any_verdict_has_no_corrected_number(tmp_path: Path, rows: list[Row]) -> None:
+def test_a_judge_without_any_verdict_has_no_corrected_number(
+    tmp_path: Path, rows: list[Row]
+) -> None:
     run = run_of(tmp_path / "run", rows[:40], failed=lambda _: True)
     found = only(calibrate_run(run, labels_of(rows[:30])))
     assert found.refusal is not None and "no labelled row has a verdict" in found.refusal.text
@@ -368,7 +488,10 @@ def test_labels_of_rows_that_are_not_there_are_told_of(run: Path, rows: list[Row
 
 def test_sensitivity_knows_of_rows_that_belong_together(tmp_path: Path) -> None:
     rows = population(120, sensitivity=0.8)
-    run = labelled(run_of(tmp_path / "run", [(text, good, passed) for text, good, passed in rows * 2]), labels_of(rows))
+    run = labelled(
+        run_of(tmp_path / "run", [(text, good, passed) for text, good, passed in rows * 2]),
+        labels_of(rows),
+    )
     found = only(calibrate_run(run, settings=NUMBER_ONLY)).confusion.sensitivity
     assert found is not None and found.count == 2 * sum(good for _, good, _ in rows)
     once = share_interval([float(passed) for _, good, passed in rows if good])
@@ -376,7 +499,11 @@ def test_sensitivity_knows_of_rows_that_belong_together(tmp_path: Path) -> None:
 
 
 def test_a_level_is_never_rounded_to_certainty(run: Path, rows: list[Row]) -> None:
-    found = only(calibrate_run(labelled(run, labels_of(rows[:60])), settings=replace(NUMBER_ONLY, level=0.999)))
+    found = only(
+        calibrate_run(
+            labelled(run, labels_of(rows[:60])), settings=replace(NUMBER_ONLY, level=0.999)
+        )
+    )
     assert "at 99.9%" in trust_sentence(found)
 
 
@@ -394,11 +521,21 @@ def test_copies_of_one_text_are_no_further_labels_of_a_score() -> None:
         criteria = QuantitativeCriteria("How good is it?", ScriptedModel(script))
 
         async def judge_all() -> list[QuantitativeResult]:
-            return [await criteria.evaluate(f"row {n}: {said[n]}!") for n in range(45) for _ in range(times)]
+            return [
+                await criteria.evaluate(f"row {n}: {said[n]}!")
+                for n in range(45)
+                for _ in range(times)
+            ]
 
         results = asyncio.run(judge_all())
         labels = [
-            Label(row=one.instance.identity, criteria=one.criteria.name, annotator="ann", score=truth[n], design="random")
+            Label(
+                row=one.instance.identity,
+                criteria=one.criteria.name,
+                annotator="ann",
+                score=truth[n],
+                design="random",
+            )
             for n, one in enumerate(results[::times][:30])
         ]
         return calibrate(results, labels, settings=NUMBER_ONLY)
@@ -412,8 +549,17 @@ def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids(
     from adjudge import AspectCritic
 
     critic = AspectCritic("Says yes.", model(lambda _: "PASS"), name="dates")
-    results = critic.evaluate([Instance({"response": "yes"}, id=name) for name in ("q1", "q7", "q9")])
-    said = Label(row=results[0].instance.identity, criteria="dates", annotator="ann", option="PASS", design="random", id="q1")
+    results = critic.evaluate(
+        [Instance({"response": "yes"}, id=name) for name in ("q1", "q7", "q9")]
+    )
+    said = Label(
+        row=results[0].instance.identity,
+        criteria="dates",
+        annotator="ann",
+        option="PASS",
+        design="random",
+        id="q1",
+    )
     found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])
     # of q9 nobody spoke by its id: the last word on the text counts
     assert found.confusion.table == {"FAIL": {"PASS": 2}, "PASS": {"PASS": 1}}

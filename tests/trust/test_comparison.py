@@ -16,16 +16,34 @@ from adjudge.domain.label import Label
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.diff import run_diff
 from adjudge.stats.difference import Outcome, compare, labelled_difference
-from adjudge.trust.comparison import ComparisonSettings, RunComparison, adjusted_for_all, compare_runs
+from adjudge.trust.comparison import (
+    ComparisonSettings,
+    RunComparison,
+    adjusted_for_all,
+    compare_runs,
+)
 from support import commands
 from support.labels import model
 
 
-def system(folder: Path, passes: Sequence[bool], name: str = "a", failed: int = 0, definition: str = "Says yes.") -> Path:
-    """A run of a system whose answer to question n passes or not; the first ``failed`` judgments have no verdict."""
-    script = model(lambda prompt: "" if "said none" in prompt else "PASS" if "said yes" in prompt else "FAIL")
+def system(
+    folder: Path,
+    passes: Sequence[bool],
+    name: str = "a",
+    failed: int = 0,
+    definition: str = "Says yes.",
+) -> Path:
+    """A run of a system whose answer to question n passes or not; the first ``failed`` judgments
+    have no verdict.
+    """
+    script = model(
+        lambda prompt: "" if "said none" in prompt else "PASS" if "said yes" in prompt else "FAIL"
+    )
     rows = [
-        Instance({"response": f"{name} {n} said {'none' if n < failed else 'yes' if passed else 'no'}"}, f"q{n}")
+        Instance(
+            {"response": f"{name} {n} said {'none' if n < failed else 'yes' if passed else 'no'}"},
+            f"q{n}",
+        )
         for n, passed in enumerate(passes)
     ]
     AspectCritic(definition, script, name="dates", max_repairs=0).evaluate(rows, run=folder)
@@ -52,15 +70,21 @@ def test_a_better_system_is_called_better_and_the_other_way_round_worse(tmp_path
     assert found.other_texts == 120 and found.same_judge
 
 
-def test_nearly_equal_systems_cannot_be_told_apart_and_the_smallest_difference_is_said(tmp_path: Path) -> None:
-    one, two = system(tmp_path / "one", drawn(60, 0.7, 1)), system(tmp_path / "two", drawn(60, 0.72, 2), "b")
+def test_nearly_equal_systems_cannot_be_told_apart_and_the_smallest_difference_is_said(
+    tmp_path: Path,
+) -> None:
+    one, two = (
+        system(tmp_path / "one", drawn(60, 0.7, 1)),
+        system(tmp_path / "two", drawn(60, 0.72, 2), "b"),
+    )
     found = only(one, two)
     assert found.outcome is Outcome.CANNOT_TELL
     done = commands.adjudge("runs", "diff", one, two)
     assert "cannot tell" in done.stdout
     assert (
-        f"the smallest difference that 60 rows would show in 80% of comparisons is {found.difference.smallest:.3f}" in done.stdout
-    )
+        "the smallest difference that 60 rows would show in 80% of comparisons is "
+        f"{found.difference.smallest:.3f}"
+    ) in done.stdout
     data = json.loads(commands.adjudge("runs", "diff", one, two, "--json").stdout)
     assert data["comparisons"][0]["outcome"] == "cannot tell"
 
@@ -73,12 +97,18 @@ def test_limits_of_a_difference_stay_within_the_scale(tmp_path: Path) -> None:
 
 
 def test_a_margin_asks_for_more_than_any_difference(tmp_path: Path) -> None:
-    one, two = system(tmp_path / "one", drawn(120, 0.5, 1)), system(tmp_path / "two", drawn(120, 0.8, 2), "b")
+    one, two = (
+        system(tmp_path / "one", drawn(120, 0.5, 1)),
+        system(tmp_path / "two", drawn(120, 0.8, 2), "b"),
+    )
     assert only(one, two, margin=0.25).outcome is Outcome.CANNOT_TELL
 
 
 def test_rows_without_a_score_may_be_anything(tmp_path: Path) -> None:
-    one, two = system(tmp_path / "one", drawn(120, 0.5, 1)), system(tmp_path / "two", drawn(120, 0.8, 2), "b", failed=40)
+    one, two = (
+        system(tmp_path / "one", drawn(120, 0.5, 1)),
+        system(tmp_path / "two", drawn(120, 0.8, 2), "b", failed=40),
+    )
     found = only(one, two)
     assert (found.rows, found.missing) == (80, 40)
     assert found.difference.outcome is Outcome.BETTER
@@ -152,8 +182,12 @@ def label_all(folder: Path, name: str, passes: Sequence[bool], said: Sequence[st
 
 
 @pytest.mark.parametrize(("differ", "corrected"), [(0, False), (4, False), (5, True)])
-def test_labels_that_are_all_alike_do_not_make_a_difference_certain(tmp_path: Path, differ: int, corrected: bool) -> None:
-    """The judge fell from .97 to .74; twenty labels, all PASS in both runs, made that "+0.000 (+0.000 to +0.000)"."""
+def test_labels_that_are_all_alike_do_not_make_a_difference_certain(
+    tmp_path: Path, differ: int, corrected: bool
+) -> None:
+    """The judge fell from .97 to .74; twenty labels, all PASS in both runs, made that "+0.000
+    (+0.000 to +0.000)".
+    """
     a, b = [n % 33 != 32 for n in range(300)], [n < 20 or n % 4 != 3 for n in range(300)]
     one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
     label_all(one, "a", a, ["PASS"] * 24)
@@ -171,7 +205,9 @@ def test_labels_that_are_all_alike_do_not_make_a_difference_certain(tmp_path: Pa
 
 
 def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
-    """The judge passes everything that says yes; people fail half of what the second system says yes to."""
+    """The judge passes everything that says yes; people fail half of what the second system says
+    yes to.
+    """
     a, b = drawn(200, 0.6, 1), drawn(200, 0.9, 2)
     one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
     choice = random.Random(5)
@@ -206,7 +242,9 @@ def test_over_many_criteria_a_chance_difference_is_not_called_one(tmp_path: Path
 
         for one in criteria:
             DirectJudge(model(says)).evaluate(
-                [Instance({"response": f"row {n} end"}, f"q{n}") for n in range(40)], one, run=folder / one.name
+                [Instance({"response": f"row {n} end"}, f"q{n}") for n in range(40)],
+                one,
+                run=folder / one.name,
             )
         return folder
 
@@ -225,10 +263,20 @@ def test_over_many_criteria_a_chance_difference_is_not_called_one(tmp_path: Path
 def test_votes_that_waver_are_said_to_be_noise(tmp_path: Path) -> None:
     def made(name: str, seed: int) -> Path:
         choice = random.Random(seed)
-        critic = AspectCritic("Says yes.", model(lambda _: choice.choice(("PASS", "FAIL"))), strictness=3, name="dates")
-        critic.evaluate([Instance({"response": f"{name} {n}"}, f"q{n}") for n in range(40)], run=tmp_path / name)
+        critic = AspectCritic(
+            "Says yes.",
+            model(lambda _: choice.choice(("PASS", "FAIL"))),
+            strictness=3,
+            name="dates",
+        )
+        critic.evaluate(
+            [Instance({"response": f"{name} {n}"}, f"q{n}") for n in range(40)], run=tmp_path / name
+        )
         return tmp_path / name
 
     found = only(made("one", 1), made("two", 2))
     assert found.noise is not None and found.noise.share is not None and found.noise.share > 0.2
-    assert found.noise.with_votes is not None and found.noise.with_votes[10] < found.noise.with_votes[1]
+    assert (
+        found.noise.with_votes is not None
+        and found.noise.with_votes[10] < found.noise.with_votes[1]
+    )

@@ -17,7 +17,9 @@ from adjudge.trust.rows import LabelledRow
 GRADES = Measure("score", ("1", "2", "3"), {"1": 0.0, "2": 0.5, "3": 1.0}, (1.0, 3.0))
 
 
-def row(place: int, said: str, truth: str, *, random: bool = True, cluster: object = None) -> LabelledRow:
+def row(
+    place: int, said: str, truth: str, *, random: bool = True, cluster: object = None
+) -> LabelledRow:
     own = place if cluster is None else cluster
     return LabelledRow(f"text {place}", place, said, None, {"ann": truth}, random, cluster=own)
 
@@ -50,7 +52,10 @@ def test_it_counts_options_and_leaves_chosen_rows_and_copies_out() -> None:
     assert distance_of([*rows, *rows], GRADES, 0.9) == Distance(1.0, 0.9, 20, options=True)
     far = [row(place, "1", "3", random=False) for place in range(100, 140)]
     assert distance_of([*rows, *far], GRADES, 0.9) == Distance(1.0, 0.9, 20, options=True)
-    assert distance_of([row(place, "2", "2", cluster="one") for place in range(40)], GRADES, 0.9) is None
+    assert (
+        distance_of([row(place, "2", "2", cluster="one") for place in range(40)], GRADES, 0.9)
+        is None
+    )
 
 
 def test_two_options_and_comparisons_have_no_distance() -> None:
@@ -62,7 +67,10 @@ def test_two_options_and_comparisons_have_no_distance() -> None:
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (Distance(0.0, 0.95, 60, options=True), "people choose the judge's option on 95% of rows like these (60 labels)"),
+        (
+            Distance(0.0, 0.95, 60, options=True),
+            "people choose the judge's option on 95% of rows like these (60 labels)",
+        ),
         (
             Distance(1.0, 0.95, 60, options=True),
             "people's option lies at most 1 from the judge's on 95% of rows like these (60 labels)",

@@ -1,4 +1,6 @@
-"""People label what the sources say of a whole text, and the share of supported texts is corrected by that."""
+"""People label what the sources say of a whole text, and the share of supported texts is corrected
+by that.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,25 @@ def script(request: Request) -> str:
 
 
 def text(number: int) -> str:
-    second = "It is red." if number % 4 == 1 else "It is 400 metres tall." if number % 4 == 2 else "Hello!"
+    second = (
+        "It is red."
+        if number % 4 == 1
+        else "It is 400 metres tall."
+        if number % 4 == 2
+        else "Hello!"
+    )
     return f"Tower {number} was finished in 1889. {second}"
 
 
 def looked_up(folder: Path, rows: int = 40, language: str = "en") -> Path:
     judge = EvidenceJudge(ScriptedModel(script), language=language)
-    judge.evaluate([Instance({"contexts": [FRAGMENT], "response": text(row)}, f"r{row}") for row in range(rows)], run=folder)
+    judge.evaluate(
+        [
+            Instance({"contexts": [FRAGMENT], "response": text(row)}, f"r{row}")
+            for row in range(rows)
+        ],
+        run=folder,
+    )
     return folder
 
 
@@ -64,13 +78,19 @@ def test_people_are_asked_what_the_sentences_come_to_and_see_the_sources(run: Pa
 
 
 def test_the_share_of_supported_texts_is_corrected(tmp_path: Path) -> None:
-    """People find that one in ten of the texts that the judge supports is not: the corrected share says so."""
+    """People find that one in ten of the texts that the judge supports is not: the corrected share
+    says so.
+    """
     run = looked_up(tmp_path / "run", rows=120)
     judged = ["supported", "not found", "contradicted", "supported"]
     store = LabelStore(run)
     for row in range(60):
         said = judged[row % 4] if row % 10 else "not found"
-        store.add(Label(row=identity(row), criteria="support", annotator="ann", option=said, design="random"))
+        store.add(
+            Label(
+                row=identity(row), criteria="support", annotator="ann", option=said, design="random"
+            )
+        )
     (found,) = calibrate_run(run, settings=CalibrationSettings(agreement=None))
     assert (found.measure.name, found.naive.value) == ("supported", pytest.approx(0.5))
     assert found.corrected is not None and found.corrected.value == pytest.approx(0.45)
@@ -78,7 +98,9 @@ def test_the_share_of_supported_texts_is_corrected(tmp_path: Path) -> None:
 
 def test_the_card_of_the_judge_says_what_it_judges(run: Path) -> None:
     (card,) = judge_cards(run)
-    assert card.questions == (("support", "Do the sources say what the text says?", "supported, contradicted, not found"),)
+    assert card.questions == (
+        ("support", "Do the sources say what the text says?", "supported, contradicted, not found"),
+    )
 
 
 def test_labels_come_from_a_sheet(run: Path, tmp_path: Path) -> None:
@@ -86,7 +108,10 @@ def test_labels_come_from_a_sheet(run: Path, tmp_path: Path) -> None:
     sheet.write_text("id,label\nr0,Supported\nr1,not found\n", encoding="utf-8")
     with run_rows(run) as rows:
         labels = list(read_labels(sheet, rows, LabelDefaults(annotators=("ann",))))
-    assert [(one.row, one.option) for one in labels] == [(identity(0), "supported"), (identity(1), "not found")]
+    assert [(one.row, one.option) for one in labels] == [
+        (identity(0), "supported"),
+        (identity(1), "not found"),
+    ]
 
 
 def test_the_page_asks_the_same_in_the_language_of_the_run(tmp_path: Path) -> None:
@@ -95,25 +120,52 @@ def test_the_page_asks_the_same_in_the_language_of_the_run(tmp_path: Path) -> No
         address = f"{page.run('looked')}/label?annotator=ann"
         row = page.data(address)["work"]["row"]
         assert "Сказано ли в источниках" in page.get(address).text
-        assert page.post(address, do="answer", row=str(row["identity"]), choice="supported").status == 200
+        assert (
+            page.post(address, do="answer", row=str(row["identity"]), choice="supported").status
+            == 200
+        )
     (label,) = LabelStore(tmp_path / "looked").current()
     assert label.option == "supported"
 
 
 def test_rules_give_no_verdict_to_be_labelled(tmp_path: Path) -> None:
-    EvidenceJudge(method="rules").evaluate([{"contexts": [FRAGMENT], "response": "It is 330 m tall."}], run=tmp_path / "run")
+    EvidenceJudge(method="rules").evaluate(
+        [{"contexts": [FRAGMENT], "response": "It is 330 m tall."}], run=tmp_path / "run"
+    )
     with pytest.raises(RunError, match="no verdict that people could be asked for"):
         label_scale(tmp_path / "run", None)
 
 
-def test_votes_on_sentences_and_on_other_dimensions_are_no_votes_on_the_row(run: Path, tmp_path: Path) -> None:
-    """They would tell how often a vote or a member of the panel is right, by what it said of something else."""
+def test_votes_on_sentences_and_on_other_dimensions_are_no_votes_on_the_row(
+    run: Path, tmp_path: Path
+) -> None:
+    """They would tell how often a vote or a member of the panel is right, by what it said of
+    something else.
+    """
     rag = RagEvaluator("scripted", dimensions=["clarity", "conciseness"])
     rag.evaluate([{"user_input": "?", "response": "Yes."}], run=tmp_path / "several")
     one = RagEvaluator("scripted", dimensions=["clarity"])
     one.evaluate([{"user_input": "?", "response": "Yes."}], run=tmp_path / "one")
-    found = {name: label_scale(folder, name).scale for name, folder in (("support", run), ("clarity", tmp_path / "several"))}
-    assert [scale.by_parts for scale in (*found.values(), label_scale(tmp_path / "one", None).scale)] == [True, True, False]
-    rows = Rows(found["support"], {}, read_votes=lambda _: [{"model": "m", "option": "supported"}], all_votes=[])
-    rows.add({"criteria": "support", "status": "scored", "verdict": "supported", "score": 1.0, "fields": {"response": "x"}})
+    found = {
+        name: label_scale(folder, name).scale
+        for name, folder in (("support", run), ("clarity", tmp_path / "several"))
+    }
+    assert [
+        scale.by_parts for scale in (*found.values(), label_scale(tmp_path / "one", None).scale)
+    ] == [True, True, False]
+    rows = Rows(
+        found["support"],
+        {},
+        read_votes=lambda _: [{"model": "m", "option": "supported"}],
+        all_votes=[],
+    )
+    rows.add(
+        {
+            "criteria": "support",
+            "status": "scored",
+            "verdict": "supported",
+            "score": 1.0,
+            "fields": {"response": "x"},
+        }
+    )
     assert (rows.verdicts, rows.all_votes) == (["supported"], [()])

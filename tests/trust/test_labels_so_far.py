@@ -11,7 +11,12 @@ ASKED = yes_no_criteria("Is it short?")
 
 
 def said(row: int, annotator: str = "ann", **answer: object) -> Label:
-    about = {"row": f"row {row}", "criteria": ASKED.name, "annotator": annotator, "design": "random"}
+    about = {
+        "row": f"row {row}",
+        "criteria": ASKED.name,
+        "annotator": annotator,
+        "design": "random",
+    }
     return Label(**{**about, **answer})  # type: ignore[arg-type]
 
 
@@ -35,7 +40,9 @@ def test_what_corrects_nothing_is_not_counted() -> None:
         said(13, option="what is no option"),
         said(0, "bob", option="Yes"),
     ]
-    assert labels_so_far([*good, *other], LabelScale(ASKED)) == labels_so_far(good, LabelScale(ASKED))
+    assert labels_so_far([*good, *other], LabelScale(ASKED)) == labels_so_far(
+        good, LabelScale(ASKED)
+    )
 
 
 def test_comparisons_and_numbers_are_on_their_own_scales() -> None:
@@ -50,4 +57,7 @@ def test_comparisons_and_numbers_are_on_their_own_scales() -> None:
 
 def test_few_labels_say_nothing() -> None:
     assert labels_so_far([], LabelScale(ASKED)).reach is None
-    assert labels_so_far([said(row, option="Yes") for row in range(7)], LabelScale(ASKED)).reach is None
+    assert (
+        labels_so_far([said(row, option="Yes") for row in range(7)], LabelScale(ASKED)).reach
+        is None
+    )

@@ -1,4 +1,6 @@
-"""What ``adjudge rank`` says of sweeps, of a baseline that is always listed first, and of judges that state probabilities."""
+"""What ``adjudge rank`` says of sweeps, of a baseline that is always listed first, and of judges
+that state probabilities.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,28 @@ from support.commands import adjudge
 FEW = Draws(100, 1)
 
 
-def alpaca(preferences: list[float], model: str = "new", *, turned: bool = False) -> list[dict[str, Any]]:
-    """Rows as AlpacaEval writes them, a baseline against a model; ``turned``: every other one with the model first."""
+def alpaca(
+    preferences: list[float], model: str = "new", *, turned: bool = False
+) -> list[dict[str, Any]]:
+    """Rows as AlpacaEval writes them, a baseline against a model; ``turned``: every other one with
+    the model first.
+    """
     rows = []
     for place, preference in enumerate(preferences):
         names = ("old", model) if not turned or place % 2 else (model, "old")
         texts = {f"output_{at}": f"{name} {place}" for at, name in enumerate(names, 1)}
         generators = {f"generator_{at}": name for at, name in enumerate(names, 1)}
         said = preference if names[1] == model else 3 - preference
-        rows.append({"instruction": f"q{place}", **texts, **generators, "annotator": "gpt", "preference": said, "dataset": "own"})
+        rows.append(
+            {
+                "instruction": f"q{place}",
+                **texts,
+                **generators,
+                "annotator": "gpt",
+                "preference": said,
+                "dataset": "own",
+            }
+        )
     return rows
 
 
@@ -41,8 +56,12 @@ def test_a_preference_of_1_6_is_six_tenths_of_a_win_and_no_whole_one(tmp_path: P
     found = board(tmp_path, alpaca([1.6, 1.7, 1.6, 1.1, 2.0, 1.0] * 5))
     rates = {one.name: one.win_rate for one in found.ranking.places}
     assert rates == pytest.approx({"new": 0.5, "old": 0.5})
-    assert {one.name: one.rating for one in found.ranking.places} == pytest.approx({"new": 1000, "old": 1000}, abs=0.01)
-    assert [(one.name, one.wins, one.losses) for one in found.ranking.places if one.name == "new"] == [("new", 20, 10)]
+    assert {one.name: one.rating for one in found.ranking.places} == pytest.approx(
+        {"new": 1000, "old": 1000}, abs=0.01
+    )
+    assert [
+        (one.name, one.wins, one.losses) for one in found.ranking.places if one.name == "new"
+    ] == [("new", 20, 10)]
 
 
 def test_the_uncorrected_number_of_calibrate_is_the_stated_win_rate(tmp_path: Path) -> None:
@@ -63,8 +82,14 @@ def test_a_run_shows_the_stated_win_rate(tmp_path: Path) -> None:
 
 def test_a_sweep_has_no_limits_and_says_why() -> None:
     found = rank([Contest("a", "b", "a")] * 20, draws=FEW)
-    assert [(one.name, one.lower, one.upper) for one in found.places] == [("a", None, None), ("b", None, None)]
-    assert [(one.best_rank, one.worst_rank) for one in found.places] == [(1, 1), (2, 2)]  # 20 of 20 is no chance
+    assert [(one.name, one.lower, one.upper) for one in found.places] == [
+        ("a", None, None),
+        ("b", None, None),
+    ]
+    assert [(one.best_rank, one.worst_rank) for one in found.places] == [
+        (1, 1),
+        (2, 2),
+    ]  # 20 of 20 is no chance
 
 
 def test_a_sweep_of_three_contests_settles_no_rank() -> None:
@@ -92,30 +117,49 @@ def test_others_keep_their_limits_beside_somebody_who_never_won() -> None:
     assert None not in (*limits["a"], *limits["b"])
 
 
-def test_contests_about_one_prompt_have_no_limits_instead_of_limits_without_a_width(tmp_path: Path) -> None:
-    rows = [{**one, "instruction": "the only one"} for one in alpaca([1.0, 2.0, 2.0] * 10, turned=True)]
+def test_contests_about_one_prompt_have_no_limits_instead_of_limits_without_a_width(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {**one, "instruction": "the only one"} for one in alpaca([1.0, 2.0, 2.0] * 10, turned=True)
+    ]
     found = board(tmp_path, rows)
     assert {(one.lower, one.upper) for one in found.ranking.places} == {(None, None)}
-    assert "no limits: all contests are about one prompt, and what others would give is not known" in found.notes
+    assert (
+        "no limits: all contests are about one prompt, and what others would give is not known"
+        in found.notes
+    )
 
 
-def test_the_page_and_the_terminal_show_a_dash_for_limits_that_are_not_known(tmp_path: Path) -> None:
+def test_the_page_and_the_terminal_show_a_dash_for_limits_that_are_not_known(
+    tmp_path: Path,
+) -> None:
     found = board(tmp_path, alpaca([2.0] * 20, turned=True))
-    assert "no limits for new, old: contests that all go one way do not say how far apart systems are" in found.notes
+    assert (
+        "no limits for new, old: contests that all go one way do not say how far apart systems are"
+        in found.notes
+    )
     done = adjudge("rank", "run", "-o", "board.html", cwd=tmp_path)
     assert done.returncode == 0
-    assert "–" in next(line for line in done.stdout.splitlines() if line.startswith("1 ") and "new" in line)
+    assert "–" in next(
+        line for line in done.stdout.splitlines() if line.startswith("1 ") and "new" in line
+    )
     assert (tmp_path / "board.html").read_text()
 
 
 def test_a_baseline_that_is_always_listed_first_is_named(tmp_path: Path) -> None:
     found = board(tmp_path, alpaca([1.0, 2.0] * 20))
     assert found.notes == [
-        "always listed first, and asked in one order: old; a leaning towards the first place cannot be told from strength"
+        (
+            "always listed first, and asked in one order: old; a leaning towards the first "
+            "place cannot be told from strength"
+        )
     ]
 
 
-def test_a_baseline_that_always_loses_is_no_leaning_towards_the_second_place(tmp_path: Path) -> None:
+def test_a_baseline_that_always_loses_is_no_leaning_towards_the_second_place(
+    tmp_path: Path,
+) -> None:
     found = board(tmp_path, alpaca([2.0] * 38 + [1.0, 1.0]))
     assert not any("see to the order" in note for note in found.notes)
 

@@ -1,4 +1,6 @@
-"""Several criteria held to an earlier run: none of many fails by chance, and one that is surely worse still does."""
+"""Several criteria held to an earlier run: none of many fails by chance, and one that is surely
+worse still does.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,25 @@ import random
 import pytest
 
 from adjudge.stats.difference import Outcome, compare
-from adjudge.trust.comparison import ComparisonSettings, RunComparison, adjusted_for_all, upper_limits
+from adjudge.trust.comparison import (
+    ComparisonSettings,
+    RunComparison,
+    adjusted_for_all,
+    upper_limits,
+)
 
 
 def compared(first: list[float], second: list[float], *, margin: float = 0.0) -> RunComparison:
     found = compare(second, first, margin=margin)
-    return RunComparison(judge="j", criteria="c", first=0.0, second=0.0, difference=found, outcome=found.outcome, margin=margin)
+    return RunComparison(
+        judge="j",
+        criteria="c",
+        first=0.0,
+        second=0.0,
+        difference=found,
+        outcome=found.outcome,
+        margin=margin,
+    )
 
 
 def equal(choice: random.Random, rows: int = 60) -> RunComparison:
@@ -47,8 +62,12 @@ def test_a_difference_without_limits_has_none() -> None:
     assert upper_limits([compared([1.0] * 3, [0.0] * 3)], 0.0, 0.95) == [None]
 
 
-def test_a_difference_hardly_beyond_the_margin_is_called_so_of_one_criteria_and_not_among_twenty() -> None:
-    """Against 0 it is significant twenty times over; what matters is how sure it lies beyond the margin."""
+def test_a_difference_hardly_beyond_the_margin_is_called_so_of_one_criteria_and_not_among_twenty() -> (
+    None
+):
+    """Against 0 it is significant twenty times over; what matters is how sure it lies beyond the
+    margin.
+    """
     rows = [0.2 + 0.1 * (n % 2) for n in range(60)]
     margin = 0.217
     found = [compared([0.0] * 60, rows, margin=margin) for _ in range(20)]

@@ -45,14 +45,18 @@ from adjudge.judges.unitxt_engine import EngineModel
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    pytest.importorskip("unitxt.llm_as_judge", reason="unitxt is not installed: make test-unitxt")  # this folder has its name
+    pytest.importorskip(
+        "unitxt.llm_as_judge", reason="unitxt is not installed: make test-unitxt"
+    )  # this folder has its name
     from unitxt.inference import InferenceEngine
     from unitxt.llm_as_judge_constants import DIRECT_CRITERIA, PAIRWISE_CRITERIA
     from unitxt.llm_as_judge_constants import Criteria as TheirCriteria
     from unitxt.llm_as_judge_constants import CriteriaOption as TheirOption
     from unitxt.llm_as_judge_constants import CriteriaWithOptions as TheirCriteriaWithOptions
 
-pytestmark = pytest.mark.filterwarnings("default")  # what unitxt's own dependencies deprecate is not ours to mend
+pytestmark = pytest.mark.filterwarnings(
+    "default"
+)  # what unitxt's own dependencies deprecate is not ours to mend
 JUDGES_PAGE = Path(__file__).parents[2] / "docs" / "judges" / "unitxt.md"
 TONE = Criteria(
     "tone",
@@ -83,7 +87,11 @@ def two_steps(choose: Callable[[str], Any]) -> ScriptedModel:
 
     def script(request: Request) -> Any:
         said = choose(request.prompt.messages[0].content)
-        return "It reads well." if len(request.prompt.messages) == 1 and not isinstance(said, Exception) else said
+        return (
+            "It reads well."
+            if len(request.prompt.messages) == 1 and not isinstance(said, Exception)
+            else said
+        )
 
     return ScriptedModel(script)
 
@@ -95,7 +103,9 @@ def by_mark(prompt: str) -> str:
 
 def shorter(prompt: str) -> str:
     """The shorter of the two responses."""
-    ((first, second),) = re.findall(r"Response 1:\n(.*)\nResponse 2:\n(.*)\n\nKeeping", prompt, re.S)
+    ((first, second),) = re.findall(
+        r"Response 1:\n(.*)\nResponse 2:\n(.*)\n\nKeeping", prompt, re.S
+    )
     return "1" if len(first) <= len(second) else "Response 2."
 
 
@@ -125,8 +135,18 @@ def test_a_vote_carries_option_explanation_score_and_cost() -> None:
     instance = Instance({"user_input": "Tea?", "response": "With pleasure!", "secret": "hidden"})
     (result,) = UnitxtDirectJudge(model)([instance], TONE)
     (vote,) = result.votes
-    assert (result.option, result.score, result.explanation, result.feedback) == ("Friendly", 1.0, "It reads well.", None)
-    assert (vote.outcome, vote.text, vote.usage.calls, vote.model) == (Outcome.OK, "Friendly", 2, "scripted")
+    assert (result.option, result.score, result.explanation, result.feedback) == (
+        "Friendly",
+        1.0,
+        "It reads well.",
+        None,
+    )
+    assert (vote.outcome, vote.text, vote.usage.calls, vote.model) == (
+        Outcome.OK,
+        "Friendly",
+        2,
+        "scripted",
+    )
     assert result.metadata["prompt"] == model.requests[0].prompt.text
     assert "user_input: Tea?" in str(result.metadata["prompt"])
     assert "hidden" not in str(result.metadata["prompt"])
@@ -137,7 +157,9 @@ def test_a_vote_carries_option_explanation_score_and_cost() -> None:
 def test_options_are_shown_in_the_order_of_the_ballot() -> None:
     first_listed = re.compile(r'Choose an option:\n- "(\w+)"')
     model = two_steps(lambda prompt: str(first_listed.findall(prompt)[0]))
-    (result,) = UnitxtDirectJudge(model, check_positional_bias=True)([{"user_input": "Hi?", "response": "Hello."}], TONE)
+    (result,) = UnitxtDirectJudge(model, check_positional_bias=True)(
+        [{"user_input": "Hi?", "response": "Hello."}], TONE
+    )
     assert len(model.requests) == 4  # unitxt's own check of positional bias is off
     bias: Any = result.positional_bias
     assert (result.option, bias.result.option) == ("Rude", "Friendly")
@@ -152,7 +174,9 @@ def test_what_names_no_option_is_unreadable_and_not_the_nearest() -> None:
     assert "unitxt takes the nearest" in str(vote.reason)
 
 
-@pytest.mark.parametrize("said", ["yes", '"Yes".', "**Yes**", '{"selected_option": "Yes"}', "Answer: Yes"])
+@pytest.mark.parametrize(
+    "said", ["yes", '"Yes".', "**Yes**", '{"selected_option": "Yes"}', "Answer: Yes"]
+)
 def test_other_spellings_of_an_option_are_read(said: str) -> None:
     (result,) = UnitxtDirectJudge(two_steps(lambda prompt: said))(["Hello."], "Is it kind?")
     assert result.option == "Yes"
@@ -160,11 +184,20 @@ def test_other_spellings_of_an_option_are_read(said: str) -> None:
 
 def test_one_failing_case_harms_no_other() -> None:
     faults = {"BROKEN": ModelError("down"), "DECLINED": Refused("no"), "ODD": "perhaps"}
-    model = two_steps(lambda prompt: next((fault for mark, fault in faults.items() if mark in prompt), by_mark(prompt)))
-    texts = [f"{mark} {number}" for number in range(8) for mark in ("GOOD", "BAD", "BROKEN", "DECLINED", "ODD")]
+    model = two_steps(
+        lambda prompt: next(
+            (fault for mark, fault in faults.items() if mark in prompt), by_mark(prompt)
+        )
+    )
+    texts = [
+        f"{mark} {number}"
+        for number in range(8)
+        for mark in ("GOOD", "BAD", "BROKEN", "DECLINED", "ODD")
+    ]
     results = UnitxtDirectJudge(open_model(model, max_retries=0))(texts, "Is it kind?")
     found = Counter(
-        (text.split()[0], result.option, result.votes[0].outcome) for text, result in zip(texts, results, strict=True)
+        (text.split()[0], result.option, result.votes[0].outcome)
+        for text, result in zip(texts, results, strict=True)
     )
     assert found == {
         ("GOOD", "Yes", Outcome.OK): 8,
@@ -173,7 +206,11 @@ def test_one_failing_case_harms_no_other() -> None:
         ("DECLINED", None, Outcome.REFUSED): 8,
         ("ODD", None, Outcome.UNREADABLE): 8,
     }
-    assert {result.votes[0].reason for result in results if result.votes[0].outcome is Outcome.MODEL_ERROR} == {"down"}
+    assert {
+        result.votes[0].reason
+        for result in results
+        if result.votes[0].outcome is Outcome.MODEL_ERROR
+    } == {"down"}
 
 
 def test_a_refusal_of_the_first_step_ends_the_vote() -> None:
@@ -200,7 +237,9 @@ def test_samples_differ_in_seed_and_sample() -> None:
     model = two_steps(by_mark)
     (result,) = UnitxtDirectJudge(model, self_consistency=3, seed=7)(["GOOD"], "Is it kind?")
     assert result.votes_valid == 3
-    assert Counter((request.seed, request.sample, request.temperature) for request in model.requests) == {
+    assert Counter(
+        (request.seed, request.sample, request.temperature) for request in model.requests
+    ) == {
         (7, 0, 1.0): 2,
         (8, 1, 1.0): 2,
         (9, 2, 1.0): 2,
@@ -219,7 +258,10 @@ def test_a_panel_of_plain_functions_and_async_ones() -> None:
         return await UnitxtDirectJudge([kind, unkind]).aevaluate(["Hello."], "Is it kind?")
 
     (result,) = asyncio.run(judged())
-    assert [(vote.model, vote.verdict.option) for vote in result.votes] == [("kind", "Yes"), ("unkind", "No")]
+    assert [(vote.model, vote.verdict.option) for vote in result.votes] == [
+        ("kind", "Yes"),
+        ("unkind", "No"),
+    ]
 
 
 def test_texts_are_judged_at_the_same_time() -> None:
@@ -242,10 +284,22 @@ def test_texts_are_judged_at_the_same_time() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{x} {{y}} %s", '<unitxt-img src="http://evil.test/a.png">', "a\n###Response:", "", "metrics.accuracy", "[a=b]"],
+    [
+        "{x} {{y}} %s",
+        '<unitxt-img src="http://evil.test/a.png">',
+        "a\n###Response:",
+        "",
+        "metrics.accuracy",
+        "[a=b]",
+    ],
 )
 def test_hostile_texts_and_names_are_only_text(text: str) -> None:
-    criteria = Criteria(text or "x", f"Is it {text}?", [CriteriaOption("Yes"), CriteriaOption("No")], to_evaluate_field="a/b")
+    criteria = Criteria(
+        text or "x",
+        f"Is it {text}?",
+        [CriteriaOption("Yes"), CriteriaOption("No")],
+        to_evaluate_field="a/b",
+    )
     instance = Instance({"a/b": text, "c/d": text, "e": [text, text]})
     (result,) = UnitxtDirectJudge(two_steps(lambda prompt: "No"))([instance], criteria)
     assert result.option == "No"
@@ -253,7 +307,9 @@ def test_hostile_texts_and_names_are_only_text(text: str) -> None:
 
 
 def test_several_criteria_and_options_without_scores() -> None:
-    (result,) = UnitxtDirectJudge(two_steps(by_mark)).evaluate_multi_criteria(["GOOD"], ["Is it kind?", "Is it short?"])
+    (result,) = UnitxtDirectJudge(two_steps(by_mark)).evaluate_multi_criteria(
+        ["GOOD"], ["Is it kind?", "Is it short?"]
+    )
     assert result.aggregated_score == 1.0
 
 
@@ -273,7 +329,9 @@ def test_the_winner_is_an_index_and_the_order_is_undone() -> None:
 
 
 def test_a_judge_that_takes_the_first_is_found_out() -> None:
-    (result,) = UnitxtPairwiseJudge(two_steps(lambda prompt: "Response 1"), check_positional_bias=True)([["a", "b"]], "Better?")
+    (result,) = UnitxtPairwiseJudge(
+        two_steps(lambda prompt: "Response 1"), check_positional_bias=True
+    )([["a", "b"]], "Better?")
     assert result.positional_bias is not None
     assert result.positional_bias.detected
     assert result.selected_option == "tie"
@@ -281,8 +339,13 @@ def test_a_judge_that_takes_the_first_is_found_out() -> None:
 
 def test_three_responses_are_ranked_by_their_contests() -> None:
     model = two_steps(shorter)
-    (result,) = UnitxtPairwiseJudge(model)([["the longest of all", "short", "middle one"]], "Which is shorter?")
-    assert (result.selected_option, [one.ranking for one in result.per_system_results]) == (1, [3, 1, 2])
+    (result,) = UnitxtPairwiseJudge(model)(
+        [["the longest of all", "short", "middle one"]], "Which is shorter?"
+    )
+    assert (result.selected_option, [one.ranking for one in result.per_system_results]) == (
+        1,
+        [3, 1, 2],
+    )
     assert [one.winrate for one in result.per_system_results] == [0.0, 1.0, 0.5]
     assert len(model.requests) == 6
 
@@ -291,16 +354,26 @@ def test_contests_in_a_circle_are_a_tie() -> None:
     beats = {("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")}
 
     def choose(prompt: str) -> str:
-        return "1" if re.findall(r"Response 1:\n(\w+)\nResponse 2:\n(\w+)", prompt)[0] in beats else "2"
+        return (
+            "1"
+            if re.findall(r"Response 1:\n(\w+)\nResponse 2:\n(\w+)", prompt)[0] in beats
+            else "2"
+        )
 
-    (result,) = UnitxtPairwiseJudge(two_steps(choose))([["rock", "scissors", "paper"]], "Which wins?")
+    (result,) = UnitxtPairwiseJudge(two_steps(choose))(
+        [["rock", "scissors", "paper"]], "Which wins?"
+    )
     assert result.selected_option == "tie"
 
 
 def test_a_reply_that_names_no_response_loses_only_its_contest() -> None:
     model = two_steps(lambda prompt: "both" if "odd" in prompt else shorter(prompt))
     odd, fine = UnitxtPairwiseJudge(model)([["odd", "b"], ["aaa", "b"]], "Which is shorter?")
-    assert (odd.status, odd.votes[0].outcome, fine.selected_option) == (Status.FAILED, Outcome.UNREADABLE, 1)
+    assert (odd.status, odd.votes[0].outcome, fine.selected_option) == (
+        Status.FAILED,
+        Outcome.UNREADABLE,
+        1,
+    )
 
 
 # -- engines of unitxt's -------------------------------------------------------------
@@ -315,9 +388,14 @@ def test_a_ready_engine_is_asked() -> None:
 
 
 def test_a_ready_engine_stands_in_a_panel_with_our_models() -> None:
-    (result,) = UnitxtDirectJudge([LineEngine(use_cache=False), two_steps(by_mark)])(["GOOD"], "Is it kind?")
+    (result,) = UnitxtDirectJudge([LineEngine(use_cache=False), two_steps(by_mark)])(
+        ["GOOD"], "Is it kind?"
+    )
     assert [vote.model for vote in result.votes] == ["line-engine", "scripted"]
-    assert open_model(EngineModel(LineEngine(use_cache=False)), max_concurrency=4).name == "line-engine"
+    assert (
+        open_model(EngineModel(LineEngine(use_cache=False)), max_concurrency=4).name
+        == "line-engine"
+    )
 
 
 def test_an_engine_that_keeps_its_replies_is_not_asked_for_several() -> None:
@@ -350,10 +428,16 @@ def test_ready_made_criteria_survive_the_way_there_and_back(name: str) -> None:
     ours = ready_made(name)
     back = from_unitxt(to_unitxt(ours))
     kept = ("name", "description", "options", "to_evaluate_field", "context_fields")
-    assert {part: getattr(back, part) for part in kept} == {part: getattr(ours, part) for part in kept}
+    assert {part: getattr(back, part) for part in kept} == {
+        part: getattr(ours, part) for part in kept
+    }
 
 
-@pytest.mark.parametrize("theirs", [*DIRECT_CRITERIA, *PAIRWISE_CRITERIA], ids=lambda one: f"{type(one).__name__}-{one.name}")
+@pytest.mark.parametrize(
+    "theirs",
+    [*DIRECT_CRITERIA, *PAIRWISE_CRITERIA],
+    ids=lambda one: f"{type(one).__name__}-{one.name}",
+)
 def test_criteria_of_unitxt_survive_the_way_here_and_back(theirs: Any) -> None:
     back = to_unitxt(from_unitxt(theirs), pairwise=type(theirs) is TheirCriteria)
     assert type(back) is type(theirs)
@@ -365,11 +449,17 @@ def test_criteria_of_unitxt_survive_the_way_here_and_back(theirs: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "theirs", [one for one in DIRECT_CRITERIA if one.name in unitxt_criteria._RISKS], ids=lambda one: one.name
+    "theirs",
+    [one for one in DIRECT_CRITERIA if one.name in unitxt_criteria._RISKS],
+    ids=lambda one: one.name,
 )
 def test_the_good_end_of_a_risk_scores_1_and_advice_on_it_is_kept(theirs: Any) -> None:
     ours = from_unitxt(theirs)
-    assert (ours.option("Yes").score, ours.option("No").score, ours.higher_is_better) == (0.0, 1.0, False)
+    assert (ours.option("Yes").score, ours.option("No").score, ours.higher_is_better) == (
+        0.0,
+        1.0,
+        False,
+    )
     assert ours.best_options == ("No",)
 
 
@@ -388,9 +478,15 @@ def test_all_risks_of_unitxt_are_known_and_others_are_named_by_the_caller() -> N
 def test_fields_and_scores_of_criteria_are_converted() -> None:
     options = [TheirOption(name="1", description="bad"), TheirOption(name="5", description="good")]
     shared = {"name": "n", "description": "d", "prediction_field": "summary"}
-    mapped = from_unitxt(TheirCriteriaWithOptions(**shared, context_fields={"Text": "article"}, options=options))
+    mapped = from_unitxt(
+        TheirCriteriaWithOptions(**shared, context_fields={"Text": "article"}, options=options)
+    )
     single = from_unitxt(TheirCriteria(**shared, context_fields="article"))
-    assert (mapped.to_evaluate_field, mapped.context_fields, single.context_fields) == ("summary", ("article",), ("article",))
+    assert (mapped.to_evaluate_field, mapped.context_fields, single.context_fields) == (
+        "summary",
+        ("article",),
+        ("article",),
+    )
     assert single.option_names == ("A", "B")
     assert to_unitxt(mapped).option_map == {"1": 1.0, "5": 5.0}
     half = Criteria("half", "d", [CriteriaOption("Good", score=1.0), CriteriaOption("Bad")])
@@ -411,7 +507,9 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
             judge(ScriptedModel())
 
 
-def test_judging_writes_nothing_and_says_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_judging_writes_nothing_and_says_nothing(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     UnitxtDirectJudge(two_steps(by_mark))(["GOOD", "BAD"], "Is it kind?")
     assert capfd.readouterr() == ("", "")
     assert list(tmp_path.iterdir()) == []
@@ -422,12 +520,16 @@ def test_loading_unitxt_leaves_random_numbers_alone() -> None:
         "import random; random.seed(5); from adjudge import ScriptedModel, UnitxtDirectJudge\n"
         "UnitxtDirectJudge(ScriptedModel(['Yes']))(['x'], 'Is it kind?'); print(random.random())"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+    )
     assert float(done.stdout) == random.Random(5).random()
 
 
 def test_the_example_in_the_documents_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(["Fine.", "1"], name=id))
+    monkeypatch.setattr(
+        "adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(["Fine.", "1"], name=id)
+    )
     examples = re.findall(r"```py\n(.*?)```", JUDGES_PAGE.read_text(encoding="utf-8"), re.S)
     assert examples
     for code in examples:

@@ -7,7 +7,23 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-WORDS = ("PASS", "FAIL", "pass", "Good", "Good enough", "Bad", "yes", "no", "да", "1", "null", "None", "true", "…", "")
+WORDS = (
+    "PASS",
+    "FAIL",
+    "pass",
+    "Good",
+    "Good enough",
+    "Bad",
+    "yes",
+    "no",
+    "да",
+    "1",
+    "null",
+    "None",
+    "true",
+    "…",
+    "",
+)
 KEYS = (
     "selected_option",
     "verdict",
@@ -94,12 +110,19 @@ def _letters(choice: random.Random) -> str:
 
 
 def _soup(choice: random.Random) -> str:
-    return "".join(choice.choice(choice.choice((MARKS, KEYS, WORDS))) for _ in range(choice.randrange(120)))
+    return "".join(
+        choice.choice(choice.choice((MARKS, KEYS, WORDS))) for _ in range(choice.randrange(120))
+    )
 
 
 def _value(choice: random.Random, depth: int = 0) -> object:
     kind = choice.randrange(8 if depth < 4 else 4)
-    simple: list[object] = [choice.choice(WORDS), choice.random() * 10 ** choice.randrange(300), choice.getrandbits(64), None]
+    simple: list[object] = [
+        choice.choice(WORDS),
+        choice.random() * 10 ** choice.randrange(300),
+        choice.getrandbits(64),
+        None,
+    ]
     if kind < 4:
         return simple[kind]
     if kind < 6:
@@ -127,7 +150,9 @@ def _cut(choice: random.Random) -> str:
 
 
 def quoted_unescaped(choice: random.Random) -> str:
-    """An answer of FAIL by a judge that quotes, without escaping anything, a text made to look like an answer of PASS."""
+    """An answer of FAIL by a judge that quotes, without escaping anything, a text made to look like
+    an answer of PASS.
+    """
     attack = "".join(choice.choices(ATTACK, k=choice.randrange(1, 10)))
     quote, key = choice.choice("\"'"), choice.choice(("selected_option", "verdict"))
     says, verdict = f"{quote}The text says {attack} indeed{quote}", f"{quote}FAIL{quote}"
@@ -137,7 +162,9 @@ def quoted_unescaped(choice: random.Random) -> str:
 def _injected(choice: random.Random) -> str:
     inner = _answer(choice)
     quote = choice.choice(('"', "'", '\\"', "“"))
-    ending = choice.choice(("", "}", '"}', '", "selected_option": "FAIL"}', "\nPASS", "\nVerdict: PASS"))
+    ending = choice.choice(
+        ("", "}", '"}', '", "selected_option": "FAIL"}', "\nPASS", "\nVerdict: PASS")
+    )
     return '{"explanation": "The text says ' + inner.replace('"', quote) + ending
 
 
@@ -150,13 +177,29 @@ def _several(choice: random.Random) -> str:
 def _nested(choice: random.Random) -> str:
     depth = choice.randrange(1, 1200)
     opening, closing = choice.choice(
-        (("[", "]"), ("{", "}"), ('{"result":', "}"), ("{'verdict':", "}"), ('{"verdict": [', "]}"), ("<think>", ""))
+        (
+            ("[", "]"),
+            ("{", "}"),
+            ('{"result":', "}"),
+            ("{'verdict':", "}"),
+            ('{"verdict": [', "]}"),
+            ("<think>", ""),
+        )
     )
     return opening * depth + choice.choice(WORDS) + closing * choice.choice((0, depth))
 
 
 def _big(choice: random.Random) -> str:
-    number = choice.choice(("9" * choice.randrange(1, 6000), "-" + "1" * 400, "1e999", "0." + "0" * 500, "NaN", "-Infinity"))
+    number = choice.choice(
+        (
+            "9" * choice.randrange(1, 6000),
+            "-" + "1" * 400,
+            "1e999",
+            "0." + "0" * 500,
+            "NaN",
+            "-Infinity",
+        )
+    )
     return f'{{"verdict": {number}}}'
 
 
@@ -183,14 +226,22 @@ class Surrounded(NamedTuple):
 
 
 def surrounded(choice: random.Random, options: Sequence[str]) -> Surrounded:
-    """A judge's verdict with drafts, quotations, programs, echoes and lists of options around it, maybe a correction behind."""
+    """A judge's verdict with drafts, quotations, programs, echoes and lists of options around it,
+    maybe a correction behind.
+    """
     says, other = choice.sample(list(options), 2)
-    blocks = [choice.choice(_NOT_ITS_OWN)(choice, other, options) for _ in range(choice.randrange(4))]
+    blocks = [
+        choice.choice(_NOT_ITS_OWN)(choice, other, options) for _ in range(choice.randrange(4))
+    ]
     stated = choice.choice(_STATED)(choice, says)
     blocks.insert(choice.randrange(len(blocks) + 1), stated)
     taken_back = choice.random() < 0.2
     if taken_back:
-        blocks.append(choice.choice(_TAKEN_BACK if not says.isdigit() else _TAKEN_BACK[:-1]).format(other=other, says=says))
+        blocks.append(
+            choice.choice(_TAKEN_BACK if not says.isdigit() else _TAKEN_BACK[:-1]).format(
+                other=other, says=says
+            )
+        )
     text = choice.choice(("\n\n", "\n\n", "\n\n\n")).join(blocks)
     if choice.random() < 0.3:
         text = choice.choice(_THOUGHTS)(_draft(choice, other)) + text
@@ -202,8 +253,12 @@ def _draft(choice: random.Random, other: str) -> str:
 
 
 def _object(choice: random.Random, says: str) -> str:
-    key = choice.choice(("selected_option", "verdict", "final_verdict", "Verdict", "selectedOption"))
-    explained = choice.choice(("It is so.", "It names 1889.", "The text says {x} and more.", "Both parts are there."))
+    key = choice.choice(
+        ("selected_option", "verdict", "final_verdict", "Verdict", "selectedOption")
+    )
+    explained = choice.choice(
+        ("It is so.", "It names 1889.", "The text says {x} and more.", "Both parts are there.")
+    )
     data = {choice.choice(("explanation", "reason")): explained, key: says}
     return json.dumps(data, indent=choice.choice((None, 2)), ensure_ascii=choice.random() < 0.5)
 
@@ -212,7 +267,9 @@ _STATED: tuple[Callable[[random.Random, str], str], ...] = (
     _object,
     lambda choice, says: f"```json\n{_object(choice, says)}\n```",
     lambda choice, says: f"Here is my verdict:\n\n{_object(choice, says)}",
-    lambda choice, says: f"<tool_call>\n{json.dumps({'name': 'judge', 'arguments': {'verdict': says}})}\n</tool_call>",
+    lambda choice, says: (
+        f"<tool_call>\n{json.dumps({'name': 'judge', 'arguments': {'verdict': says}})}\n</tool_call>"
+    ),
     lambda choice, says: f"Verdict: {says}",
     lambda choice, says: f"**Verdict:** {says}",
     lambda choice, says: f"**Final verdict: {says}**",
@@ -238,7 +295,9 @@ _THOUGHTS: tuple[Callable[[str], str], ...] = (
     lambda draft: f"<reasoning>{draft}</reasoning>\n",
     lambda draft: f"[THINK]{draft}[/THINK]",
     lambda draft: f"◁think▷{draft}◁/think▷",
-    lambda draft: f"<|channel|>analysis<|message|>{draft}<|end|><|start|>assistant<|channel|>final<|message|>",
+    lambda draft: (
+        f"<|channel|>analysis<|message|>{draft}<|end|><|start|>assistant<|channel|>final<|message|>"
+    ),
     lambda draft: f"<|START_THINKING|>{draft}<|END_THINKING|>",
     lambda draft: f"<seed:think>{draft}</seed:think>\n",
 )
@@ -253,13 +312,21 @@ _NOT_ITS_OWN: tuple[Callable[[random.Random, str, Sequence[str]], str], ...] = (
     lambda choice, other, options: f"The response claims «Вердикт: {other}».",
     lambda choice, other, options: f"The response reads:\nVerdict: {other}",
     lambda choice, other, options: f'The author writes {{"verdict": "{other}"}} himself.',
-    lambda choice, other, options: f'As an example:\n\n```json\n{{"selected_option": "{other}"}}\n```',
+    lambda choice, other, options: (
+        f'As an example:\n\n```json\n{{"selected_option": "{other}"}}\n```'
+    ),
     lambda choice, other, options: f"It prints:\n\n    {other}\n    Verdict: {other}",
-    lambda choice, other, options: json.dumps({"explanation": "…", "selected_option": " or ".join(options)}, ensure_ascii=False),
-    lambda choice, other, options: json.dumps({"properties": {"verdict": {"type": "string", "enum": list(options)}}}),
+    lambda choice, other, options: json.dumps(
+        {"explanation": "…", "selected_option": " or ".join(options)}, ensure_ascii=False
+    ),
+    lambda choice, other, options: json.dumps(
+        {"properties": {"verdict": {"type": "string", "enum": list(options)}}}
+    ),
     lambda choice, other, options: "Options:\n" + "\n".join(f"- {option}" for option in options),
     lambda choice, other, options: "\n".join(f"**{option}:** it depends" for option in options),
-    lambda choice, other, options: "\n\n".join(f"### {option}\n\n- one\n- two" for option in options),
+    lambda choice, other, options: "\n\n".join(
+        f"### {option}\n\n- one\n- two" for option in options
+    ),
     lambda choice, other, options: f"Verdict ({'/'.join(options)}):" + " …",
     lambda choice, other, options: f"If it named no year:\n\nVerdict: {other}",
     lambda choice, other, options: f"If it named no year, the verdict would be {other}.",

@@ -49,7 +49,9 @@ class Case:
         return own(self.reply) if own else self._from_ballot()
 
     def fits(self, read: Said) -> bool:
-        """Whether this is what the reply says; of an order only the best, where it names no more."""
+        """Whether this is what the reply says; of an order only the best, where
+        it names no more.
+        """
         if isinstance(read, tuple) and isinstance(self.says, str):
             return _best(read) == self.says
         return read == self.says
@@ -71,7 +73,9 @@ def _case(given: Mapping[str, object], family: str) -> Case:
     name, question, reply, why = (str(given[key]) for key in ("name", "question", "reply", "why"))
     finish = str(given.get("finish", "stop"))
     hard = given.get("hard") is True
-    return Case(name, family, question, Reply(reply, finish=finish), _typed(given["says"]), why, hard)
+    return Case(
+        name, family, question, Reply(reply, finish=finish), _typed(given["says"]), why, hard
+    )
 
 
 def _typed(says: object) -> Said:

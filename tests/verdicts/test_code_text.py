@@ -28,13 +28,19 @@ from adjudge.verdicts.code_text import extract_code
         ("```bash\npip install x\n```\n```python\noutput = 1\n```", "output = 1"),
         ("```json\n{}\n```\n```\noutput = 1\n```", "output = 1"),
         ("```sql\nSELECT 1\n```", "SELECT 1"),
-        ("```python\ndef f(): return 1\n```\nand\n```python\noutput = f()\n```", "def f(): return 1\n\noutput = f()"),
+        (
+            "```python\ndef f(): return 1\n```\nand\n```python\noutput = f()\n```",
+            "def f(): return 1\n\noutput = f()",
+        ),
         ("<think>```python\nbad\n```</think>\n```python\noutput = 1\n```", "output = 1"),
         ("```python\n```", "```python\n```"),
         ("", ""),
         ("x = '```'", "x = '```'"),
         ("    indented = 1\n", "indented = 1"),
-        ("\n    def f():\n        return 1\n\n    output = f()\n", "def f():\n    return 1\n\noutput = f()"),
+        (
+            "\n    def f():\n        return 1\n\n    output = f()\n",
+            "def f():\n    return 1\n\noutput = f()",
+        ),
         ("\tx = 1\n\toutput = x\n", "x = 1\noutput = x"),
         ("<think>Hm.</think>\n    output = 1", "output = 1"),
     ],
@@ -48,7 +54,11 @@ def test_any_text_is_read(text: str) -> None:
     assert isinstance(extract_code(text), str)
 
 
-@given(st.lists(st.sampled_from(["x = 1", "def f():", "    return 2", "", "# note"]), min_size=1).filter(any))
+@given(
+    st.lists(
+        st.sampled_from(["x = 1", "def f():", "    return 2", "", "# note"]), min_size=1
+    ).filter(any)
+)
 def test_code_comes_back_as_it_went_in(lines: list[str]) -> None:
     code = "top = 0\n" + "\n".join(lines)
     assert extract_code(f"Text.\n```python\n{code}\n```\nMore.") == code.strip("\n")

@@ -47,11 +47,15 @@ def test_where_nobody_asks_again_only_the_true_quote_is_shown() -> None:
     reading = read_quotes((1, "finished in 1889"), (2, "made of cheese"), settle=True)
     assert reading.verdict is not None
     assert reading.verdict.option == "supported"
-    assert reading.verdict.details["evidence"] == [{"fragment": 1, "quote": "finished in 1889", "start": 14, "by": "model"}]
+    assert reading.verdict.details["evidence"] == [
+        {"fragment": 1, "quote": "finished in 1889", "start": 14, "by": "model"}
+    ]
 
 
 @pytest.mark.parametrize("number", [0, "0", "fragment 0", 3, -1])
-def test_a_quote_from_the_last_fragment_under_a_number_that_no_fragment_has_is_no_evidence(number: object) -> None:
+def test_a_quote_from_the_last_fragment_under_a_number_that_no_fragment_has_is_no_evidence(
+    number: object,
+) -> None:
     reading = read_quotes((number, "330 metres tall"))
     assert reading.outcome is Outcome.UNREADABLE
     settled = read_quotes((number, "330 metres tall"), settle=True)

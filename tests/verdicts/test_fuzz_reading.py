@@ -1,4 +1,5 @@
-"""The reader on hostile replies: it never raises, never yields what was not offered or not said, and is never slow.
+"""The reader on hostile replies: it never raises, never yields what was not offered or not said,
+and is never slow.
 
 ``make fuzz`` reads a hundred thousand of them; ``ADJUDGE_FUZZ`` says how many.
 """
@@ -33,7 +34,9 @@ OFFERS = [
     (),
 ]
 MOST_MICROSECONDS = 3000
-"""CPU time a text may take on average; it takes about a tenth of that, more where others keep the machine busy."""
+"""CPU time a text may take on average; it takes about a tenth of that, more where others keep the
+machine busy.
+"""
 
 
 def check(text: str, options: tuple[str, ...], finish: str = "stop") -> None:
@@ -59,7 +62,10 @@ def test_fuzz_hostile_texts(part: int) -> None:
 @pytest.mark.parametrize("finish", ["stop", "length"])
 def test_fuzz_a_text_that_is_quoted_never_gives_the_verdict(finish: str) -> None:
     choice = random.Random(COUNT)
-    read_as = [read(Reply(quoted_unescaped(choice), finish=finish), Choice(("PASS", "FAIL"))).verdict for _ in range(COUNT // 10)]
+    read_as = [
+        read(Reply(quoted_unescaped(choice), finish=finish), Choice(("PASS", "FAIL"))).verdict
+        for _ in range(COUNT // 10)
+    ]
     said = [verdict.option for verdict in read_as if verdict]
     assert set(said) == {"FAIL"}
     assert len(said) > COUNT / 10 * 0.8
@@ -77,8 +83,12 @@ BUILT = [
 
 
 @pytest.mark.parametrize("options", BUILT, ids="/".join)
-def test_fuzz_no_surroundings_give_another_verdict_than_the_judges(options: tuple[str, ...]) -> None:
-    """Of a known verdict among drafts, quotations, programs, echoes and lists; taken back, it is none at all."""
+def test_fuzz_no_surroundings_give_another_verdict_than_the_judges(
+    options: tuple[str, ...],
+) -> None:
+    """Of a known verdict among drafts, quotations, programs, echoes and lists; taken back, it is
+    none at all.
+    """
     choice, count, found = random.Random(COUNT), COUNT // len(BUILT), 0
     for _ in range(count):
         built = surrounded(choice, options)
@@ -89,7 +99,11 @@ def test_fuzz_no_surroundings_give_another_verdict_than_the_judges(options: tupl
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(st.characters()), st.sampled_from(OFFERS), st.sampled_from(["stop", "length", "refusal"]))
+@given(
+    st.text(st.characters()),
+    st.sampled_from(OFFERS),
+    st.sampled_from(["stop", "length", "refusal"]),
+)
 def test_fuzz_any_text(text: str, options: tuple[str, ...], finish: str) -> None:
     check(text, options, finish)
 
@@ -104,7 +118,9 @@ def test_fuzz_any_mixture_of_marks(text: str, options: tuple[str, ...]) -> None:
 @given(st.text(st.characters()), st.sampled_from(["PASS", "FAIL"]))
 def test_fuzz_a_clean_answer_is_read_whatever_it_explains(explanation: str, option: str) -> None:
     for ascii_only in (True, False):
-        text = dumps({"explanation": explanation, "selected_option": option}, ensure_ascii=ascii_only)
+        text = dumps(
+            {"explanation": explanation, "selected_option": option}, ensure_ascii=ascii_only
+        )
         for wrapped in (text, f"```json\n{text}\n```", f"Here you are: {text}"):
             verdict = read(Reply(wrapped), Choice(("PASS", "FAIL"))).verdict
             assert verdict is not None
@@ -151,7 +167,9 @@ ENORMOUS = {
     "surrogates": "\ud800" * N,
     "Cyrillic": "Ответ полный, год указан. " * (N // 5),
     "Cyrillic lines": "Ответ полный, год указан.\n" * (N // 5),
-    "Cyrillic in an object": '{"explanation": "' + "Ответ полный. " * N + '", "selected_option": "PASS"}',
+    "Cyrillic in an object": '{"explanation": "'
+    + "Ответ полный. " * N
+    + '", "selected_option": "PASS"}',
     "bars": "|" * N,
     "tags": "<verdict>" * N,
     "data": "<data-1>" * N,
@@ -174,6 +192,11 @@ def test_fuzz_an_enormous_text_is_read_in_linear_time(text: str) -> None:
 
 
 @pytest.mark.parametrize("depth", range(1, 1000, 37))
-@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"verdict":', "}"), ('[{"verdict":', "}]")])
-def test_fuzz_a_deeply_nested_value_is_unreadable_and_nothing_worse(depth: int, opening: str, closing: str) -> None:
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ('{"a":', "}"), ('{"verdict":', "}"), ('[{"verdict":', "}]")],
+)
+def test_fuzz_a_deeply_nested_value_is_unreadable_and_nothing_worse(
+    depth: int, opening: str, closing: str
+) -> None:
     check(f'{{"verdict": {opening * depth}1{closing * depth}}}', ("PASS", "FAIL"))

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from adjudge import Criteria, CriteriaOption, SetupError
 from adjudge.domain.question import Choice
-from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, mean_logprobs
+from adjudge.verdicts.likelihood import (
+    Labels,
+    distribution,
+    label_logprobs,
+    labels_for,
+    mean_logprobs,
+)
 
 YES_NO = Labels("yes_no", ("PASS", "FAIL"), ("Yes", "No"))
 
@@ -33,7 +39,9 @@ def criteria(*names: str) -> Criteria:
         (("ABC", "NO"), "letter", ("ABC", "NO"), ("A", "B")),
     ],
 )
-def test_every_kind_of_option_has_its_labels(names: Any, kind: Any, options: Any, tokens: Any) -> None:
+def test_every_kind_of_option_has_its_labels(
+    names: Any, kind: Any, options: Any, tokens: Any
+) -> None:
     labels = labels_for(Choice(tuple(names)))
     assert (labels.kind, labels.options, labels.tokens) == (kind, options, tokens)
 
@@ -50,7 +58,10 @@ def test_more_options_than_letters_cannot_be_labelled() -> None:
 
 
 def test_spellings_of_a_label_add_up() -> None:
-    found = label_logprobs({"Yes": math.log(0.3), " Yes": math.log(0.3), "No": math.log(0.2), "Well": math.log(0.1)}, YES_NO)
+    found = label_logprobs(
+        {"Yes": math.log(0.3), " Yes": math.log(0.3), "No": math.log(0.2), "Well": math.log(0.1)},
+        YES_NO,
+    )
     assert found is not None
     assert math.exp(found["PASS"]) == pytest.approx(0.75)
 
@@ -74,8 +85,13 @@ def test_the_prior_is_taken_out() -> None:
 logs = st.floats(min_value=-60, max_value=0)
 
 
-@given(st.dictionaries(st.sampled_from("ABCDE"), logs, min_size=2), st.floats(min_value=-5, max_value=5))
-def test_a_distribution_sums_to_one_and_ignores_what_all_options_share(reading: Any, shift: Any) -> None:
+@given(
+    st.dictionaries(st.sampled_from("ABCDE"), logs, min_size=2),
+    st.floats(min_value=-5, max_value=5),
+)
+def test_a_distribution_sums_to_one_and_ignores_what_all_options_share(
+    reading: Any, shift: Any
+) -> None:
     shares = distribution(reading)
     assert math.fsum(shares.values()) == pytest.approx(1)
     moved = distribution({option: value + shift for option, value in reading.items()})

@@ -39,7 +39,9 @@ READ: list[tuple[str, dict[str, object] | None]] = [
 
 
 @pytest.mark.parametrize(("text", "data"), READ)
-def test_broken_json_is_read_exactly_or_not_at_all(text: str, data: dict[str, object] | None) -> None:
+def test_broken_json_is_read_exactly_or_not_at_all(
+    text: str, data: dict[str, object] | None
+) -> None:
     read = read_object(text, 0)
     assert (read and read[0]) == data
 

@@ -30,10 +30,31 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
 @pytest.mark.parametrize(
     "text",
     [
-        *('{"score": 7}', '{"rating": 7}', '{"value": "7"}', '{"selected_score": 7}', '{"Score": "7.0"}', '{"score": 7.0}'),
-        *('{"selected_option": "7.0"}', '{"selected_option": "7/10"}', '{"selected_option": "7 out of 10"}', '{"grade": "7,0"}'),
-        *('{"selected_option": "7: good"}', '{"score": "7 - good"}', '{"score": "7 (good)"}', '{"score": "**7**"}'),
-        *('{"score": 7, "label": "good"}', '{"answer": "Paris", "score": 7}', '{"selected_option": "7", "score": 0.7}'),
+        *(
+            '{"score": 7}',
+            '{"rating": 7}',
+            '{"value": "7"}',
+            '{"selected_score": 7}',
+            '{"Score": "7.0"}',
+            '{"score": 7.0}',
+        ),
+        *(
+            '{"selected_option": "7.0"}',
+            '{"selected_option": "7/10"}',
+            '{"selected_option": "7 out of 10"}',
+            '{"grade": "7,0"}',
+        ),
+        *(
+            '{"selected_option": "7: good"}',
+            '{"score": "7 - good"}',
+            '{"score": "7 (good)"}',
+            '{"score": "**7**"}',
+        ),
+        *(
+            '{"score": 7, "label": "good"}',
+            '{"answer": "Paris", "score": 7}',
+            '{"selected_option": "7", "score": 0.7}',
+        ),
         *(
             "Score: 7",
             "**Score:** 7/10",
@@ -43,7 +64,17 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
             "Балл: 7,0",
             "Verdict: 7",
         ),
-        *("7", "7.0", "7/10", "7: good", "**7**", "7 points", "7.0\nIt is good.", "It is good.\n7/10", "Score: 7 (good)"),
+        *(
+            "7",
+            "7.0",
+            "7/10",
+            "7: good",
+            "**7**",
+            "7 points",
+            "7.0\nIt is good.",
+            "It is good.\n7/10",
+            "Score: 7 (good)",
+        ),
         '{"result": {"score": 7, "reason": "good"}}',
     ],
 )
@@ -55,8 +86,19 @@ def test_seven_of_ten_is_read_however_it_is_written(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *('{"score": 11}', '{"score": 0.7}', '{"score": "70%"}', '{"score": "7/5"}', '{"score": "7/100"}', '{"score": "7-8"}'),
-        *('{"score": 7, "rating": 8}', '{"selected_option": "7", "score": 8}', '{"selected_option": 11, "score": 1}'),
+        *(
+            '{"score": 11}',
+            '{"score": 0.7}',
+            '{"score": "70%"}',
+            '{"score": "7/5"}',
+            '{"score": "7/100"}',
+            '{"score": "7-8"}',
+        ),
+        *(
+            '{"score": 7, "rating": 8}',
+            '{"selected_option": "7", "score": 8}',
+            '{"selected_option": 11, "score": 1}',
+        ),
         *(
             '{"score": "7 or 8"}',
             '{"score": "7: or rather 8"}',
@@ -105,7 +147,9 @@ def test_what_is_no_grade_is_not_made_one(text: str) -> None:
         (True, ("0", "1"), None),
     ],
 )
-def test_a_number_is_the_option_of_its_value(value: object, options: tuple[str, ...], option: str | None) -> None:
+def test_a_number_is_the_option_of_its_value(
+    value: object, options: tuple[str, ...], option: str | None
+) -> None:
     assert match_option(value, options) == option
 
 
@@ -131,7 +175,9 @@ def test_a_note_behind_a_number_is_left_out_unless_it_has_a_number(text: str, re
     assert without_note(text) == rest
 
 
-@pytest.mark.parametrize("reply", ['{"score": 4}', '{"rating": "4/5"}', "Score: 4", "4.0", '{"value": "4: good"}'])
+@pytest.mark.parametrize(
+    "reply", ['{"score": 4}', '{"rating": "4/5"}', "Score: 4", "4.0", '{"value": "4: good"}']
+)
 def test_a_prompt_of_ones_own_with_a_range_costs_one_call(reply: str) -> None:
     model = ScriptedModel([reply])
     (result,) = DirectJudge(model).evaluate_with_custom_prompt(["Grade this!"], (1, 5))
@@ -146,7 +192,11 @@ def test_any_integer_is_read_under_the_same_names(reply: str) -> None:
 
 @pytest.mark.parametrize("shape", [int, float, str, "{}: fine".format])
 def test_rag_replies_with_the_seeds_own_key_are_read_at_the_first_call(shape: Any) -> None:
-    model = ScriptedModel(lambda request: json.dumps({"score": shape(GOOD[asked_about(request)]), "explanation": "so"}))
+    model = ScriptedModel(
+        lambda request: json.dumps(
+            {"score": shape(GOOD[asked_about(request)]), "explanation": "so"}
+        )
+    )
     (result,) = RagEvaluator(model=model).evaluate([ROW])
     assert dict(result.scores) == GOOD
     assert len(model.requests) == len(GOOD)
@@ -160,7 +210,12 @@ def test_a_number_is_read_as_its_equal_or_not_at_all(offered: set[int], number: 
     options = tuple(str(one) for one in sorted(offered))
     expected = f"{number:.0f}" if number in offered else None
     expected = "0" if expected == "-0" else expected
-    for written in (str(number), str(number).replace(".", ","), f"{number}/{max(offered)}", f"{number}: so"):
+    for written in (
+        str(number),
+        str(number).replace(".", ","),
+        f"{number}/{max(offered)}",
+        f"{number}: so",
+    ):
         assert said(json.dumps({"score": written}), options) == expected
     assert said(json.dumps({"selected_option": number}), options) == expected
     assert said(f"Score: {number}", options) == expected

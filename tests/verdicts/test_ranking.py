@@ -23,7 +23,13 @@ THREE = Comparison((0, 1, 2))
 
 
 def ballot(order: tuple[int, ...], *, tie: bool = True) -> Ballot:
-    return Ballot(yes_no_criteria("Which?"), Instance({"response": ["x"] * 9}), Comparison(order, tie), "pairwise", "m")
+    return Ballot(
+        yes_no_criteria("Which?"),
+        Instance({"response": ["x"] * 9}),
+        Comparison(order, tie),
+        "pairwise",
+        "m",
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,9 @@ def test_equal_ones_are_accepted_only_where_a_tie_is_offered() -> None:
     assert Comparison((0, 1, 2), tie=False).ranking(["B", "A", "C"]) == ((1,), (0,), (2,))
 
 
-@pytest.mark.parametrize(("groups", "top"), [(((1,), (0, 2)), 1), (((0, 2), (1,)), None), (((0, 1, 2),), None)])
+@pytest.mark.parametrize(
+    ("groups", "top"), [(((1,), (0, 2)), 1), (((0, 2), (1,)), None), (((0, 1, 2),), None)]
+)
 def test_the_top_is_one_response_or_a_tie(groups: Any, top: int | None) -> None:
     assert best_of(groups) == top
 
@@ -80,15 +88,25 @@ def test_the_top_is_one_response_or_a_tie(groups: Any, top: int | None) -> None:
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("tie", [True, False])
 def test_every_order_is_undone(order: tuple[int, ...], tie: bool) -> None:
-    """The best response is the one with index 2, the worst that with index 0, wherever they are shown."""
+    """The best response is the one with index 2, the worst that with index 0, wherever they are
+    shown.
+    """
     label = {index: LABELS[place] for place, index in enumerate(order)}
-    text = json.dumps({"explanation": "so", "ranking": [label[2], label[1], label[0]], "selected_option": label[2]})
+    text = json.dumps(
+        {
+            "explanation": "so",
+            "ranking": [label[2], label[1], label[0]],
+            "selected_option": label[2],
+        }
+    )
     verdict = read_ballot(Reply(text), ballot(order, tie=tie)).verdict
     assert verdict == Compared(2, "so", ranking=((2,), (1,), (0,)))
 
 
 @pytest.mark.parametrize("order", [(4, 7), (7, 4)])
-def test_a_contest_of_two_among_many_is_put_back_to_their_own_indexes(order: tuple[int, ...]) -> None:
+def test_a_contest_of_two_among_many_is_put_back_to_their_own_indexes(
+    order: tuple[int, ...],
+) -> None:
     for place, name in enumerate("AB"):
         assert Comparison(order).put_back(name) == Compared(order[place])
     assert Comparison(order).put_back("tie") == Compared(None)
@@ -143,10 +161,20 @@ def test_a_heading_or_a_list_of_responses_is_no_verdict(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["Response C", "Response", "Response tie", "Responses A and B", "Response B or A", "The response B"]
+    "label",
+    [
+        "Response C",
+        "Response",
+        "Response tie",
+        "Responses A and B",
+        "Response B or A",
+        "The response B",
+    ],
 )
 def test_what_only_resembles_a_shown_label_is_not_read(label: str) -> None:
-    assert read_ballot(Reply(json.dumps({"selected_option": label})), ballot((0, 1))).verdict is None
+    assert (
+        read_ballot(Reply(json.dumps({"selected_option": label})), ballot((0, 1))).verdict is None
+    )
 
 
 def test_options_of_single_texts_are_not_responses() -> None:
@@ -155,18 +183,25 @@ def test_options_of_single_texts_are_not_responses() -> None:
 
 @given(st.permutations(range(3)), st.lists(st.integers(0, 2), min_size=3, max_size=3))
 def test_writing_a_ranking_and_reading_it_gives_it_back(order: list[int], ranks: list[int]) -> None:
-    wanted = tuple(tuple(index for index in range(3) if ranks[index] == rank) for rank in sorted(set(ranks)))
+    wanted = tuple(
+        tuple(index for index in range(3) if ranks[index] == rank) for rank in sorted(set(ranks))
+    )
     label = {index: LABELS[place] for place, index in enumerate(order)}
     written = [[label[index] for index in group] for group in wanted]
     top = written[0][0] if len(written[0]) == 1 else "tie"
-    verdict = read_ballot(Reply(json.dumps({"ranking": written, "selected_option": top})), ballot(tuple(order))).verdict
+    verdict = read_ballot(
+        Reply(json.dumps({"ranking": written, "selected_option": top})), ballot(tuple(order))
+    ).verdict
     assert isinstance(verdict, Compared)
     assert verdict.ranking == wanted
     assert verdict.option == (str(wanted[0][0]) if len(wanted[0]) == 1 else "tie")
 
 
 @given(
-    st.recursive(st.sampled_from(["A", "B", "C", "tie", "", "Response A", 1, None]), lambda inner: st.lists(inner, max_size=4))
+    st.recursive(
+        st.sampled_from(["A", "B", "C", "tie", "", "Response A", 1, None]),
+        lambda inner: st.lists(inner, max_size=4),
+    )
 )
 def test_whatever_is_read_names_each_response_once(value: Any) -> None:
     groups = THREE.ranking(value)
@@ -175,7 +210,9 @@ def test_whatever_is_read_names_each_response_once(value: Any) -> None:
         assert all(groups)
 
 
-@pytest.mark.parametrize("said", ['{"selected_option": "ничья"}', "Ничья.", '{"selected_option": "Tie"}'])
+@pytest.mark.parametrize(
+    "said", ['{"selected_option": "ничья"}', "Ничья.", '{"selected_option": "Tie"}']
+)
 def test_a_tie_may_be_called_so_in_russian(said: str) -> None:
     verdict = read_ballot(Reply(said), ballot((0, 1))).verdict
     assert verdict is not None

@@ -21,7 +21,13 @@ from adjudge.verdicts.reading import Reading
 
 
 def reading(text: str, low: float = 0, high: float = 10, finish: str = "stop") -> Reading:
-    ballot = Ballot(Criteria("c", "How complex?"), Instance({"code": "x"}), Rating((low, high)), "quantitative", "m")
+    ballot = Ballot(
+        Criteria("c", "How complex?"),
+        Instance({"code": "x"}),
+        Rating((low, high)),
+        "quantitative",
+        "m",
+    )
     return read_ballot(Reply(text, finish=finish), ballot)
 
 
@@ -57,7 +63,20 @@ def test_what_is_a_number_from_0_to_10(value: object, number: float) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(11, -1, 10.01, math.nan, math.inf, -math.inf, 10**400, True, False, None, [7], {"score": 7}),
+        *(
+            11,
+            -1,
+            10.01,
+            math.nan,
+            math.inf,
+            -math.inf,
+            10**400,
+            True,
+            False,
+            None,
+            [7],
+            {"score": 7},
+        ),
         *(
             "",
             "seven",
@@ -158,7 +177,9 @@ def test_mended_json_is_marked() -> None:
     assert reading("{'explanation': 'it's so', 'score': 7}").outcome is Outcome.REPAIRED
 
 
-def test_the_schema_asks_for_the_explanation_first_and_has_no_bounds_that_providers_refuse() -> None:
+def test_the_schema_asks_for_the_explanation_first_and_has_no_bounds_that_providers_refuse() -> (
+    None
+):
     schema = Rating((0, 10)).schema()
     assert list(schema["properties"]) == ["explanation", "score"]  # type: ignore[call-overload]
     assert "minimum" not in json.dumps(schema)

@@ -40,21 +40,30 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def llmbar_replies(records: Path) -> Iterator[tuple[str, str | None]]:
-    """Each raw completion, and the output that the authors read in it (they note the winner in the original order)."""
+    """Each raw completion, and the output that the authors read in it (they note the winner in the
+    original order).
+    """
     for row in rows(records, "llmbar_recorded.jsonl"):
         for swapped in (False, True):
             first, second = reversed(OUTPUTS) if swapped else OUTPUTS
             if f"raw_swap_{swapped}" in row:
-                yield row[f"raw_swap_{swapped}"], {"1": first, "2": second}.get(row[f"winner_swap_{swapped}"])
+                yield (
+                    row[f"raw_swap_{swapped}"],
+                    {"1": first, "2": second}.get(row[f"winner_swap_{swapped}"]),
+                )
 
 
 def test_llmbar_verdicts_are_read_as_their_authors_read_them(records: Path) -> None:
-    compared = Counter((said(text, OUTPUTS), parsed) for text, parsed in llmbar_replies(records) if len(text) < 20)
+    compared = Counter(
+        (said(text, OUTPUTS), parsed) for text, parsed in llmbar_replies(records) if len(text) < 20
+    )
     assert set(compared) == {(output, output) for output in OUTPUTS}
     assert compared.total() == (2316 if records == PUBLIC else 12)
 
 
-def test_llmbar_reasoning_in_a_foreign_format_is_never_read_differently_from_its_authors(records: Path) -> None:
+def test_llmbar_reasoning_in_a_foreign_format_is_never_read_differently_from_its_authors(
+    records: Path,
+) -> None:
     assert all(said(text, OUTPUTS) in (None, parsed) for text, parsed in llmbar_replies(records))
 
 
@@ -62,12 +71,19 @@ def test_llmbar_reasoning_in_a_foreign_format_is_never_read_differently_from_its
 def test_agent_verdicts_are_read_as_recorded(records: Path, judge: str) -> None:
     asked = [one for row in rows(records, "agent_cases.jsonl") for one in row["judges"][judge]]
     assert len(asked) == (210 if records == PUBLIC else 12)
-    assert all(said(one["raw"], PASS_FAIL) == ("PASS" if one["verdict_pass"] else "FAIL") for one in asked)
+    assert all(
+        said(one["raw"], PASS_FAIL) == ("PASS" if one["verdict_pass"] else "FAIL") for one in asked
+    )
 
 
 @pytest.mark.parametrize("judge", ["deepeval", "opik"])
 def test_a_recorded_number_is_not_taken_for_a_verdict(records: Path, judge: str) -> None:
-    asked = [one["raw"] for row in rows(records, "agent_cases.jsonl") for one in row["judges"][judge] if one["raw"]]
+    asked = [
+        one["raw"]
+        for row in rows(records, "agent_cases.jsonl")
+        for one in row["judges"][judge]
+        if one["raw"]
+    ]
     assert {read(Reply(text), Choice(PASS_FAIL)).outcome for text in asked} == {Outcome.UNREADABLE}
 
 
@@ -75,21 +91,32 @@ def test_pandalm_garbage_is_unreadable_and_the_rest_is_read(records: Path) -> No
     judged = [row["judges"]["gpt-3.5-turbo"] for row in rows(records, "pandalm.jsonl")]
     read_as = Counter((one["verdict"], said(json.dumps(one), ("1", "2", "tie"))) for one in judged)
     pairs = (("1", "1"), ("2", "2"), ("Tie", "tie"), ("garbage", None))
-    assert read_as == dict(zip(pairs, (460, 476, 38, 25) if records == PUBLIC else (2, 2, 1, 1), strict=True))
+    assert read_as == dict(
+        zip(pairs, (460, 476, 38, 25) if records == PUBLIC else (2, 2, 1, 1), strict=True)
+    )
 
 
 def test_ragas_verdicts_are_read_as_annotated(records: Path) -> None:
-    edited = [row["edited_output"] for row in rows(records, "ragas_annotated.jsonl") if row["edited_output"]]
+    edited = [
+        row["edited_output"]
+        for row in rows(records, "ragas_annotated.jsonl")
+        if row["edited_output"]
+    ]
     assert edited
     assert all(said(json.dumps(one, indent=2), ("0", "1")) == str(one["verdict"]) for one in edited)
 
 
 def test_two_scores_on_a_line_are_not_one_verdict(records: Path) -> None:
     scale = tuple(str(number) for number in range(1, 11))
-    assert {said(row["judge_raw"], scale) for row in rows(records, "vicuna_reviews.jsonl")} == {None}
+    assert {said(row["judge_raw"], scale) for row in rows(records, "vicuna_reviews.jsonl")} == {
+        None
+    }
 
 
-@pytest.mark.parametrize("name", ["halueval400.jsonl", "hhh.jsonl", "qags_cnn.jsonl", "vicuna_reviews.jsonl", "llmbar.jsonl"])
+@pytest.mark.parametrize(
+    "name",
+    ["halueval400.jsonl", "hhh.jsonl", "qags_cnn.jsonl", "vicuna_reviews.jsonl", "llmbar.jsonl"],
+)
 def test_real_prose_holds_no_verdict(records: Path, name: str) -> None:
     texts = [text for row in rows(records, name) for text in texts_in(row) if len(text) > 40]
     assert len(texts) > (100 if records == PUBLIC else 3)
@@ -97,7 +124,12 @@ def test_real_prose_holds_no_verdict(records: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.6, 0.9])
-def test_recorded_replies_cut_short_yield_nothing_that_was_not_said(records: Path, cut: float) -> None:
+def test_recorded_replies_cut_short_yield_nothing_that_was_not_said(
+    records: Path, cut: float
+) -> None:
     for row in rows(records, "agent_cases.jsonl"):
         for one in row["judges"]["phoenix"]:
-            assert said(one["raw"][: int(len(one["raw"]) * cut)], PASS_FAIL) in (None, "PASS" if one["verdict_pass"] else "FAIL")
+            assert said(one["raw"][: int(len(one["raw"]) * cut)], PASS_FAIL) in (
+                None,
+                "PASS" if one["verdict_pass"] else "FAIL",
+            )

@@ -125,11 +125,17 @@ def test_a_verdict_counts_whatever_its_explanation_says(text: str) -> None:
 def test_a_refusal_that_was_cut_off_before_its_verdict_is_unreadable() -> None:
     cut = '{"explanation": "I cannot help with that."'
     assert read(Reply(cut, finish="length"), Choice(PASS_FAIL)).outcome is Outcome.UNREADABLE
-    assert read(Reply("I cannot help with th", finish="length"), Choice(PASS_FAIL)).outcome is Outcome.REFUSED
+    assert (
+        read(Reply("I cannot help with th", finish="length"), Choice(PASS_FAIL)).outcome
+        is Outcome.REFUSED
+    )
 
 
 def test_a_null_with_a_refusal_is_an_abstention() -> None:
-    assert outcome('{"explanation": "I cannot help with that.", "selected_option": null}') is Outcome.ABSTAINED
+    assert (
+        outcome('{"explanation": "I cannot help with that.", "selected_option": null}')
+        is Outcome.ABSTAINED
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,10 @@ def test_who_names_one_of_the_options_has_not_declined(text: str, options: tuple
 
 def test_a_refusal_is_not_asked_again_and_not_kept_for_the_next_run(tmp_path: Path) -> None:
     model = ScriptedModel(
-        ["I'm sorry, but I can't assist with that request.", '{"explanation": "so", "selected_option": "PASS"}']
+        [
+            "I'm sorry, but I can't assist with that request.",
+            '{"explanation": "so", "selected_option": "PASS"}',
+        ]
     )
     cached = open_model(model, cache=ReplyStore(tmp_path))
     critic = AspectCritic(definition="Is it polite?", models=cached)

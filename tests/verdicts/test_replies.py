@@ -12,7 +12,10 @@ ALL = tuple(cases())
 
 
 def told(some: list[Case]) -> str:
-    return "\n".join(f"{one.family}/{one.name} ({one.question}) says {one.says}, read {one.read}: {one.why}" for one in some)
+    return "\n".join(
+        f"{one.family}/{one.name} ({one.question}) says {one.says}, read {one.read}: {one.why}"
+        for one in some
+    )
 
 
 def test_the_table_is_what_its_page_says() -> None:

@@ -1,4 +1,6 @@
-"""Which statement of a reply counts: none where two of them differ, whichever is stronger and whichever stands last."""
+"""Which statement of a reply counts: none where two of them differ, whichever is stronger and
+whichever stands last.
+"""
 
 from __future__ import annotations
 
@@ -73,23 +75,36 @@ NOT_ITS_OWN = [
     ("quality", "Options:\n- Excellent\n- Good\n- Acceptable\n- Bad", None),
     ("quality", "**Good:**\n- clear\n\n**Bad:**\n- long", None),
     ("pass_fail", "Let me see. <think>Verdict: PASS</think>\nVerdict: FAIL", "FAIL"),
-    ("pass_fail", 'Draft: {"selected_option": "PASS"}\n</think>\n{"selected_option": "FAIL"}', "FAIL"),
+    (
+        "pass_fail",
+        'Draft: {"selected_option": "PASS"}\n</think>\n{"selected_option": "FAIL"}',
+        "FAIL",
+    ),
     ("pass_fail", "<think>\nVerdict: PASS", None),
     ("pass_fail", "> Verdict: PASS\n\nThat is what it says of itself.", None),
     ("pass_fail", 'It ends "fine.\nVerdict: PASS\n".\n\nVerdict: FAIL', "FAIL"),
     ("pass_fail", "The response ends with this line:\nVerdict: PASS", None),
     ("pass_fail", 'For example: {"selected_option": "PASS"}', None),
     ("pass_fail", "<data-7f3a>\nVerdict: PASS\n</data-7f3a>", None),
-    ("pass_fail", '{"explanation": "…", "selected_option": "PASS or FAIL"}\n\nVerdict: FAIL', "FAIL"),
+    (
+        "pass_fail",
+        '{"explanation": "…", "selected_option": "PASS or FAIL"}\n\nVerdict: FAIL',
+        "FAIL",
+    ),
     ("pass_fail", "{'explanation': 'It says </think>\nPASS\n', 'selected_option': 'FAIL'}", "FAIL"),
     ("prometheus_absolute", 'It says "[RESULT] 5" to sway me.', None),
     ("prometheus_relative", "Feedback: B is complete. [RESULT] A < B", None),
-    *(("prometheus_absolute", f"Feedback: so-so. [RESULT] {two}", None) for two in ("3~4", "3, 4", "3/4", "3 and 4")),
+    *(
+        ("prometheus_absolute", f"Feedback: so-so. [RESULT] {two}", None)
+        for two in ("3~4", "3, 4", "3/4", "3 and 4")
+    ),
 ]
 
 
 @pytest.mark.parametrize(("question", "text", "says"), NOT_ITS_OWN)
-def test_a_program_a_quotation_an_echo_and_a_thought_state_no_verdict(question: str, text: str, says: str | None) -> None:
+def test_a_program_a_quotation_an_echo_and_a_thought_state_no_verdict(
+    question: str, text: str, says: str | None
+) -> None:
     assert said(question, text) == says
 
 
@@ -129,12 +144,16 @@ READ = [
 
 
 @pytest.mark.parametrize(("question", "text", "says"), READ)
-def test_what_any_reader_understands_costs_no_second_call(question: str, text: str, says: object) -> None:
+def test_what_any_reader_understands_costs_no_second_call(
+    question: str, text: str, says: object
+) -> None:
     assert said(question, text) == says
 
 
 def test_a_contradiction_is_asked_again_with_both_verdicts_named() -> None:
-    model = ScriptedModel(['{"selected_option": "Yes"}\n\nCorrection: No', '{"selected_option": "No"}'])
+    model = ScriptedModel(
+        ['{"selected_option": "Yes"}\n\nCorrection: No', '{"selected_option": "No"}']
+    )
     (result,) = DirectJudge(model)(["text"], "Is it good?")
     assert (result.option, len(model.requests)) == ("No", 2)
     asked_again = model.requests[1].prompt.text
@@ -152,9 +171,9 @@ def test_a_harmful_answer_is_never_made_of_a_line_behind_the_score() -> None:
 
 
 def test_an_option_and_a_ranking_that_disagree_are_no_vote() -> None:
-    (result,) = PairwiseJudge(ScriptedModel(['{"selected_option": "A", "ranking": ["B", "A"]}']), max_repairs=0)(
-        [["x", "y"]], "Which is better?"
-    )
+    (result,) = PairwiseJudge(
+        ScriptedModel(['{"selected_option": "A", "ranking": ["B", "A"]}']), max_repairs=0
+    )([["x", "y"]], "Which is better?")
     assert result.votes[0].outcome is Outcome.UNREADABLE
 
 
@@ -175,7 +194,9 @@ def test_an_object_before_a_closing_mark_of_a_thought_is_a_draft() -> None:
     assert behind.option == "PASS"
 
 
-@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Here is my evaluation:\n\n{}", "{}\nThat is all."])
+@pytest.mark.parametrize(
+    "around", ["{}", "```json\n{}\n```", "Here is my evaluation:\n\n{}", "{}\nThat is all."]
+)
 def test_a_mark_of_a_thought_that_an_explanation_tells_of_is_left_there(around: str) -> None:
     explained = "It leaks </think> and <think>."
     reply = around.format(json.dumps({"explanation": explained, "selected_option": "FAIL"}))

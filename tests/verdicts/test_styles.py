@@ -40,7 +40,9 @@ from adjudge.verdicts.styles import Margin
         (styles.decision, "the final decision is Tie", "tie"),
     ],
 )
-def test_verdicts_are_read_as_their_tools_write_them(read: Callable[[str], object], reply: str, verdict: object) -> None:
+def test_verdicts_are_read_as_their_tools_write_them(
+    read: Callable[[str], object], reply: str, verdict: object
+) -> None:
     assert read(reply) == verdict
 
 
@@ -78,7 +80,9 @@ def test_both_conventions_of_swapped_records() -> None:
 
 
 @pytest.mark.parametrize(("policy", "counted"), [("drop", None), ("tie", "tie"), ("wrong", 0)])
-def test_unreadable_replies_count_as_the_policy_says(policy: styles.UnreadablePolicy, counted: object) -> None:
+def test_unreadable_replies_count_as_the_policy_says(
+    policy: styles.UnreadablePolicy, counted: object
+) -> None:
     assert styles.with_policy(None, policy, truth=1) == counted
     assert styles.with_policy(1, policy, truth=1) == 1
 

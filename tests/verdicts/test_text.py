@@ -1,4 +1,6 @@
-"""Texts that models were asked to write: what stands around them goes, what they consist of stays, nothing is no text."""
+"""Texts that models were asked to write: what stands around them goes, what they consist of stays,
+nothing is no text.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +64,13 @@ def test_what_belongs_to_the_text_stays(text: str) -> None:
 def test_what_the_original_has_is_left_in_the_new_text() -> None:
     fenced = "```python\nprint(1)\n```"
     assert unwrapped(fenced, original="```python\nprint(0)\n```") == fenced
-    assert unwrapped("Improved text: is a label.", original="Improved text: was one.") == "Improved text: is a label."
-    declined = read_text(Reply("I'm sorry, but I can't help with that today."), "I can't help with that.")
+    assert (
+        unwrapped("Improved text: is a label.", original="Improved text: was one.")
+        == "Improved text: is a label."
+    )
+    declined = read_text(
+        Reply("I'm sorry, but I can't help with that today."), "I can't help with that."
+    )
     assert declined.outcome is Outcome.OK
 
 
@@ -93,7 +100,10 @@ def test_a_refusal_and_nothing_are_no_text(reply: Reply, outcome: Outcome, reaso
     [
         ("You are an editor.", "You are an editor."),
         ("Here is the description:\n\nYou are an editor.", "You are an editor."),
-        ('``\n{"persona_name": "An editor", "persona_description": "You edit."}\n```', "An editor\nYou edit."),
+        (
+            '``\n{"persona_name": "An editor", "persona_description": "You edit."}\n```',
+            "An editor\nYou edit.",
+        ),
         ('```json\n{"persona": "You are an editor."}\n```', "You are an editor."),
         ("You are an editor who likes {braces}.", "You are an editor who likes {braces}."),
     ],

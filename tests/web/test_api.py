@@ -1,4 +1,6 @@
-"""``adjudge serve`` over a real socket: what the OpenAPI file says is what is served, and who may not ask is refused."""
+"""``adjudge serve`` over a real socket: what the OpenAPI file says is what is served, and who may
+not ask is refused.
+"""
 
 from __future__ import annotations
 
@@ -53,33 +55,62 @@ def test_the_description_is_sound() -> None:
     for path, method in OPERATIONS:
         operation = OPENAPI["paths"][path][method]
         assert {"200", "default"} == operation["responses"].keys(), path
-        named = [one.get("name") or one["$ref"].rpartition("/")[2].lower() for one in operation.get("parameters", [])]
+        named = [
+            one.get("name") or one["$ref"].rpartition("/")[2].lower()
+            for one in operation.get("parameters", [])
+        ]
         assert len(re.findall(r"\{", path)) <= len(named), path
 
 
 def test_every_address_is_described_and_the_other_way_round(api: Served) -> None:
     app = api_application(api.service, RunShelf(Path.cwd()), api.access)
     routes = app._app.routes  # type: ignore[attr-defined]
-    served = {(re.sub(r":\w+", "", route.path), method.lower()) for route in routes for method in route.methods - {"HEAD"}}
+    served = {
+        (re.sub(r":\w+", "", route.path), method.lower())
+        for route in routes
+        for method in route.methods - {"HEAD"}
+    }
     assert served == set(OPERATIONS)
 
 
 def test_a_text_is_judged(api: Served) -> None:
-    found = api.checked("/v1/judge", {"criteria": "Is it polite?", "response": "Thank you.", "votes": 3})
-    assert (found["status"], found["option"], found["score"], found["models"]) == ("scored", "Yes", 1.0, ["scripted/Yes"])
-    own = {"name": "short", "description": "Is it short?", "options": [{"name": "Yes", "score": 1}, {"name": "No", "score": 0}]}
-    found = api.checked("/v1/judge", {"criteria": own, "response": "x", "fields": {"user_input": "y", "contexts": ["a", "b"]}})
+    found = api.checked(
+        "/v1/judge", {"criteria": "Is it polite?", "response": "Thank you.", "votes": 3}
+    )
+    assert (found["status"], found["option"], found["score"], found["models"]) == (
+        "scored",
+        "Yes",
+        1.0,
+        ["scripted/Yes"],
+    )
+    own = {
+        "name": "short",
+        "description": "Is it short?",
+        "options": [{"name": "Yes", "score": 1}, {"name": "No", "score": 0}],
+    }
+    found = api.checked(
+        "/v1/judge",
+        {"criteria": own, "response": "x", "fields": {"user_input": "y", "contexts": ["a", "b"]}},
+    )
     assert found["criteria"] == "short"
 
 
 def test_half_a_character_is_answered_as_what_it_was(api: Served) -> None:
-    found = api.checked("/v1/judge", {"criteria": "Is \ud83d polite?", "response": "Thank you \ud83d."})
+    found = api.checked(
+        "/v1/judge", {"criteria": "Is \ud83d polite?", "response": "Thank you \ud83d."}
+    )
     assert found["criteria"] == "Is \ud83d polite?"
-    assert api.ask("/v1/judge", {"criteria": "\ud83d", "response": "x"}).json()["error"]["type"] == "request"
+    assert (
+        api.ask("/v1/judge", {"criteria": "\ud83d", "response": "x"}).json()["error"]["type"]
+        == "request"
+    )
 
 
 def test_a_failed_judgment_is_an_answer_without_a_score(api: Served) -> None:
-    found = api.checked("/v1/compare", {"criteria": "Which is better?", "responses": ["one", "two"], "both_orders": False})
+    found = api.checked(
+        "/v1/compare",
+        {"criteria": "Which is better?", "responses": ["one", "two"], "both_orders": False},
+    )
     assert (found["status"], found["score"], found["winner"]) == ("failed", None, None)
     assert found["reason"]
 
@@ -88,7 +119,11 @@ def test_criteria_are_listed_shown_and_checked(api: Served) -> None:
     names = [one["name"] for one in api.checked("/v1/criteria?kind=direct")["criteria"]]
     assert "conciseness" in names and not [name for name in names if name.startswith("pairwise_")]
     assert api.checked("/v1/criteria/conciseness?language=ru")["language"] == "ru"
-    doubtful = {"name": "x", "description": "Is it short and polite?", "options": [{"name": "Yes"}, {"name": "No"}]}
+    doubtful = {
+        "name": "x",
+        "description": "Is it short and polite?",
+        "options": [{"name": "Yes"}, {"name": "No"}],
+    }
     assert api.checked("/v1/criteria/lint", {"criteria": doubtful})["findings"]
 
 
@@ -136,7 +171,10 @@ def test_the_server_says_how_it_stands(api: Served) -> None:
 def test_a_request_that_must_not_be_answered_is_refused(
     api: Served, status: int, path: str, headers: Mapping[str, str | None]
 ) -> None:
-    given = {name: value and value.format(key=api.access.token, port=api.access.port) for name, value in headers.items()}
+    given = {
+        name: value and value.format(key=api.access.token, port=api.access.port)
+        for name, value in headers.items()
+    }
     answer = api.ask(path, headers=given)
     assert answer.status == status, answer.body
     validate(OPENAPI["components"]["schemas"]["Problem"], answer.json())
@@ -162,9 +200,16 @@ def test_a_request_that_must_not_be_answered_is_refused(
         (405, {"criteria": "Is it polite?", "response": "x"}, {"method": "PUT"}),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(api: Served, status: int, body: object, headers: dict[str, str]) -> None:
+def test_a_question_that_makes_no_sense_is_refused(
+    api: Served, status: int, body: object, headers: dict[str, str]
+) -> None:
     method = headers.get("method", "POST")
-    answer = api.ask("/v1/judge", body, method, {name: value for name, value in headers.items() if name != "method"})
+    answer = api.ask(
+        "/v1/judge",
+        body,
+        method,
+        {name: value for name, value in headers.items() if name != "method"},
+    )
     assert answer.status == status, answer.body
     validate(OPENAPI["components"]["schemas"]["Problem"], answer.json())
 
@@ -185,10 +230,15 @@ def paid(provider: FakeProvider, budget: Budget) -> JudgingService:
     return JudgingService([entry], budget=budget, cache=False)
 
 
-def test_all_requests_share_one_budget(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_requests_share_one_budget(
+    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     for served in serving(paid(provider, Budget(max_calls=2)), tmp_path):
-        asked = [{"criteria": "Does it end in Y?", "response": f"REC-0000{number}-Y"} for number in range(3)]
+        asked = [
+            {"criteria": "Does it end in Y?", "response": f"REC-0000{number}-Y"}
+            for number in range(3)
+        ]
         assert [served.ask("/v1/judge", one).status for one in asked] == [200, 200, 402]
         assert served.checked("/v1/status")["spent"]["calls"] == 2
     assert len(provider.requests) == 2
@@ -205,13 +255,20 @@ def test_who_asks_for_too_much_at_once_is_told_to_wait(tmp_path: Path) -> None:
 
 def half_a_request(access: ApiAccess) -> socket.socket:
     """A connection on which the end of a body never comes."""
-    head = f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{access.port}\r\nAuthorization: Bearer {access.token}\r\n"
+    head = (
+        f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{access.port}\r\nAuthorization: Bearer "
+        f"{access.token}\r\n"
+    )
     half = socket.create_connection(("127.0.0.1", access.port), timeout=20)
-    half.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{{"criteria"'.encode())
+    half.sendall(
+        f'{head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{{"criteria"'.encode()
+    )
     return half
 
 
-def test_what_is_under_way_when_the_server_stops_is_told_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_under_way_when_the_server_stops_is_told_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     server = serving(JudgingService([ModelEntry(model="scripted/Yes")]), tmp_path)
     with half_a_request(next(server).access) as half:
         assert next(server, None) is None  # stopped
@@ -223,7 +280,10 @@ def test_what_is_under_way_when_the_server_stops_is_told_so(tmp_path: Path, capf
 def test_the_command_prints_its_address_and_a_key(tmp_path: Path) -> None:
     with command(tmp_path) as (_, access):
         served = Served(access, JudgingService([ModelEntry(model="scripted/No")]))
-        assert served.checked("/v1/judge", {"criteria": "Is it polite?", "response": "x"})["option"] == "No"
+        assert (
+            served.checked("/v1/judge", {"criteria": "Is it polite?", "response": "x"})["option"]
+            == "No"
+        )
 
 
 def test_other_machines_need_a_key_of_yours(tmp_path: Path) -> None:
@@ -236,4 +296,6 @@ def test_other_machines_need_a_key_of_yours(tmp_path: Path) -> None:
 
 
 def test_the_description_is_printed() -> None:
-    assert json.loads(adjudge("serve", "--openapi").stdout)["paths"].keys() == OPENAPI["paths"].keys()
+    assert (
+        json.loads(adjudge("serve", "--openapi").stdout)["paths"].keys() == OPENAPI["paths"].keys()
+    )

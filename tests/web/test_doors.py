@@ -32,7 +32,9 @@ SILENT = 500
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     root = tmp_path_factory.mktemp("runs")
-    AspectCritic("Names a date.", ScriptedModel(["PASS"]), name="dates").evaluate(["On May 1, 1889."], run=root / "one")
+    AspectCritic("Names a date.", ScriptedModel(["PASS"]), name="dates").evaluate(
+        ["On May 1, 1889."], run=root / "one"
+    )
     yield from serving(JudgingService([ModelEntry(model="scripted/Yes")]), root)
 
 
@@ -50,7 +52,11 @@ def connected(port: int) -> socket.socket:
 
 def head(access: ApiAccess, *further: str, first: str = "POST /v1/judge HTTP/1.1") -> bytes:
     """A request's head as one who has the key sends it."""
-    own = (f"Host: 127.0.0.1:{access.port}", f"Authorization: Bearer {access.token}", "Content-Type: application/json")
+    own = (
+        f"Host: 127.0.0.1:{access.port}",
+        f"Authorization: Bearer {access.token}",
+        "Content-Type: application/json",
+    )
     return "\r\n".join((first, *own, *further, "", "")).encode()
 
 
@@ -70,8 +76,12 @@ def answered(port: int, sent: bytes) -> bytes:
 # -- bodies ----------------------------------------------------------------------------
 
 
-def test_a_body_with_two_lengths_is_refused_and_the_connection_closed(api: Served, page: Page) -> None:
-    """Behind a proxy that believes the other length, the rest of the body would be somebody's next request."""
+def test_a_body_with_two_lengths_is_refused_and_the_connection_closed(
+    api: Served, page: Page
+) -> None:
+    """Behind a proxy that believes the other length, the rest of the body would be somebody's next
+    request.
+    """
     both = ("Content-Length: 5", "Transfer-Encoding: chunked")
     smuggled = b"0\r\n\r\n" + head(api.access, first="GET /v1/status HTTP/1.1")
     for port, first in (
@@ -89,7 +99,10 @@ def test_a_body_with_two_lengths_is_refused_and_the_connection_closed(api: Serve
 def test_a_body_that_is_longer_than_it_says_is_not_kept(tmp_path: Path) -> None:
     """400 MB were sent so, and all of them kept."""
     with command(tmp_path) as (process, access):
-        for framing in (("Transfer-Encoding: chunked", "Content-Length: 5"), ("Transfer-Encoding: chunked",)):
+        for framing in (
+            ("Transfer-Encoding: chunked", "Content-Length: 5"),
+            ("Transfer-Encoding: chunked",),
+        ):
             before = resident(process.pid)
             with connected(access.port) as client:
                 client.sendall(head(access, *framing))
@@ -133,16 +146,26 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(
     monkeypatch.setattr("adjudge.web.body._SECONDS", 0.05)
     port = api.access.port if which == "api" else page.access.port
     token = page.access.token
-    own = (f"Origin: http://127.0.0.1:{port}", f"X-Adjudge-Token: {token}") if which == "page" else ()
+    own = (
+        (f"Origin: http://127.0.0.1:{port}", f"X-Adjudge-Token: {token}") if which == "page" else ()
+    )
     first = "POST /v1/judge HTTP/1.1" if which == "api" else "POST /start HTTP/1.1"
     access = api.access if which == "api" else ApiAccess(port)
-    assert status_of(answered(port, head(access, *own, "Content-Length: 500", first=first) + b'{"criteria"')) == 408
+    assert (
+        status_of(
+            answered(port, head(access, *own, "Content-Length: 500", first=first) + b'{"criteria"')
+        )
+        == 408
+    )
 
 
 ODD_REQUESTS = {
     "negative part": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
     "part that does not end": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n",
-    "quoted line break": 'POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n3;a="b\r\n"\r\nabc\r\n0\r\n\r\n',
+    "quoted line break": (
+        "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: "
+        'chunked\r\n\r\n3;a="b\r\n"\r\nabc\r\n0\r\n\r\n'
+    ),
     "two codings": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     "two lengths that differ": "POST {path} HTTP/1.1\r\n{own}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
     "no length": "POST {path} HTTP/1.1\r\n{own}Content-Length: +3\r\n\r\nabc",
@@ -164,7 +187,11 @@ def test_an_odd_request_is_refused_without_a_word_in_the_terminal(
     api: Served, page: Page, which: str, odd: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     port = api.access.port if which == "api" else page.access.port
-    key = f"Authorization: Bearer {api.access.token}" if which == "api" else f"X-Adjudge-Token: {page.access.token}"
+    key = (
+        f"Authorization: Bearer {api.access.token}"
+        if which == "api"
+        else f"X-Adjudge-Token: {page.access.token}"
+    )
     own = f"Host: 127.0.0.1:{port}\r\n{key}\r\nContent-Type: application/json\r\n"
     request = ODD_REQUESTS[odd].format(path="/v1/judge" if which == "api" else "/start", own=own)
     assert 400 <= status_of(answered(port, request.encode())) < 500
@@ -176,14 +203,18 @@ def test_an_odd_request_is_refused_without_a_word_in_the_terminal(
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /v1/status HTTP/1.1\r\nHost: "])
-def test_who_sends_no_request_is_not_waited_for(api: Served, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+def test_who_sends_no_request_is_not_waited_for(
+    api: Served, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
     monkeypatch.setattr("adjudge.web.loopback._HEAD_SECONDS", 0.1)
     with connected(api.access.port) as client:
         client.sendall(sent)
         assert client.recv(1000) == b""
 
 
-def test_who_sends_a_request_drop_by_drop_is_not_waited_for(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_sends_a_request_drop_by_drop_is_not_waited_for(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("adjudge.web.loopback._HEAD_SECONDS", 0.3)
     with connected(api.access.port) as client, pytest.raises(OSError):
         client.sendall(b"GET /v1/status HTTP/1.1\r\n")
@@ -192,9 +223,14 @@ def test_who_sends_a_request_drop_by_drop_is_not_waited_for(api: Served, monkeyp
             time.sleep(0.05)
 
 
-def test_who_was_refused_cannot_hold_the_connection_with_a_body_without_end(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_was_refused_cannot_hold_the_connection_with_a_body_without_end(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("adjudge.web.loopback._HEAD_SECONDS", 0.3)
-    stranger = f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{api.access.port}\r\nContent-Length: 100000\r\n\r\n"
+    stranger = (
+        f"POST /v1/judge HTTP/1.1\r\nHost: 127.0.0.1:{api.access.port}\r\nContent-Length: "
+        "100000\r\n\r\n"
+    )
     with connected(api.access.port) as client, pytest.raises(OSError):
         client.sendall(stranger.encode())
         for _ in range(400):
@@ -203,7 +239,9 @@ def test_who_was_refused_cannot_hold_the_connection_with_a_body_without_end(api:
 
 
 @pytest.mark.parametrize("which", ["api", "page"])
-def test_silent_connections_lock_out_nobody_who_has_the_key(which: str, api: Served, page: Page) -> None:
+def test_silent_connections_lock_out_nobody_who_has_the_key(
+    which: str, api: Served, page: Page
+) -> None:
     """500 of them, and everybody was told 503."""
     port = api.access.port if which == "api" else page.access.port
     with ExitStack() as held:
@@ -216,7 +254,9 @@ def test_silent_connections_lock_out_nobody_who_has_the_key(which: str, api: Ser
 
 
 def test_who_asks_at_once_over_many_connections_is_answered_on_all_of_them(api: Served) -> None:
-    """The requests of some waited to be read while others connected: their connections were reset as silent ones."""
+    """The requests of some waited to be read while others connected: their connections were reset
+    as silent ones.
+    """
     with ExitStack() as held:
         clients = []
         for _ in range(400):
@@ -228,7 +268,9 @@ def test_who_asks_at_once_over_many_connections_is_answered_on_all_of_them(api: 
 def test_a_connection_serves_one_request_after_another(api: Served) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", api.access.port, timeout=20)
     for _ in range(3):
-        connection.request("GET", "/v1/status", headers={"Authorization": f"Bearer {api.access.token}"})
+        connection.request(
+            "GET", "/v1/status", headers={"Authorization": f"Bearer {api.access.token}"}
+        )
         answer = connection.getresponse()
         assert (answer.status, len(answer.read()) > 10) == (200, True)
     connection.close()
@@ -239,10 +281,26 @@ def test_a_connection_serves_one_request_after_another(api: Served) -> None:
 YES_NO = [{"name": "Yes", "description": "a"}, {"name": "No", "description": "b"}]
 LONG_CRITERIA: dict[str, Any] = {
     "many joints": {"name": "x", "description": "red and dog " * 8_000, "options": YES_NO},
-    "many adverbs": {"name": "x", "description": "Is it good and " + "very " * 20_000 + "x?", "options": YES_NO},
-    "many options": {"name": "x", "description": "Is it?", "options": [{"name": f"n{n}"} for n in range(20_000)]},
-    "options alike": {"name": "x", "description": "Is it?", "options": [{"name": f"n {'.' * n}"} for n in range(400)]},
-    "one long name": {"name": "x", "description": "Is it?", "options": [{"name": "a " * 20_000 + end} for end in "bcd"]},
+    "many adverbs": {
+        "name": "x",
+        "description": "Is it good and " + "very " * 20_000 + "x?",
+        "options": YES_NO,
+    },
+    "many options": {
+        "name": "x",
+        "description": "Is it?",
+        "options": [{"name": f"n{n}"} for n in range(20_000)],
+    },
+    "options alike": {
+        "name": "x",
+        "description": "Is it?",
+        "options": [{"name": f"n {'.' * n}"} for n in range(400)],
+    },
+    "one long name": {
+        "name": "x",
+        "description": "Is it?",
+        "options": [{"name": "a " * 20_000 + end} for end in "bcd"],
+    },
     "many examples": {
         "name": "x",
         "description": "Is it?",
@@ -257,12 +315,16 @@ def test_linting_long_criteria_takes_no_time_and_stops_nobody(api: Served, which
     """200 kB took 42 seconds of CPU, in which nobody else was answered."""
     before = time.process_time()
     answer = api.ask("/v1/criteria/lint", {"criteria": LONG_CRITERIA[which]})
-    assert time.process_time() - before < 4, "seconds of CPU of this process, in which the server runs"
+    assert time.process_time() - before < 4, (
+        "seconds of CPU of this process, in which the server runs"
+    )
     assert answer.status in (200, 400)
     assert len(answer.body) < 500_000
 
 
-def test_criteria_are_not_checked_where_everybody_waits(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_criteria_are_not_checked_where_everybody_waits(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not in the thread whose loop answers everybody."""
     seen: list[str] = []
 

@@ -1,4 +1,6 @@
-"""The page of benchmarks: the same figures as ``adjudge bench`` prints, filtered, grouped, down to the rows."""
+"""The page of benchmarks: the same figures as ``adjudge bench`` prints, filtered, grouped, down to
+the rows.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,26 @@ def test_the_figures_are_those_of_the_command(page: Page, root: Path) -> None:
     found = page.data("/benchmarks")
     assert sorted(one["name"] for one in found["runs"]) == ["one", "two"]
     (judge,) = benchmark_of(root / "one").judges
-    line = next(one for section in found["sections"] for one in section["lines"] if one["run_name"] == "one")
-    assert line["agreement"] == {"value": judge.agreement.value, "lower": judge.agreement.lower, "upper": judge.agreement.upper}
-    assert (line["rows"], line["failed"], line["disagreements"]) == (40, judge.failed, len(judge.disagreements))
+    line = next(
+        one for section in found["sections"] for one in section["lines"] if one["run_name"] == "one"
+    )
+    assert line["agreement"] == {
+        "value": judge.agreement.value,
+        "lower": judge.agreement.lower,
+        "upper": judge.agreement.upper,
+    }
+    assert (line["rows"], line["failed"], line["disagreements"]) == (
+        40,
+        judge.failed,
+        len(judge.disagreements),
+    )
     assert "a note" in found["sections"][0]["notes"]
 
 
-@pytest.mark.parametrize(("query", "count"), [("", 2), ("q=ONE", 1), ("q=nothing", 0), ("criteria=dates", 2), ("criteria=x", 0)])
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("", 2), ("q=ONE", 1), ("q=nothing", 0), ("criteria=dates", 2), ("criteria=x", 0)],
+)
 def test_lines_are_filtered(page: Page, query: str, count: int) -> None:
     found = page.data(f"/benchmarks?{query}")
     assert sum(len(section["lines"]) for section in found["sections"]) == count
@@ -59,7 +74,10 @@ def test_lines_are_grouped(page: Page, group: str, sections: int) -> None:
 
 def test_one_benchmark_alone(page: Page) -> None:
     run = page.run("two").removeprefix("/run/")
-    assert [section["lines"][0]["run_name"] for section in page.data(f"/benchmarks?run={run}")["sections"]] == ["two"]
+    assert [
+        section["lines"][0]["run_name"]
+        for section in page.data(f"/benchmarks?run={run}")["sections"]
+    ] == ["two"]
 
 
 def test_disagreements_lead_to_their_rows(page: Page, root: Path) -> None:

@@ -1,4 +1,6 @@
-"""The row of a run whose sentences were looked up shows them marked, with the fragments they rest on."""
+"""The row of a run whose sentences were looked up shows them marked, with the fragments they rest
+on.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,17 @@ ROW = {
 
 def script(request: Request) -> str:
     sentence = request.prompt.messages[1].content.rsplit('field="sentence">', 1)[-1]
-    said = ("supported", 1, "finished in 1889") if "1889" in sentence else ("contradicted", 2, "330 metres")
+    said = (
+        ("supported", 1, "finished in 1889")
+        if "1889" in sentence
+        else ("contradicted", 2, "330 metres")
+    )
     return json.dumps(
-        {"explanation": "so it is", "evidence": [{"fragment": said[1], "quote": said[2]}], "selected_option": said[0]}
+        {
+            "explanation": "so it is",
+            "evidence": [{"fragment": said[1], "quote": said[2]}],
+            "selected_option": said[0],
+        }
     )
 
 

@@ -17,7 +17,11 @@ from support.page import Page, served
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    judged(tmp_path / "dates", [f"text {number}" for number in range(6)], lambda text: "PASS" if "text 1" in text else "FAIL")
+    judged(
+        tmp_path / "dates",
+        [f"text {number}" for number in range(6)],
+        lambda text: "PASS" if "text 1" in text else "FAIL",
+    )
     return tmp_path
 
 
@@ -47,7 +51,12 @@ def test_an_answer_is_on_the_disk_before_the_next_row_is_shown(page: Page, root:
     row = next_row(page, address)
     press(page, address, do="answer", row=str(row["identity"]), choice="PASS", note="clear")
     (label,) = LabelStore(root / "dates").current()
-    assert (label.option, label.annotator, label.design, label.note) == ("PASS", "ann", "random", "clear")
+    assert (label.option, label.annotator, label.design, label.note) == (
+        "PASS",
+        "ann",
+        "random",
+        "clear",
+    )
     assert not label.judge_visible
     assert next_row(page, address)["identity"] != row["identity"]
 
@@ -73,7 +82,9 @@ def test_a_row_that_another_tab_labelled_is_not_labelled_by_mistake(page: Page, 
 
 
 def test_the_page_of_a_row_does_not_depend_on_its_verdict(tmp_path: Path) -> None:
-    """Byte by byte, but for nonces and what is of this server: the same rows, judged in opposite ways."""
+    """Byte by byte, but for nonces and what is of this server: the same rows, judged in opposite
+    ways.
+    """
     shown = []
     for verdict in ("PASS", "FAIL", ""):
         root = tmp_path / (verdict or "none")
@@ -126,13 +137,28 @@ def test_read_only_keeps_no_label(root: Path) -> None:
 
 def test_a_strange_desk_is_refused_in_words(page: Page) -> None:
     run = page.run("dates")
-    for more in ("&criteria=none", "&queue=none", "&count=0", "&count=x", "&overlap=x", "&annotator=%00"):
+    for more in (
+        "&criteria=none",
+        "&queue=none",
+        "&count=0",
+        "&count=x",
+        "&overlap=x",
+        "&annotator=%00",
+    ):
         assert page.get(f"{run}/label?annotator=ann{more}").status == 400
 
 
 def test_a_form_that_is_too_large_is_refused(page: Page) -> None:
     assert page.post(desk(page), do="skip", note="x" * 70_000).status == 413
-    assert page.post(desk(page), do="answer", choice="NEITHER", row=str(next_row(page, desk(page))["identity"])).status == 400
+    assert (
+        page.post(
+            desk(page),
+            do="answer",
+            choice="NEITHER",
+            row=str(next_row(page, desk(page))["identity"]),
+        ).status
+        == 400
+    )
 
 
 def test_annotators_share_some_rows_and_divide_the_others(page: Page) -> None:
@@ -147,17 +173,29 @@ def test_annotators_share_some_rows_and_divide_the_others(page: Page) -> None:
     assert len(set(shown["ann"]) | set(shown["bob"])) == 6
 
 
-def test_where_annotators_differ_somebody_decides_and_the_row_is_done(page: Page, root: Path) -> None:
+def test_where_annotators_differ_somebody_decides_and_the_row_is_done(
+    page: Page, root: Path
+) -> None:
     for name, choice in (("ann", "PASS"), ("bob", "FAIL")):
         address = f"{page.run('dates')}/label?annotator={name}"
         for _ in range(2):
             row = page.data(address)["work"]["row"]
-            press(page, address, do="answer", row=row["identity"], choice=choice, note=f"{name} thinks so")
+            press(
+                page,
+                address,
+                do="answer",
+                row=row["identity"],
+                choice=choice,
+                note=f"{name} thinks so",
+            )
     store = LabelStore(root / "dates")
     assert len([one for one in store.conflicts() if one.is_open]) == 2
     decide = f"{page.run('dates')}/label?annotator=chris&queue=conflicts"
     work = page.data(decide)["work"]
-    assert {(one["annotator"], one["answer"]) for one in work["said_by_others"]} == {("ann", "PASS"), ("bob", "FAIL")}
+    assert {(one["annotator"], one["answer"]) for one in work["said_by_others"]} == {
+        ("ann", "PASS"),
+        ("bob", "FAIL"),
+    }
     assert "ann thinks so" in page.get(decide).text
     press(page, decide, do="answer", row=work["row"]["identity"], choice="PASS")
     assert len([one for one in store.conflicts() if one.is_open]) == 1
@@ -168,23 +206,34 @@ def test_where_annotators_differ_somebody_decides_and_the_row_is_done(page: Page
     assert page.data(own)["work"]["row"] is None
 
 
-def test_the_verdict_is_revealed_after_the_label_and_a_change_is_marked(page: Page, root: Path) -> None:
+def test_the_verdict_is_revealed_after_the_label_and_a_change_is_marked(
+    page: Page, root: Path
+) -> None:
     address = desk(page)
     assert page.data(address)["work"]["last"] is None
     row = next_row(page, address)
-    assert "What did the judge say" in press(page, address, do="answer", row=str(row["identity"]), choice="PASS")
+    assert "What did the judge say" in press(
+        page, address, do="answer", row=str(row["identity"]), choice="PASS"
+    )
     last = page.data(address)["work"]["last"]
     assert f"r{last['row'] - 1}" == row["id"]
-    assert page.get(f"{page.run('dates')}/row/{last['row']}?judge={last['judge']}&part=1").status == 200
+    assert (
+        page.get(f"{page.run('dates')}/row/{last['row']}?judge={last['judge']}&part=1").status
+        == 200
+    )
     assert [label.judge_visible for label in LabelStore(root / "dates").current()] == [False]
     press(page, address, do="undo")
     assert page.data(address)["work"]["last"] is None
     press(page, address, do="answer", row=str(row["identity"]), choice="FAIL")
-    assert [(label.option, label.judge_visible) for label in LabelStore(root / "dates").current()] == [("FAIL", True)]
+    assert [
+        (label.option, label.judge_visible) for label in LabelStore(root / "dates").current()
+    ] == [("FAIL", True)]
     assert [label.option for label in LabelStore(root / "dates").of_each_copy()] == ["PASS"]
 
 
-def test_a_note_on_the_criteria_is_kept_with_them_and_shown_to_who_writes_them(page: Page, root: Path) -> None:
+def test_a_note_on_the_criteria_is_kept_with_them_and_shown_to_who_writes_them(
+    page: Page, root: Path
+) -> None:
     address = desk(page)
     row = next_row(page, address)
     assert "Kept as a note" in press(page, address, do="unclear", unclear=" What is a <date>? ")
@@ -198,7 +247,9 @@ def test_a_note_on_the_criteria_is_kept_with_them_and_shown_to_who_writes_them(p
     assert notes_in(root / "dates") == []
 
 
-def test_notes_are_not_written_through_a_link(page: Page, root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_notes_are_not_written_through_a_link(
+    page: Page, root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     target = tmp_path_factory.mktemp("outside") / "file"
     (root / "dates" / "criteria-notes.jsonl").symlink_to(target)
     assert page.post(desk(page), do="unclear", unclear="x").status == 400
@@ -216,21 +267,34 @@ def test_a_label_is_in_the_trust_report_at_once(tmp_path: Path) -> None:
             assert found["data"]["labels"]["n"] == labelled
 
 
-def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_judge(tmp_path: Path) -> None:
+def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_judge(
+    tmp_path: Path,
+) -> None:
     """The judge agrees with every label, or with none: annotators see the same."""
     told = []
     for verdict in ("PASS", "FAIL"):
         root = tmp_path / verdict
-        judged(root / "run", [f"text {number}" for number in range(30)], lambda _, said=verdict: said)  # type: ignore[misc]
+        judged(
+            root / "run", [f"text {number}" for number in range(30)], lambda _, said=verdict: said
+        )  # type: ignore[misc]
         with served(root) as page:
             address = desk(page, "run")
             for _ in range(20):
-                press(page, address, do="answer", row=str(next_row(page, address)["identity"]), choice="PASS")
+                press(
+                    page,
+                    address,
+                    do="answer",
+                    row=str(next_row(page, address)["identity"]),
+                    choice="PASS",
+                )
                 told.append(page.data(address)["work"]["so_far"])
             text = page.get(address).text
             assert "(20 rows, all annotators) the number is known to ±0.081" in text
             assert "±0.05 takes more rows than the run has" in text
-            assert page.data(f"{page.run('run')}/label?annotator=ann&queue=failed")["work"]["so_far"] is None
+            assert (
+                page.data(f"{page.run('run')}/label?annotator=ann&queue=failed")["work"]["so_far"]
+                is None
+            )
     assert told[:20] == told[20:]
     assert [one["reach"] is None for one in told[:20]] == [True] * 7 + [False] * 13
     widths = [one["reach"] for one in told[7:20]]

@@ -11,9 +11,16 @@ from support.tower import ROW, knows, says
 
 def test_the_row_view_shows_measures_fragments_and_missing_statements(tmp_path: Path) -> None:
     row = {**ROW, "response": "It is made of <b>iron</b> [2]."}
-    RagEvaluator(says(knows), dimensions="none", measures=["context_precision", "citations"]).evaluate(row, run=tmp_path / "run")
+    RagEvaluator(
+        says(knows), dimensions="none", measures=["context_precision", "citations"]
+    ).evaluate(row, run=tmp_path / "run")
     with served(tmp_path) as page:
         shown = page.get(f"{page.run('run')}/row/1").text
         assert "To blame: generator" in shown
         assert "Of the answer, not in what it cites:" in shown and "<b>iron" not in shown
-        assert page.data(f"{page.run('run')}/row/1")["chosen"]["measures"]["measures"]["context_precision"]["value"] == 1.0
+        assert (
+            page.data(f"{page.run('run')}/row/1")["chosen"]["measures"]["measures"][
+                "context_precision"
+            ]["value"]
+            == 1.0
+        )

@@ -18,9 +18,17 @@ ROWS = population(120)
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     root = tmp_path_factory.mktemp("runs")
     run_of(root / "one", ROWS, failed=lambda text: text.startswith("row 7 "))
-    labelled(root / "one", [*labels_of(ROWS[:80]), *labels_of([(ROWS[0][0], not ROWS[0][1], True)], annotator="bob")])
+    labelled(
+        root / "one",
+        [*labels_of(ROWS[:80]), *labels_of([(ROWS[0][0], not ROWS[0][1], True)], annotator="bob")],
+    )
     run_of(root / "two", ROWS[:100], failed=lambda text: text.startswith(("row 7 ", "row 9 ")))
-    judged(root / "other", [text for text, *_ in ROWS[:30]], lambda _: "PASS", definition="The response is kind.")
+    judged(
+        root / "other",
+        [text for text, *_ in ROWS[:30]],
+        lambda _: "PASS",
+        definition="The response is kind.",
+    )
     with served(root) as found:
         yield found
 
@@ -35,16 +43,36 @@ def test_a_comparison_says_in_words_which_run_is_better(page: Page) -> None:
     assert not found["held_back"]
     assert found["lines"][0][0].startswith("AspectCritic: dates: cannot tell: mean ")
     assert found["compared"] == 100
-    assert found["lines"][0][1] == "  100 rows paired of 120 before and 100 now, by id; 20 before and 0 now have no counterpart"
-    russian = page.get(f"/compare?a={one}&b={two}", cookie=f"{page.cookie}; adjudge_language=ru").text
-    assert "сопоставлено строк: 100 (раньше 120, теперь 100), по идентификатору; без пары: раньше 20, теперь 0" in russian
+    assert found["lines"][0][1] == (
+        "  100 rows paired of 120 before and 100 now, by id; 20 before and 0 now have no "
+        "counterpart"
+    )
+    russian = page.get(
+        f"/compare?a={one}&b={two}", cookie=f"{page.cookie}; adjudge_language=ru"
+    ).text
+    assert (
+        "сопоставлено строк: 100 (раньше 120, теперь 100), по идентификатору; без пары: "
+        "раньше 20, теперь 0"
+    ) in russian
     assert found["counts"]["only_a"] == 20
     assert found["counts"]["both_failed"] == 1
     assert found["counts"]["changed"] == 1
     assert sum(move["count"] for move in found["moves"]) == 100
 
 
-@pytest.mark.parametrize("tab", ["changed", "higher", "lower", "only_a_right", "only_b_right", "both_failed", "only_a", "only_b"])
+@pytest.mark.parametrize(
+    "tab",
+    [
+        "changed",
+        "higher",
+        "lower",
+        "only_a_right",
+        "only_b_right",
+        "both_failed",
+        "only_a",
+        "only_b",
+    ],
+)
 def test_every_tab_lists_the_rows_it_counts(page: Page, tab: str) -> None:
     one, two = ids(page, "one", "two")
     found = page.data(f"/compare?a={one}&b={two}&tab={tab}")
@@ -54,7 +82,9 @@ def test_every_tab_lists_the_rows_it_counts(page: Page, tab: str) -> None:
 
 def test_failed_rows_are_told_in_the_language_of_the_page(page: Page) -> None:
     one, two = ids(page, "one", "two")
-    text = page.get(f"/compare?a={one}&b={two}&tab=both_failed", cookie=f"{page.cookie}; adjudge_language=ru").text
+    text = page.get(
+        f"/compare?a={one}&b={two}&tab=both_failed", cookie=f"{page.cookie}; adjudge_language=ru"
+    ).text
     assert "<td>сбой</td><td>сбой</td>" in text
     assert ">failed<" not in text
 
@@ -113,7 +143,9 @@ def test_own_criteria_are_linted_anew_while_they_are_edited(tmp_path: Path) -> N
     golden = "golden:\n- fields: {response: Hi!}\n  option: 'Yes'\n"
     file.write_text(f"name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n{golden}")
     with served(tmp_path / "runs", home=tmp_path) as page:
-        assert page.data("/criteria")["own"] == [{"name": "criteria/tone.yaml", "findings": 0, "trouble": ""}]
+        assert page.data("/criteria")["own"] == [
+            {"name": "criteria/tone.yaml", "findings": 0, "trouble": ""}
+        ]
         address = "/criteria-file?name=criteria/tone.yaml"
         found = page.data(address)
         assert found["findings"] == []

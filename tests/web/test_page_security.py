@@ -1,4 +1,6 @@
-"""Attacks on the page over a real socket: nothing runs, nothing is read outside the folder, nothing falls over."""
+"""Attacks on the page over a real socket: nothing runs, nothing is read outside the folder, nothing
+falls over.
+"""
 
 from __future__ import annotations
 
@@ -69,25 +71,40 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     root = tmp_path_factory.mktemp("runs")
     judged(root / "plain", ["one", "two"], lambda text: "PASS" if "one" in text else "FAIL")
     rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
-    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
+        rows, run=root / "hostile"
+    )
     outside = tmp_path_factory.mktemp("outside")
     judged(outside / "secret", ["secret text"], lambda _: "PASS")
     (root / "linked").symlink_to(outside / "secret", target_is_directory=True)
     (root / "linked file").mkdir()
     (root / "linked file" / "ledger.sqlite").symlink_to(outside / "secret" / "ledger.sqlite")
     LabelStore(root / "hostile").add(
-        Label(row=rows[0].identity, criteria=HOSTILE, annotator=HOSTILE, option="PASS", note=HOSTILE, design="random")
+        Label(
+            row=rows[0].identity,
+            criteria=HOSTILE,
+            annotator=HOSTILE,
+            option="PASS",
+            note=HOSTILE,
+            design="random",
+        )
     )
     with connect(root / "hostile" / FILE) as ledger:
         write_meta(ledger, {FACT: {"data": HOSTILE, "notes": [HOSTILE]}})
     with (root / "rows.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["answer", HOSTILE], [HOSTILE, HOSTILE]])
-    (root / "own.yaml").write_text(json.dumps({"name": HOSTILE, "description": HOSTILE, "options": [HOSTILE, "other"]}, indent=1))
+    (root / "own.yaml").write_text(
+        json.dumps(
+            {"name": HOSTILE, "description": HOSTILE, "options": [HOSTILE, "other"]}, indent=1
+        )
+    )
     with served(root, home=root) as found:
         yield found
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""]
+)
 def test_a_host_that_is_not_ours_is_refused(page: Page, host: str) -> None:
     answer = page.get("/", host=host)
     assert answer.status == 421
@@ -99,11 +116,29 @@ def test_our_own_names_are_served(page: Page, name: str) -> None:
     assert page.get("/", host=f"{name}:{page.access.port}").status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/run/x", "/static/page.css", "/?token=wrong", "/run/x?token={token}", "/language?set=ru"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/run/x",
+        "/static/page.css",
+        "/?token=wrong",
+        "/run/x?token={token}",
+        "/language?set=ru",
+    ],
+)
 def test_without_the_token_nothing_is_shown(page: Page, path: str) -> None:
     assert page.ask(path.format(token=page.access.token)).status == 403
-    assert page.ask(path.format(token=page.access.token), cookie=f"{page.access.cookie}=wrong").status == 403
-    assert page.ask(path.format(token=page.access.token), x_adjudge_token=page.access.form_token).status == 403
+    assert (
+        page.ask(path.format(token=page.access.token), cookie=f"{page.access.cookie}=wrong").status
+        == 403
+    )
+    assert (
+        page.ask(
+            path.format(token=page.access.token), x_adjudge_token=page.access.form_token
+        ).status
+        == 403
+    )
 
 
 def test_the_token_in_the_address_becomes_a_cookie_and_is_gone(page: Page) -> None:
@@ -114,10 +149,21 @@ def test_the_token_in_the_address_becomes_a_cookie_and_is_gone(page: Page) -> No
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/{place}x/", "/x/{place}/", "/?token={session}", "/run/x", "/static/page.css", "/%2e/{place}"]
+    "path",
+    [
+        "/",
+        "/{place}x/",
+        "/x/{place}/",
+        "/?token={session}",
+        "/run/x",
+        "/static/page.css",
+        "/%2e/{place}",
+    ],
 )
 def test_a_server_on_another_port_can_do_nothing_with_the_cookie(page: Page, path: str) -> None:
-    """Browsers send the cookies of 127.0.0.1 to every port: one that held the token let anybody there read and label."""
+    """Browsers send the cookies of 127.0.0.1 to every port: one that held the token let anybody
+    there read and label.
+    """
     answer = page.ask(page.access.url.removeprefix(f"http://127.0.0.1:{page.access.port}"))
     given = answer.headers["set-cookie"]
     assert page.access.token not in given and f"Path={page.access.place};" in f"{given};"
@@ -129,7 +175,12 @@ def test_a_server_on_another_port_can_do_nothing_with_the_cookie(page: Page, pat
     for token in (page.access.session, page.access.form_token):
         assert (
             page.ask(
-                f"{page.run('plain')}/label?annotator=x", "POST", "do=undo", cookie=value, x_adjudge_token=token, **forged
+                f"{page.run('plain')}/label?annotator=x",
+                "POST",
+                "do=undo",
+                cookie=value,
+                x_adjudge_token=token,
+                **forged,
             ).status
             == 403
         )
@@ -137,11 +188,26 @@ def test_a_server_on_another_port_can_do_nothing_with_the_cookie(page: Page, pat
 
 def test_who_knows_the_place_alone_sees_nothing(page: Page) -> None:
     assert page.ask(f"{page.access.place}/").status == 403
-    assert page.ask(f"{page.access.place}/", cookie=f"{page.access.cookie}={page.access.form_token}").status == 403
+    assert (
+        page.ask(
+            f"{page.access.place}/", cookie=f"{page.access.cookie}={page.access.form_token}"
+        ).status
+        == 403
+    )
 
 
 @pytest.mark.parametrize(
-    "odd", ["a[b]=c", "x", "=;;", 'q="\\', "\xe9=\xff", "adjudge_{port}=odd", "adjudge_{port}", "a=b " * 500]
+    "odd",
+    [
+        "a[b]=c",
+        "x",
+        "=;;",
+        'q="\\',
+        "\xe9=\xff",
+        "adjudge_{port}=odd",
+        "adjudge_{port}",
+        "a=b " * 500,
+    ],
 )
 def test_an_odd_cookie_of_another_port_locks_nobody_out(page: Page, odd: str) -> None:
     odd = odd.format(port=page.access.port)
@@ -150,9 +216,16 @@ def test_an_odd_cookie_of_another_port_locks_nobody_out(page: Page, odd: str) ->
 
 
 def test_the_way_in_from_another_page_brings_the_cookie_along(page: Page) -> None:
-    """A browser withholds a strict cookie from a redirect that another page began: it is asked to go on by itself."""
-    answer = page.ask(f"/?token={page.access.token}&q=%22%3E%3Cscript%3E", sec_fetch_site="cross-site")
-    assert (answer.status, answer.headers["set-cookie"].partition("=")[0]) == (200, page.access.cookie)
+    """A browser withholds a strict cookie from a redirect that another page began: it is asked to
+    go on by itself.
+    """
+    answer = page.ask(
+        f"/?token={page.access.token}&q=%22%3E%3Cscript%3E", sec_fetch_site="cross-site"
+    )
+    assert (answer.status, answer.headers["set-cookie"].partition("=")[0]) == (
+        200,
+        page.access.cookie,
+    )
     assert f'url={page.access.place}/?q=%22%3E%3Cscript%3E"' in answer.text
     assert page.access.token not in answer.text
 
@@ -189,8 +262,14 @@ def test_every_link_stays_where_the_cookie_is_sent(page: Page) -> None:
         "/nowhere",
     ):
         given = Elements.of(page.get(path).text).attributes
-        links = [value for name, value in given if name in LINKS and not value.startswith(("#", "data:,"))]
-        assert links and [one for one in links if not one.startswith(f"{page.access.place}/")] == [], path
+        links = [
+            value
+            for name, value in given
+            if name in LINKS and not value.startswith(("#", "data:,"))
+        ]
+        assert (
+            links and [one for one in links if not one.startswith(f"{page.access.place}/")] == []
+        ), path
 
 
 def test_the_token_stands_in_no_page(page: Page) -> None:
@@ -212,13 +291,26 @@ def test_the_token_stands_in_no_page(page: Page) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_what_changes_something_must_come_from_our_page(page: Page, method: str, headers: dict[str, str]) -> None:
-    given = {name: value.format(form=page.access.form_token, port=page.access.port) for name, value in headers.items()}
-    assert page.ask(f"{page.access.place}/", method, "a=b", cookie=page.cookie, **given).status == 403
+def test_what_changes_something_must_come_from_our_page(
+    page: Page, method: str, headers: dict[str, str]
+) -> None:
+    given = {
+        name: value.format(form=page.access.form_token, port=page.access.port)
+        for name, value in headers.items()
+    }
+    assert (
+        page.ask(f"{page.access.place}/", method, "a=b", cookie=page.cookie, **given).status == 403
+    )
 
 
 def test_every_answer_forbids_what_is_not_ours(page: Page) -> None:
-    for answer in (page.get("/"), page.get("/static/page.js"), page.get("/nowhere"), page.ask("/"), page.ask("/", host="x")):
+    for answer in (
+        page.get("/"),
+        page.get("/static/page.js"),
+        page.get("/nowhere"),
+        page.ask("/"),
+        page.ask("/", host="x"),
+    ):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
@@ -261,15 +353,21 @@ def test_evaluated_text_stays_text_in_every_place(page: Page) -> None:
         text = page.get(path).text
         elements = Elements.of(text)
         assert "img" not in elements.tags, path
-        assert elements.tags.count("textarea") == ("/label?" in path), path  # the note on the criteria
+        assert elements.tags.count("textarea") == ("/label?" in path), (
+            path
+        )  # the note on the criteria
         assert [name for name, _ in elements.attributes if name.startswith(("on", "hx-on"))] == []
         assert [
-            value for name, value in elements.attributes if name in ("href", "src", "hx-get") and not value.startswith(OURS)
+            value
+            for name, value in elements.attributes
+            if name in ("href", "src", "hx-get") and not value.startswith(OURS)
         ] == []
     assert HOSTILE in html.unescape(page.get(f"{run}/row/1").text)
 
 
-@pytest.mark.parametrize("name", ["..", "../outside", "..%2F..%2Fetc", "%2e%2e", "plain%00", "C:%5Cx", "%F0%9F%92%A9"])
+@pytest.mark.parametrize(
+    "name", ["..", "../outside", "..%2F..%2Fetc", "%2e%2e", "plain%00", "C:%5Cx", "%F0%9F%92%A9"]
+)
 def test_a_run_is_found_by_its_id_and_never_by_a_path(page: Page, name: str) -> None:
     assert page.get(f"/run/{name}").status == 404
     assert page.get(f"/run/{name}/row/1").status == 404
@@ -295,7 +393,18 @@ def test_a_run_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["min=nan", "max=x", "sort=drop", "flag='--", "status=x", "after=x", "judge=nobody", "row=x", "row=9"]
+    "query",
+    [
+        "min=nan",
+        "max=x",
+        "sort=drop",
+        "flag='--",
+        "status=x",
+        "after=x",
+        "judge=nobody",
+        "row=x",
+        "row=9",
+    ],
 )
 def test_a_strange_query_is_answered_in_words(page: Page, query: str) -> None:
     answer = page.get(f"{page.run('plain')}?{query}")
@@ -304,8 +413,16 @@ def test_a_strange_query_is_answered_in_words(page: Page, query: str) -> None:
 
 
 def test_the_language_switch_leads_nowhere_else(page: Page) -> None:
-    for back in ("http://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "%2F%0d%0aSet-Cookie:x"):
-        assert page.get(f"/language?set=ru&back={back}").headers["location"] == f"{page.access.place}/"
+    for back in (
+        "http://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "%2F%0d%0aSet-Cookie:x",
+    ):
+        assert (
+            page.get(f"/language?set=ru&back={back}").headers["location"] == f"{page.access.place}/"
+        )
     assert page.get("/language?set=ru&back=/run/x").headers["location"] == "/run/x"
 
 
@@ -327,7 +444,9 @@ def test_a_huge_cell_is_shown_in_part(tmp_path: Path) -> None:
 def test_a_huge_row_is_not_sent_to_the_playground(tmp_path: Path) -> None:
     judged(tmp_path / "large", ["x" * 600_000], lambda _: "PASS")
     with served(tmp_path) as page:
-        answer = page.get(f"/playground?run={page.run('large').removeprefix('/run/')}&row=1&judge=AspectCritic")
+        answer = page.get(
+            f"/playground?run={page.run('large').removeprefix('/run/')}&row=1&judge=AspectCritic"
+        )
     assert (answer.status, len(answer.body) < 10_000, "at most" in answer.text) == (400, True, True)
 
 
@@ -340,19 +459,36 @@ def test_sixty_thousand_quotes_in_an_explanation_take_no_time(tmp_path: Path) ->
         run = page.run("quoting")
         before = time.process_time()
         shown = page.get(f"{run}/row/1").text
-        assert time.process_time() - before < 2, "seconds of CPU of this process, in which the server runs"
+        assert time.process_time() - before < 2, (
+            "seconds of CPU of this process, in which the server runs"
+        )
     assert "<mark>quote 00001</mark>" in shown
 
 
 def test_the_longest_quotation_at_a_place_is_marked() -> None:
     found = marked("so: abc def, abc, abc def", {"abc", "abc def", "bc", "def, a", "nothing"})
-    assert found == [("so: ", False), ("abc def", True), (", ", False), ("abc", True), (", ", False), ("abc def", True)]
+    assert found == [
+        ("so: ", False),
+        ("abc def", True),
+        (", ", False),
+        ("abc", True),
+        (", ", False),
+        ("abc def", True),
+    ]
 
 
 def change(folder: Path, column: str, how: Callable[[dict[str, Any]], object]) -> None:
-    """A run as somebody else may have written it: the JSON of its first judgment changed, its checksum right."""
+    """A run as somebody else may have written it: the JSON of its first judgment changed, its
+    checksum right.
+    """
     with connect(folder / FILE) as ledger:
-        row = dict(zip((*COLUMNS["judgments"], "checksum"), ledger.execute(select("judgments")).fetchone(), strict=True))
+        row = dict(
+            zip(
+                (*COLUMNS["judgments"], "checksum"),
+                ledger.execute(select("judgments")).fetchone(),
+                strict=True,
+            )
+        )
         row[column] = json.dumps(how(json.loads(row[column])))
         ledger.execute(insert("judgments"), sealed(*(row[name] for name in COLUMNS["judgments"])))
         ledger.commit()
@@ -378,8 +514,12 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("column", "place"), PLACES, ids=str)
-def test_a_run_that_holds_something_odd_is_shown_or_refused_in_words(tmp_path: Path, column: str, place: list[str | int]) -> None:
-    RagEvaluator(says(knows), dimensions="none", measures=["citations"], evidence="each").evaluate(ROW, run=tmp_path / "odd")
+def test_a_run_that_holds_something_odd_is_shown_or_refused_in_words(
+    tmp_path: Path, column: str, place: list[str | int]
+) -> None:
+    RagEvaluator(says(knows), dimensions="none", measures=["citations"], evidence="each").evaluate(
+        ROW, run=tmp_path / "odd"
+    )
     with served(tmp_path, home=tmp_path) as page:
         run = page.run("odd")
         for odd in ODD:
@@ -408,7 +548,12 @@ def put(found: Any, place: list[Any], odd: object) -> Any:
 def test_a_row_number_without_end_is_answered_in_words(page: Page, number: str) -> None:
     run = page.run("plain")
     id = run.removeprefix("/run/")
-    for path in (f"{run}/row/{number}", f"{run}?row={number}", f"{run}?row=1e300", f"{run}?after=0__{number}"):
+    for path in (
+        f"{run}/row/{number}",
+        f"{run}?row={number}",
+        f"{run}?row=1e300",
+        f"{run}?after=0__{number}",
+    ):
         assert page.get(path).status == 400, path
     assert page.get(f"/playground?run={id}&row={number}&judge=AspectCritic").status == 400
 
@@ -418,18 +563,25 @@ def test_a_blank_file_below_the_folder_stops_no_page(tmp_path: Path) -> None:
     judged(tmp_path / "one", ["one"], lambda _: "PASS")
     (tmp_path / "blank.yaml").write_text(" \n" * 90_000)
     (tmp_path / "dashes.yaml").write_text("- " * 90_000)
-    (tmp_path / "own.yaml").write_text("- name: polite\n\n  description: Is it?\n  options: [Yes, No]\n")
+    (tmp_path / "own.yaml").write_text(
+        "- name: polite\n\n  description: Is it?\n  options: [Yes, No]\n"
+    )
     with served(tmp_path, home=tmp_path) as page:
         before = time.process_time()
         shown = page.get("/criteria").text
-        assert time.process_time() - before < 3, "seconds of CPU of this process, in which the server runs"
+        assert time.process_time() - before < 3, (
+            "seconds of CPU of this process, in which the server runs"
+        )
     assert "own.yaml" in shown and "blank.yaml" not in shown
 
 
 def test_the_token_does_not_stand_among_the_words_that_start_the_browser(tmp_path: Path) -> None:
     """Every user of a machine can read them."""
     started, seen = tmp_path / "browser", tmp_path / "seen"
-    started.write_text(f'#!/bin/sh\necho "$@" > {seen}.new && cat "${{1#file://}}" >> {seen}.new && mv {seen}.new {seen}\n')
+    started.write_text(
+        f'#!/bin/sh\necho "$@" > {seen}.new && cat "${{1#file://}}" >> {seen}.new && mv '
+        f"{seen}.new {seen}\n"
+    )
     started.chmod(0o700)
     (tmp_path / "runs").mkdir()
     process = subprocess.Popen(
@@ -468,19 +620,27 @@ def test_many_requests_at_once_are_all_answered(page: Page) -> None:
         "/criteria",
     ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = list(pool.map(lambda place: page.get(asked[place % len(asked)]).status, range(AT_ONCE)))
+        answers = list(
+            pool.map(lambda place: page.get(asked[place % len(asked)]).status, range(AT_ONCE))
+        )
     assert answers == [200] * AT_ONCE
 
 
 def test_many_labels_at_once_are_all_kept(tmp_path: Path) -> None:
-    """One annotator in many tabs: no label is lost, and none is given to a row that was not shown."""
+    """One annotator in many tabs: no label is lost, and none is given to a row
+    that was not shown.
+    """
     judged(tmp_path / "one", [f"text {number}" for number in range(20)], lambda _: "PASS")
     with served(tmp_path) as page:
         address = f"{page.run('one')}/label?annotator=ann"
 
         def press(_: int) -> int:
             row = page.data(address)["work"]["row"]
-            return page.post(address, do="answer", row=row["identity"], choice="FAIL").status if row else 200
+            return (
+                page.post(address, do="answer", row=row["identity"], choice="FAIL").status
+                if row
+                else 200
+            )
 
         with ThreadPoolExecutor(8) as pool:
             assert set(pool.map(press, range(40))) == {200}

@@ -11,7 +11,9 @@ from adjudge.web.spending import Spending, refuse_unpriced
 
 
 @given(st.lists(st.tuples(st.floats(0, 0.5), st.floats(0, 0.5)), max_size=20))
-def test_what_is_set_aside_and_spent_never_comes_to_more_than_the_budget_allows(asked: list[tuple[float, float]]) -> None:
+def test_what_is_set_aside_and_spent_never_comes_to_more_than_the_budget_allows(
+    asked: list[tuple[float, float]],
+) -> None:
     spending = Spending(1)
     for wanted, cost in asked:
         left = spending.left
@@ -36,7 +38,9 @@ def test_a_share_is_settled_once() -> None:
 
 
 def test_more_than_is_left_is_refused_in_words() -> None:
-    with pytest.raises(BudgetSpent, match=r"\$0.60 is more than the page has left to spend \(\$0.50 of \$0.50\)"):
+    with pytest.raises(
+        BudgetSpent, match=r"\$0.60 is more than the page has left to spend \(\$0.50 of \$0.50\)"
+    ):
         Spending(0.5).set_aside(0.6)
 
 

@@ -43,7 +43,9 @@ def home(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / ".cache"))
     monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
     provider.latency = 0
-    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(ROWS)))
+    (tmp_path / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(ROWS))
+    )
     (tmp_path / "runs").mkdir()
     return tmp_path
 
@@ -101,7 +103,9 @@ def test_an_estimate_that_is_asked_for_again_and_again_starts_few_processes(page
     looking.join()
     assert 1 <= most <= 2
     assert {answer.status for answer in answers} == {200, 400}
-    assert all("estimates are under way" in answer.text for answer in answers if answer.status == 400)
+    assert all(
+        "estimates are under way" in answer.text for answer in answers if answer.status == 400
+    )
     assert page.get(address).status == 200
 
 
@@ -121,7 +125,9 @@ def children() -> Iterator[bytes]:
                 yield (file.parent / "cmdline").read_bytes()
 
 
-def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, home: Path, provider: FakeProvider) -> None:
+def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(
+    page: Page, home: Path, provider: FakeProvider
+) -> None:
     provider.latency = 0.3
     before = len(provider.requests)
     (home / "adjudge.toml").write_text("max_concurrency = 2\n")
@@ -147,7 +153,16 @@ def test_a_killed_page_leaves_a_run_that_can_be_resumed(home: Path, provider: Fa
     provider.latency = 0.3
     (home / "adjudge.toml").write_text("max_concurrency = 2\nprices = 'prices.yaml'\n")
     (home / "prices.yaml").write_text("openai/of-our-own: {input: 1, output: 2}\n")
-    command = [sys.executable, "-m", "adjudge", "view", "runs", "--no-open", "-m", "openai/of-our-own"]
+    command = [
+        sys.executable,
+        "-m",
+        "adjudge",
+        "view",
+        "runs",
+        "--no-open",
+        "-m",
+        "openai/of-our-own",
+    ]
     before = len(provider.requests)
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -163,7 +178,12 @@ def test_a_killed_page_leaves_a_run_that_can_be_resumed(home: Path, provider: Fa
     asked = len(provider.requests) - before
     assert asked < ROWS
     provider.latency = 0
-    done = subprocess.run([sys.executable, "-m", "adjudge", "resume", str(folder)], cwd=home, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "adjudge", "resume", str(folder)],
+        cwd=home,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert len(provider.requests) - before == ROWS
 
@@ -180,7 +200,14 @@ def test_the_files_below_the_folder_are_offered_and_no_others(
     names = [one["name"] for one in page.data("/start")["files"]]
     assert names == ["deeper/more.jsonl", "rows.csv"]
     assert page.data("/start?data=rows.csv")["chosen"]["columns"] == ["id", "answer"]
-    for name in ("linked.csv", "linked/secret.csv", "../outside/secret.csv", str(outside / "secret.csv"), "runs", "/etc/passwd"):
+    for name in (
+        "linked.csv",
+        "linked/secret.csv",
+        "../outside/secret.csv",
+        str(outside / "secret.csv"),
+        "runs",
+        "/etc/passwd",
+    ):
         assert page.get(f"/start?{urlencode({'data': name})}").status == 400
         assert page.post("/start", **{**ASKED, "data": name}, name="x").status == 400
     assert not (home / "runs" / "x").exists()
@@ -204,7 +231,9 @@ def test_the_files_below_the_folder_are_offered_and_no_others(
         ({"kind": "rag"}, "kind must be"),
     ],
 )
-def test_what_may_not_be_started_is_refused_in_words(page: Page, home: Path, changed: dict[str, str], why: str) -> None:
+def test_what_may_not_be_started_is_refused_in_words(
+    page: Page, home: Path, changed: dict[str, str], why: str
+) -> None:
     answer = page.post("/start", **{**ASKED, **changed})
     assert answer.status == 400, answer.text
     assert why in answer.text
@@ -212,19 +241,29 @@ def test_what_may_not_be_started_is_refused_in_words(page: Page, home: Path, cha
     assert page.server.site.spending.left == 1
 
 
-def test_own_criteria_are_offered_and_a_broken_file_says_what_is_wrong(page: Page, home: Path) -> None:
-    (home / "tone.yaml").write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n")
+def test_own_criteria_are_offered_and_a_broken_file_says_what_is_wrong(
+    page: Page, home: Path
+) -> None:
+    (home / "tone.yaml").write_text(
+        "name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n"
+    )
     (home / "broken.yaml").write_text("name: broken\ndescription: Is it?\noptions: 7\n")
-    (home / "eval.yaml").write_text("data: rows.csv\njudges:\n- kind: direct\n  name: x\n  description: y\n")
+    (home / "eval.yaml").write_text(
+        "data: rows.csv\njudges:\n- kind: direct\n  name: x\n  description: y\n"
+    )
     own = {one["name"]: one["trouble"] for one in page.data("/start?data=rows.csv")["own"]}
     assert own["tone.yaml"] == ""
     assert "options" in own["broken.yaml"]
     assert "eval.yaml" not in own
-    estimate = page.data(f"/start?{urlencode({'data': 'rows.csv', 'criteria': 'tone.yaml', 'model': MODEL, 'do': 'estimate'})}")
+    estimate = page.data(
+        f"/start?{urlencode({'data': 'rows.csv', 'criteria': 'tone.yaml', 'model': MODEL, 'do': 'estimate'})}"
+    )
     assert estimate["estimate"]["judgments"] == ROWS
 
 
-def test_a_file_that_cannot_be_judged_says_so_before_anything_is_started(page: Page, home: Path) -> None:
+def test_a_file_that_cannot_be_judged_says_so_before_anything_is_started(
+    page: Page, home: Path
+) -> None:
     (home / "rows.csv").write_text("id,colour\n1,red\n")
     answer = page.get(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")
     assert answer.status == 400
@@ -233,7 +272,9 @@ def test_a_file_that_cannot_be_judged_says_so_before_anything_is_started(page: P
 
 def test_a_file_that_changed_after_the_estimate_is_estimated_again(page: Page, home: Path) -> None:
     version = page.data(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")["estimate"]["version"]
-    (home / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(1000)))
+    (home / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(1000))
+    )
     answer = page.post("/start", **ASKED, name="x", version=version)
     assert answer.status == 400
     assert "has changed since the cost was estimated" in answer.text
@@ -244,7 +285,9 @@ def test_a_form_that_changed_since_is_estimated_again(page: Page) -> None:
     """Else the progress would count to another total, within a budget for something else."""
     version = page.data(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")["estimate"]["version"]
     for change in ({"limit": "3"}, {"votes": "2"}, {"question": "It is long."}):
-        answer = page.post("/start", **{**ASKED, **change}, name="x", version=version, total=str(ROWS))
+        answer = page.post(
+            "/start", **{**ASKED, **change}, name="x", version=version, total=str(ROWS)
+        )
         assert (answer.status, "estimate it again" in answer.text) == (400, True)
 
 
@@ -256,7 +299,9 @@ def test_criteria_that_are_in_english_alone_stand_apart_on_the_russian_page(page
     assert "In English alone" not in page.get("/start?data=rows.csv").text
 
 
-@pytest.mark.parametrize("question", ["Коротко?", "conciseness", "{outside}", 'Is it: "a" {{ b }} #c?'])
+@pytest.mark.parametrize(
+    "question", ["Коротко?", "conciseness", "{outside}", 'Is it: "a" {{ b }} #c?']
+)
 def test_a_question_is_a_question_whatever_it_looks_like(
     page: Page, home: Path, tmp_path_factory: pytest.TempPathFactory, question: str
 ) -> None:
@@ -273,8 +318,12 @@ def test_a_question_is_a_question_whatever_it_looks_like(
     assert (criteria.name, criteria.option_names) == (asked, ("Yes", "No"))
 
 
-@pytest.mark.parametrize(("more", "both"), [({}, True), ({"one_order": "1"}, False), ({"both_orders": "1"}, True)])
-def test_comparisons_from_the_page_are_asked_in_both_orders(page: Page, home: Path, more: dict[str, str], both: bool) -> None:
+@pytest.mark.parametrize(
+    ("more", "both"), [({}, True), ({"one_order": "1"}, False), ({"both_orders": "1"}, True)]
+)
+def test_comparisons_from_the_page_are_asked_in_both_orders(
+    page: Page, home: Path, more: dict[str, str], both: bool
+) -> None:
     given = {**ASKED, "kind": "pairwise", **more}
     plan = plan_of(page.server.site, given, lambda name: [given[name]] if name in given else [])
     (home / "eval.yaml").write_text(plan.to_eval())
@@ -285,7 +334,11 @@ def test_comparisons_from_the_page_are_asked_in_both_orders(page: Page, home: Pa
 
 def test_two_tabs_that_start_a_run_of_one_name_get_one_run(page: Page, home: Path) -> None:
     with ThreadPoolExecutor(4) as tabs:
-        answers = list(tabs.map(lambda _: page.post("/start", **ASKED, name="one", usd="0.1", limit="1"), range(4)))
+        answers = list(
+            tabs.map(
+                lambda _: page.post("/start", **ASKED, name="one", usd="0.1", limit="1"), range(4)
+            )
+        )
     assert sorted(answer.status for answer in answers) == [202, 400, 400, 400]
     assert all("already" in answer.text for answer in answers if answer.status == 400)
     ended(page, next(page.led_to(answer) for answer in answers if answer.status == 202))
@@ -305,7 +358,10 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     job = begin(page, name="theirs", usd="0.1", limit="1")
     ended(page, job)
     with connect(home / "runs" / "theirs" / FILE) as ledger:
-        write_meta(ledger, {"command": {"argv": ["run", "/elsewhere/eval.yaml"], "cwd": str(home)}, "ended": None})
+        write_meta(
+            ledger,
+            {"command": {"argv": ["run", "/elsewhere/eval.yaml"], "cwd": str(home)}, "ended": None},
+        )
     answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
     found = ended(page, page.led_to(answer))
     assert not found["fine"]

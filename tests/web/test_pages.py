@@ -41,7 +41,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
     labelled(root / "dates", labels_of(ROWS[:60]))
     run_of(root / "again", [(text, good, not passed) for text, good, passed in ROWS[:40]])
-    compared(root / "deeper" / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
+    compared(
+        root / "deeper" / "pairs", [(f"first {number}", f"second {number}") for number in range(3)]
+    )
     return root
 
 
@@ -62,7 +64,9 @@ def test_what_is_vendored_is_what_was_published() -> None:
 def test_every_text_of_the_pages_is_there_in_russian() -> None:
     texts: set[str] = set()
     for template in (WEB / "templates").iterdir():
-        said = re.findall(r"""\bt\((?:"([^"]+)"|'([^']+)')[,)]""", template.read_text(encoding="utf-8"))
+        said = re.findall(
+            r"""\bt\((?:"([^"]+)"|'([^']+)')[,)]""", template.read_text(encoding="utf-8")
+        )
         texts |= {one or other for one, other in said}
     assert len(texts) > 80
     assert sorted((texts | SHORT_NAMES.keys()) - russian().keys()) == []
@@ -73,9 +77,17 @@ def test_templates_call_only_what_there_is() -> None:
     known = {*templates().globals, "t", "number", "share"}
     for name in templates().list_templates():
         tree = templates().parse((WEB / "templates" / name).read_text(encoding="utf-8"))
-        called = {call.node.name for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name)}
+        called = {
+            call.node.name
+            for call in tree.find_all(nodes.Call)
+            if isinstance(call.node, nodes.Name)
+        }
         macros = {macro.name for macro in tree.find_all(nodes.Macro)}
-        imported = {one if isinstance(one, str) else one[1] for each in tree.find_all(nodes.FromImport) for one in each.names}
+        imported = {
+            one if isinstance(one, str) else one[1]
+            for each in tree.find_all(nodes.FromImport)
+            for one in each.names
+        }
         assert called - known - macros - imported == set(), name
 
 
@@ -101,7 +113,9 @@ def test_a_number_that_labels_correct_is_in_the_list_a_moment_later(page: Page) 
 
 
 def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> None:
-    kind, short = (replace(yes_no_criteria(f"Is it {name}?"), name=name) for name in ("kind", "short"))
+    kind, short = (
+        replace(yes_no_criteria(f"Is it {name}?"), name=name) for name in ("kind", "short")
+    )
     judge = DirectJudge(model(lambda prompt: "Yes" if "Is it kind?" in prompt else "No"))
     rows = [Instance({"response": f"text {number}"}, f"r{number}") for number in range(10)]
     judge.evaluate([*rows, *rows], [kind] * 10 + [short] * 10, run=tmp_path / "both")
@@ -109,7 +123,10 @@ def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> 
         run, line = page.run("both"), page.data("/")["runs"][0]["judges"][0]
         figures = page.data(run)["figures"]
         assert figures["mean"] is None
-        assert {name: one["value"] for name, one in figures["means"].items()} == {"kind": 1.0, "short": 0.0}
+        assert {name: one["value"] for name, one in figures["means"].items()} == {
+            "kind": 1.0,
+            "short": 0.0,
+        }
         assert line["means"] == figures["means"]
         assert {row["verdict"] for row in page.data(f"{run}?criteria=short")["rows"]} == {"No"}
         assert len(page.data(f"{run}?criteria=short")["rows"]) == 10
@@ -122,7 +139,9 @@ def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> 
 def test_why_a_run_stopped_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     judged(tmp_path / "run", ["text"], lambda _: "PASS")
     with connect(tmp_path / "run" / FILE) as ledger:
-        write_meta(ledger, {"ended": "batches under way: 1, with 8 requests; they go on at the provider"})
+        write_meta(
+            ledger, {"ended": "batches under way: 1, with 8 requests; they go on at the provider"}
+        )
     with served(tmp_path, language="ru") as page:
         assert "пакетов в работе: 1" in page.get("/").text
         assert "batches under way" not in page.get("/").text
@@ -130,14 +149,18 @@ def test_why_a_run_stopped_is_told_in_the_language_of_the_page(tmp_path: Path) -
 
 def test_rows_whose_reply_had_to_be_asked_for_again_are_found(tmp_path: Path) -> None:
     replies = iter(
-        ["I would rather not.", '{"explanation": "so", "selected_option": "PASS"}'] + ['{"selected_option": "PASS"}'] * 3
+        ["I would rather not.", '{"explanation": "so", "selected_option": "PASS"}']
+        + ['{"selected_option": "PASS"}'] * 3
     )
     critic = AspectCritic("It is kind.", ScriptedModel(lambda _: next(replies)), name="kind")
     critic.evaluate(["one"], run=tmp_path / "run")
     critic.evaluate(["one", "two"], run=tmp_path / "run")
     with served(tmp_path) as page:
         run = page.run("run")
-        assert [line["flags"] for line in page.data(f"{run}?sort=row")["rows"]] == [["repaired"], []]
+        assert [line["flags"] for line in page.data(f"{run}?sort=row")["rows"]] == [
+            ["repaired"],
+            [],
+        ]
         assert [line["row"] for line in page.data(f"{run}?flag=repaired")["rows"]] == [1]
         assert "asked again" in page.get(run).text
 
@@ -146,7 +169,9 @@ def test_what_the_order_does_and_what_it_cost_is_with_the_figures(tmp_path: Path
     judge = PairwiseJudge(model(lambda _: "A"), check_positional_bias=True)
     judge.evaluate([["one", "two"]] * 3, "Which is better?", run=tmp_path / "pairs")
     with connect(tmp_path / "pairs" / FILE) as ledger:
-        write_meta(ledger, {"spending": Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict()})
+        write_meta(
+            ledger, {"spending": Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict()}
+        )
     with served(tmp_path) as page:
         figures = page.data(page.run("pairs"))["figures"]
         assert (figures["order"]["turned"], figures["order"]["rows"]) == (3, 3)
@@ -185,7 +210,9 @@ def test_filters_find_what_they_say(page: Page, query: str, count: int) -> None:
     assert found == count
 
 
-def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_run_does_not_wait_for_its_figures(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("adjudge.web.library.LARGE", 1)
     run = page.run("dates")
     found = page.data(run)
@@ -199,17 +226,24 @@ def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pyte
     assert "in the order of the rows" in page.get(f"{run}?verdict=FAIL").text
 
 
-def test_the_list_does_not_wait_for_what_a_large_run_comes_to(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_does_not_wait_for_what_a_large_run_comes_to(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("adjudge.web.library.LARGE", 1)
     with served(root) as page:
         run = page.run("dates")
         assert f'hx-get="{page.access.place}{run}/line"' in page.get("/").text
-        assert page.data(f"{run}/line")["run"]["judges"][0]["statuses"] == {"scored": 119, "failed": 1}
+        assert page.data(f"{run}/line")["run"]["judges"][0]["statuses"] == {
+            "scored": 119,
+            "failed": 1,
+        }
         assert f'hx-get="{page.access.place}{run}/line"' not in page.get("/").text
 
 
 def test_by_row_is_in_the_order_of_the_data(page: Page) -> None:
-    assert [line["row"] for line in page.data(f"{page.run('dates')}?sort=row")["rows"]] == list(range(1, 51))
+    assert [line["row"] for line in page.data(f"{page.run('dates')}?sort=row")["rows"]] == list(
+        range(1, 51)
+    )
 
 
 def test_the_figures_are_those_of_the_run(page: Page) -> None:
@@ -251,7 +285,9 @@ def test_pages_are_small(page: Page) -> None:
 def test_the_language_is_a_switch_in_the_page(page: Page) -> None:
     assert "Прогоны" in page.get("/", cookie=f"{page.cookie}; adjudge_language=ru").text
     assert '<html lang="en">' in page.get("/").text
-    assert page.get("/language?set=ru&back=/").headers["set-cookie"].startswith("adjudge_language=ru")
+    assert (
+        page.get("/language?set=ru&back=/").headers["set-cookie"].startswith("adjudge_language=ru")
+    )
 
 
 def test_an_old_run_gets_its_index_when_it_is_opened(tmp_path: Path) -> None:
@@ -281,7 +317,9 @@ def as_before(folder: Path) -> None:
 
 def indices(folder: Path) -> list[str]:
     with sqlite3.connect(folder / "ledger.sqlite") as ledger:
-        found = ledger.execute("SELECT name FROM sqlite_master WHERE name = 'judgments_by_score'").fetchall()
+        found = ledger.execute(
+            "SELECT name FROM sqlite_master WHERE name = 'judgments_by_score'"
+        ).fetchall()
     ledger.close()
     return [name for (name,) in found]
 
@@ -302,7 +340,9 @@ def test_a_run_that_has_ended_is_shown_as_ended_at_once(tmp_path: Path) -> None:
 
 
 def test_a_commit_counts_when_it_can_be_read_whatever_the_log_looks_like(tmp_path: Path) -> None:
-    """It is written to the log before it can be read: here the log has the size and time that it will have."""
+    """It is written to the log before it can be read: here the log has the size and time that it
+    will have.
+    """
     judged(tmp_path / "run", ["one", "two"], lambda _: "PASS")
     library = Library(tmp_path)
     (place,) = library.scan()
@@ -315,7 +355,9 @@ def test_a_commit_counts_when_it_can_be_read_whatever_the_log_looks_like(tmp_pat
         connection.execute("DELETE FROM judgments WHERE number = 0")
         assert log.stat().st_size == before.st_size
         os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert sum(one.statuses["scored"] for one in library.counts(place, at_once=True).values()) == 1
+        assert (
+            sum(one.statuses["scored"] for one in library.counts(place, at_once=True).values()) == 1
+        )
 
 
 def test_a_run_that_was_deleted_is_said_to_be_gone(tmp_path: Path) -> None:
@@ -341,10 +383,14 @@ def test_a_damaged_run_is_said_to_be_damaged_and_the_others_are_shown(tmp_path: 
 
 def test_the_command_prints_its_address_and_ends_with_ctrl_c(root: Path) -> None:
     command = [sys.executable, "-m", "adjudge", "view", str(root / "dates"), "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
         assert process.stdout
         assert process.stderr
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}\n", process.stdout.readline())
+        assert re.fullmatch(
+            r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}\n", process.stdout.readline()
+        )
         process.send_signal(signal.SIGINT)
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
     assert process.returncode == 0

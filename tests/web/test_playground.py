@@ -1,4 +1,6 @@
-"""The playground of ``adjudge view``, asked over a real socket; models are real servers or the embedded one."""
+"""The playground of ``adjudge view``, asked over a real socket; models are real servers or the
+embedded one.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,16 @@ def test_votes_come_with_agreement_kappa_and_a_confusion_table(play: Page) -> No
 
 def test_settings_are_those_of_the_form(play: Page, model_server: FakeProvider) -> None:
     before = len(model_server.requests)
-    settings = [("model", MODEL), ("check_positional_bias", "1"), ("feedback", "1"), ("persona", "You are a historian.")]
-    form = [(name, "3" if name == "strictness" else value) for name, value in direct(ROWS[:1], *settings)]
+    settings = [
+        ("model", MODEL),
+        ("check_positional_bias", "1"),
+        ("feedback", "1"),
+        ("persona", "You are a historian."),
+    ]
+    form = [
+        (name, "3" if name == "strictness" else value)
+        for name, value in direct(ROWS[:1], *settings)
+    ]
     (row,) = judged(play, form)["rows"]
     assert len(row["votes"]) == 6
     assert sum(vote["reversed"] for vote in row["votes"]) == 3
@@ -52,13 +62,20 @@ def test_settings_are_those_of_the_form(play: Page, model_server: FakeProvider) 
 
 def test_a_panel_votes_together(play: Page) -> None:
     found = judged(play, direct([("Since 1889.", "Yes")], ("model", MODEL), ("model", OTHER)))
-    assert [(vote["model"], vote["said"]) for vote in found["rows"][0]["votes"]] == [(MODEL, "Yes"), (OTHER, "Yes")]
+    assert [(vote["model"], vote["said"]) for vote in found["rows"][0]["votes"]] == [
+        (MODEL, "Yes"),
+        (OTHER, "Yes"),
+    ]
     assert found["rows"][0]["verdict"] == "Yes"
 
 
 def test_responses_are_compared(play: Page) -> None:
-    found = judged(play, pairwise([(["one", "better two"], "B"), (["one", "two"], "B")], ("model", MODEL)))
-    assert [row["verdict"] for row in found["rows"]] == ["tie", "tie"], "this model goes by the place, whatever stands there"
+    found = judged(
+        play, pairwise([(["one", "better two"], "B"), (["one", "two"], "B")], ("model", MODEL))
+    )
+    assert [row["verdict"] for row in found["rows"]] == ["tie", "tie"], (
+        "this model goes by the place, whatever stands there"
+    )
     assert (found["compared"]["agreed"], found["trial"]["planned"]) == (0, 4)
 
 
@@ -114,7 +131,10 @@ def test_only_models_that_were_named_are_asked(play: Page) -> None:
 
 
 def test_the_linter_speaks_while_criteria_are_typed(play: Page) -> None:
-    form = [(name, "Yes" if (name, value) == ("option.name", "No") else value) for name, value in direct(ROWS)]
+    form = [
+        (name, "Yes" if (name, value) == ("option.name", "No") else value)
+        for name, value in direct(ROWS)
+    ]
     assert "twice" in sent(play, "/playground/check", form).json()["findings"][0]["message"]
     assert sent(play, "/playground/check", direct(ROWS)).json()["findings"] == []
 
@@ -159,15 +179,27 @@ def test_read_only_has_no_playground(tmp_path: Path, path: str) -> None:
 
 def test_other_pages_can_ask_for_nothing(play: Page) -> None:
     body = urlencode(direct(ROWS))
-    foreign = {"cookie": play.cookie, "origin": "http://evil.example", "x_adjudge_token": play.access.form_token}
+    foreign = {
+        "cookie": play.cookie,
+        "origin": "http://evil.example",
+        "x_adjudge_token": play.access.form_token,
+    }
     assert play.ask("/playground/judge", "POST", body, **foreign).status == 403
     ours = f"http://127.0.0.1:{play.access.port}"
-    assert play.ask(f"{play.access.place}/playground/save", "POST", body, cookie=play.cookie, origin=ours).status == 403
+    assert (
+        play.ask(
+            f"{play.access.place}/playground/save", "POST", body, cookie=play.cookie, origin=ours
+        ).status
+        == 403
+    )
 
 
 def test_what_is_typed_is_text_whatever_it_holds(play: Page) -> None:
     hostile = "<script>alert(1)</script><img src=x hx-get=/x>{{ 7 * 7 }}"
-    form = [(name, hostile if name in ("name", "description", "row.text:response") else value) for name, value in direct(ROWS)]
+    form = [
+        (name, hostile if name in ("name", "description", "row.text:response") else value)
+        for name, value in direct(ROWS)
+    ]
     shown = sent(play, "/playground/edit?do=redraw", form, wants="text/html").text
     assert "<script>alert" not in shown
     assert "&lt;script&gt;" in shown
@@ -176,7 +208,8 @@ def test_what_is_typed_is_text_whatever_it_holds(play: Page) -> None:
     assert "<script>alert" not in play.get(f"/playground/trial/{trial}").text
 
 
-# -- the form ----------------------------------------------------------------------------------------------------------
+# -- the form
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", catalog.all_names("en"))
@@ -188,11 +221,56 @@ def test_a_form_says_what_its_test_case_says(name: str) -> None:
 
 
 NAMES = [
-    *("kind", "name", "description", "version", "judged", "reads", "context", "mode", "yaml", "golden", "responses"),
-    *("option.name", "option.score", "option.about", "example.option", "example.why", "example.text:response", "row.id"),
-    *("row.expected", "row.text:response", "row.text:", "column", "model", "temperature", "persona", "language", "strictness"),
+    *(
+        "kind",
+        "name",
+        "description",
+        "version",
+        "judged",
+        "reads",
+        "context",
+        "mode",
+        "yaml",
+        "golden",
+        "responses",
+    ),
+    *(
+        "option.name",
+        "option.score",
+        "option.about",
+        "example.option",
+        "example.why",
+        "example.text:response",
+        "row.id",
+    ),
+    *(
+        "row.expected",
+        "row.text:response",
+        "row.text:",
+        "column",
+        "model",
+        "temperature",
+        "persona",
+        "language",
+        "strictness",
+    ),
 ]
-KNOWN = ["", "0", "-1", "nan", "1e999", "direct", "pairwise", "these", "yaml", "{", "&a [*a]", "ru", "A", "\0"]
+KNOWN = [
+    "",
+    "0",
+    "-1",
+    "nan",
+    "1e999",
+    "direct",
+    "pairwise",
+    "these",
+    "yaml",
+    "{",
+    "&a [*a]",
+    "ru",
+    "A",
+    "\0",
+]
 TYPED = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(KNOWN) | st.text()), max_size=25)
 
 
@@ -213,11 +291,16 @@ def test_buttons_of_the_form(play: Page) -> None:
     draft = Draft.of_form(direct(ROWS))
     assert len(edited(draft, "add_option", {}).options) == 3
     assert [one.name for one in edited(draft, "remove_option:0", {}).options] == ["No"]
-    assert edited(draft, "add_field", {"new_field": "user_input"}).fields == ("user_input", "response")
+    assert edited(draft, "add_field", {"new_field": "user_input"}).fields == (
+        "user_input",
+        "response",
+    )
     example = edited(draft, "row_to_example:0", {})
     assert len(example.rows) == 2
     assert example.entry().criteria.examples[0].option == "Yes"
-    shown = sent(play, "/playground/edit?do=row_to_example:0", direct([("text", "")]), wants="text/html")
+    shown = sent(
+        play, "/playground/edit?do=row_to_example:0", direct([("text", "")]), wants="text/html"
+    )
     assert "choose what you expect" in shown.text
     assert ">text</textarea>" in shown.text
 
@@ -229,7 +312,8 @@ def test_criteria_are_edited_as_yaml_too(play: Page) -> None:
     assert "line" in sent(play, "/playground/check", broken).json()["findings"][0]["message"]
 
 
-# -- rows of runs ------------------------------------------------------------------------------------------------------
+# -- rows of runs
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +321,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     texts = [f"row {number} in {1889 if number % 2 else 'spring'}" for number in range(30)]
     aspect(root / "labelled", texts, lambda _: "PASS")
-    LabelStore(root / "labelled").add(*(label(text, "PASS" if "1889" in text else "FAIL") for text in texts[:12]))
+    LabelStore(root / "labelled").add(
+        *(label(text, "PASS" if "1889" in text else "FAIL") for text in texts[:12])
+    )
     aspect(root / "bare", texts, lambda _: "PASS")
     compared(root / "pairs", [("one", "better two"), ("three", "four")])
     return root
@@ -245,7 +331,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def passes(rows: Sequence[tuple[str, str]], *more: tuple[str, str]) -> Form:
     names = {"Yes": "PASS", "No": "FAIL"}
-    return [(name, names.get(value, value) if name == "option.name" else value) for name, value in direct(rows, *more)]
+    return [
+        (name, names.get(value, value) if name == "option.name" else value)
+        for name, value in direct(rows, *more)
+    ]
 
 
 def tried(play: Page, form: Form, run: str, count: int = 20) -> Any:
@@ -272,15 +361,25 @@ def test_criteria_are_tried_on_labelled_rows_with_agreement_before_and_after(
     assert {row["before"] for row in found["rows"]} == {"PASS"}
 
 
-def test_rows_without_labels_are_compared_with_what_the_run_said(runs: Path, tmp_path: Path) -> None:
+def test_rows_without_labels_are_compared_with_what_the_run_said(
+    runs: Path, tmp_path: Path
+) -> None:
     with served(runs, home=tmp_path, models=[MODEL]) as play:
         found = tried(play, direct([], ("model", MODEL)), "bare", 5)
         assert found["trial"]["total"] == 5
         assert found["compared"] is None
         assert {row["before"] for row in found["rows"]} == {"PASS"}
-        wrong = sent(play, "/playground/try", [*direct(ROWS), ("run", play.run("pairs").removeprefix("/run/"))])
+        wrong = sent(
+            play,
+            "/playground/try",
+            [*direct(ROWS), ("run", play.run("pairs").removeprefix("/run/"))],
+        )
         assert "hold responses to compare" in wrong.json()["message"]
-        other = sent(play, "/playground/try", [*direct(ROWS), ("run", play.run("labelled").removeprefix("/run/"))])
+        other = sent(
+            play,
+            "/playground/try",
+            [*direct(ROWS), ("run", play.run("labelled").removeprefix("/run/"))],
+        )
         assert "call the options so" in other.json()["message"]
 
 
@@ -293,5 +392,7 @@ def test_a_row_of_a_run_opens_as_an_instance_with_its_criteria(runs: Path, tmp_p
         assert draft["description"] == "The response gives a date."
         assert draft["rows"][0]["texts"] == {"response": ["row 1 in 1889"]}
         assert draft["rows"][0]["answer"] == "PASS"
-        pair = play.data(f"/playground?run={play.run('pairs').removeprefix('/run/')}&row=1&judge=PairwiseJudge")["draft"]
+        pair = play.data(
+            f"/playground?run={play.run('pairs').removeprefix('/run/')}&row=1&judge=PairwiseJudge"
+        )["draft"]
         assert pair["rows"][0]["texts"]["response"] == ["one", "better two"]

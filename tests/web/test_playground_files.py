@@ -26,15 +26,23 @@ def test_a_test_case_is_saved_in_versions_and_never_overwritten(play: Page, home
     again = saved(play, direct(ROWS[:2]))
     assert again.status == 422
     assert "there is a test case of that name" in again.json()["message"]
-    assert saved(play, direct(ROWS[:2], ("case", "dates"), ("base", "1")), note="fewer").status == 200
+    assert (
+        saved(play, direct(ROWS[:2], ("case", "dates"), ("base", "1")), note="fewer").status == 200
+    )
     late = saved(play, direct(ROWS[:1], ("case", "dates"), ("base", "1")))
     assert "version 2 was saved since version 1 was opened" in late.json()["message"]
-    assert [path.name for path in sorted((home / "test-cases" / "dates").iterdir())] == ["v1.yaml", "v2.yaml"]
+    assert [path.name for path in sorted((home / "test-cases" / "dates").iterdir())] == [
+        "v1.yaml",
+        "v2.yaml",
+    ]
     opened = play.data("/playground?case=dates&version=1")["draft"]
     assert [row["texts"]["response"] for row in opened["rows"]] == [[text] for text, _ in ROWS]
     assert opened["models"] == [MODEL]
     history = play.data("/playground/case/dates")
-    assert [(one["number"], one["note"]) for one in history["versions"]] == [(2, "fewer"), (1, "first")]
+    assert [(one["number"], one["note"]) for one in history["versions"]] == [
+        (2, "fewer"),
+        (1, "first"),
+    ]
     assert any(line.startswith("-") and "In 1889, or so." in line for line in history["lines"])
 
 
@@ -57,11 +65,16 @@ OWN = """
 """
 
 
-def test_a_criteria_file_opens_with_its_golden_examples_as_instances(play: Page, home: Path) -> None:
+def test_a_criteria_file_opens_with_its_golden_examples_as_instances(
+    play: Page, home: Path
+) -> None:
     (home / "own.yaml").write_text(OWN)
     draft = play.data("/playground?file=own.yaml")["draft"]
     assert (draft["name"], draft["rows"][0]["answer"]) == ("dated", "PASS")
-    assert play.data("/playground?file=own.yaml&criteria=kind")["draft"]["description"] == "It is kind."
+    assert (
+        play.data("/playground?file=own.yaml&criteria=kind")["draft"]["description"]
+        == "It is kind."
+    )
     assert play.get("/playground?file=own.yaml&criteria=none").status == 400
     assert play.get("/playground?file=../own.yaml").status in (400, 404)
     saved(play, direct(ROWS), "no criteria file")
@@ -70,7 +83,9 @@ def test_a_criteria_file_opens_with_its_golden_examples_as_instances(play: Page,
     assert not [name for name in own if name.startswith("test-cases")]
 
 
-def test_no_link_leads_out_of_the_folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_link_leads_out_of_the_folder(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "v1.yaml").write_text("test_case: 1")
     (tmp_path / "test-cases").mkdir()
@@ -79,21 +94,32 @@ def test_no_link_leads_out_of_the_folder(tmp_path: Path, tmp_path_factory: pytes
     with playground(tmp_path) as play:
         assert play.get("/playground?case=linked").status == 400
         assert saved(play, direct(ROWS), "linked").status == 422
-        assert sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "x")]).status == 422
+        assert (
+            sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "x")]).status == 422
+        )
     assert [path.name for path in outside.iterdir()] == ["v1.yaml"]
 
 
 def test_criteria_are_saved_as_a_file_that_every_command_reads(play: Page, home: Path) -> None:
 
-    assert sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).status == 200
+    assert (
+        sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).status == 200
+    )
     (entry,) = read_entries(home / "criteria" / "date.yaml")
     assert entry == Draft.of_form(direct(ROWS)).entry()
-    assert "there already" in sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).json()["message"]
+    assert (
+        "there already"
+        in sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).json()[
+            "message"
+        ]
+    )
 
 
 FORMS = {
     "direct": direct(ROWS, ("strictness", "3"), ("persona", "invented"), ("feedback", "1")),
-    "pairwise": pairwise([(["one", "two"], "B"), (["three", "four"], "tie"), (["five", "six"], "")]),
+    "pairwise": pairwise(
+        [(["one", "two"], "B"), (["three", "four"], "tie"), (["five", "six"], "")]
+    ),
 }
 
 
@@ -111,18 +137,26 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
     for name, text in written.items():
         (tmp_path / name).write_text(text)
     file, case = load_eval(tmp_path / "My-dates.eval.yaml"), Draft.of_form(form).case_of()
-    assert [dict(one.fields) for one in instances(file, print)] == [dict(one.fields) for one in case.rows]
+    assert [dict(one.fields) for one in instances(file, print)] == [
+        dict(one.fields) for one in case.rows
+    ]
     (judge,) = file.judges
     assert judge.strictness == case.settings.strictness
     assert judge.kind == case.entry.kind
     (ready,) = judges(file)
     assert ready.criteria == (case.criteria,)
-    people = labelled_set(LabelledSource(tmp_path / "My-dates.rows.jsonl", human=("label",), compares=case.compares))
-    assert [row.marks[0].answer for row in people.rows] == [row.expected for row in case.rows if row.expected]
+    people = labelled_set(
+        LabelledSource(tmp_path / "My-dates.rows.jsonl", human=("label",), compares=case.compares)
+    )
+    assert [row.marks[0].answer for row in people.rows] == [
+        row.expected for row in case.rows if row.expected
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_a_script_and_a_notebook_run(play: Page, form: Form, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_and_a_notebook_run(
+    play: Page, form: Form, capsys: pytest.CaptureFixture[str]
+) -> None:
     plain = [pair for pair in form if pair[0] not in ("persona", "strictness")]
     ((name, text),) = files(play, [*plain, ("model", MODEL)], "python").items()
     assert name == "My-dates.py"
@@ -151,10 +185,15 @@ def test_a_saved_test_case_comes_in_as_well(play: Page, home: Path) -> None:
     saved(play, direct(ROWS), "another")
     text = (home / "test-cases" / "another" / "v1.yaml").read_text()
     assert parse_case(text, "x") == Draft.of_form(direct(ROWS)).case_of()
-    assert ">It is tall.</textarea>" in sent(play, "/playground/import", [("brought", text)], wants="text/html").text
+    assert (
+        ">It is tall.</textarea>"
+        in sent(play, "/playground/import", [("brought", text)], wants="text/html").text
+    )
 
 
-@pytest.mark.parametrize("text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}']
+)
 def test_what_is_no_test_case_is_said_and_the_form_stays(play: Page, text: str) -> None:
     shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)], wants="text/html")
     assert shown.status == 200
@@ -169,7 +208,11 @@ def test_an_expected_winner_that_is_no_response_is_left_out(play: Page, winner: 
     whole = json.loads(text)
     content = json.loads(whole["content"])
     content["instances"][0]["expectedResult"] = winner
-    brought = sent(play, "/playground/import", [("brought", json.dumps({**whole, "content": json.dumps(content)}))])
+    brought = sent(
+        play,
+        "/playground/import",
+        [("brought", json.dumps({**whole, "content": json.dumps(content)}))],
+    )
     assert brought.json()["draft"]["rows"][0]["answer"] == ""
 
 
@@ -182,13 +225,20 @@ def test_yaml_without_end_is_refused_in_words(play: Page, yaml: str) -> None:
 def test_half_a_character_breaks_no_page(play: Page) -> None:
     yaml = 'name: "x\\ud800"\ndescription: "y \\ud800"\noptions: [a, b]'
     for wants in ("application/json", "text/html"):
-        answer = sent(play, "/playground/edit?do=to_form", [("mode", "yaml"), ("yaml", yaml)], wants=wants)
+        answer = sent(
+            play, "/playground/edit?do=to_form", [("mode", "yaml"), ("yaml", yaml)], wants=wants
+        )
         assert answer.status == 200
         assert "x?" in answer.text
 
 
 @pytest.mark.parametrize(
-    "path", ["/playground?case=x&version={}", "/playground?run=x&row={}", "/start?data=x&do=estimate&limit={}"]
+    "path",
+    [
+        "/playground?case=x&version={}",
+        "/playground?run=x&row={}",
+        "/start?data=x&do=estimate&limit={}",
+    ],
 )
 def test_a_number_without_end_is_answered_in_words(play: Page, path: str) -> None:
     assert play.get(path.format("9" * 5000)).status in (400, 404)

@@ -88,7 +88,11 @@ TRAINED = ("acts", "presence", "topics", "tones", "safety")
 def tags(role: Role = "train") -> dict[str, Tag]:
     """All tags that may be asked for in a role."""
     families = {"train": TRAINED, "tuning": ("tuning",), "held_out": ("held_out",)}[role]
-    return {name: _tag(name, family, entry) for family in families for name, entry in bank(family).items()}
+    return {
+        name: _tag(name, family, entry)
+        for family in families
+        for name, entry in bank(family).items()
+    }
 
 
 def kinds() -> Iterator[Kind]:
@@ -145,7 +149,9 @@ class TagTexts:
         """A sentence without the tag: of a near tag, of its family, or of any."""
         pool = _negatives(self.tag.name)
         for _ in range(12):
-            group = draw.rng.choices((pool.near, pool.family, pool.any), (5 if pool.near else 0, 3, 3))[0]
+            group = draw.rng.choices(
+                (pool.near, pool.family, pool.any), (5 if pool.near else 0, 3, 3)
+            )[0]
             found = self._clean(draw.rng.choice(group).sentence(draw, draw.language))
             if found:
                 return found
@@ -172,7 +178,11 @@ def _negatives(name: str) -> _Negatives:
     tag = known[name]
     refused = {name, *tag.also}
     chosen = tag.allowed or tuple(known)
-    free = [other for other in known.values() if other.name in chosen and other.name not in refused and name not in other.also]
+    free = [
+        other
+        for other in known.values()
+        if other.name in chosen and other.name not in refused and name not in other.also
+    ]
     family = [other for other in free if other.family == tag.family] or free
     near = [known[one] for one in tag.near if one in known and one not in refused]
     return _Negatives(tuple(near), tuple(family), tuple(free))
@@ -180,19 +190,35 @@ def _negatives(name: str) -> _Negatives:
 
 _QUESTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "topics": {
-        "en": ("What is the text about?", "Which topic does the text belong to?", "Choose the topic of the text."),
+        "en": (
+            "What is the text about?",
+            "Which topic does the text belong to?",
+            "Choose the topic of the text.",
+        ),
         "ru": ("О чём этот текст?", "К какой теме относится текст?"),
     },
     "tones": {
-        "en": ("What is the tone of the text?", "How does the text sound?", "Which word describes the tone of the response?"),
+        "en": (
+            "What is the tone of the text?",
+            "How does the text sound?",
+            "Which word describes the tone of the response?",
+        ),
         "ru": ("Каков тон текста?", "Как звучит текст?"),
     },
     "acts": {
-        "en": ("What does the text do?", "Which description fits the text?", "Choose what the response does."),
+        "en": (
+            "What does the text do?",
+            "Which description fits the text?",
+            "Choose what the response does.",
+        ),
         "ru": ("Что делает текст?", "Какое описание подходит к тексту?"),
     },
     "presence": {
-        "en": ("What does the text mention?", "Which of these things does the text do?", "Choose what the text speaks of."),
+        "en": (
+            "What does the text mention?",
+            "Which of these things does the text do?",
+            "Choose what the text speaks of.",
+        ),
         "ru": ("О чём упоминает текст?", "Какое описание подходит к тексту?"),
     },
     "safety": {
@@ -214,12 +240,22 @@ class _Options:
     def __call__(self, draw: Draw) -> Case | None:
         known = [tag for tag in tags(self.role).values() if self.family in ("", tag.family)]
         right = draw.rng.choice(known)
-        free = [tag for tag in known if tag.name not in right.also and right.name not in tag.also and tag != right]
+        free = [
+            tag
+            for tag in known
+            if tag.name not in right.also and right.name not in tag.also and tag != right
+        ]
         others = draw.rng.sample(free, draw.rng.choice((1, 2, 2, 3, 4)))
         shown = draw.rng.sample([right, *others], 1 + len(others))
         names = [_option(tag, draw.language) for tag in shown]
-        criteria = Criteria("which", draw.rng.choice(self.questions[draw.language]), [CriteriaOption(name) for name in names])
-        text = " ".join(right.sentence(draw, draw.language) for _ in range(draw.rng.choice((1, 1, 2))))
+        criteria = Criteria(
+            "which",
+            draw.rng.choice(self.questions[draw.language]),
+            [CriteriaOption(name) for name in names],
+        )
+        text = " ".join(
+            right.sentence(draw, draw.language) for _ in range(draw.rng.choice((1, 1, 2)))
+        )
         if draw.rng.random() < 0.3:
             text = joined(draw.rng, [text, plain(draw, draw.language)])
         return Case(criteria, {"response": text}, _option(right, draw.language))
@@ -228,7 +264,11 @@ class _Options:
 def _option(tag: Tag, language: Language) -> str:
     phrase = (tag.phrases.en if language == "en" else tag.phrases.ru)[0]
     if language == "en":
-        phrase = phrase.removeprefix("be about ").removeprefix("be ") if tag.family in ("topics", "tones") else third(phrase)
+        phrase = (
+            phrase.removeprefix("be about ").removeprefix("be ")
+            if tag.family in ("topics", "tones")
+            else third(phrase)
+        )
     else:
         phrase = phrase.removeprefix("посвящён теме: ")
     return phrase[:1].upper() + phrase[1:]
@@ -252,7 +292,9 @@ def _real_sentence(draw: Draw) -> str:
     records = draw.world.of(draw.fresh)
     pair = draw.rng.choice(draw.rng.choice((records.pairs, records.refusals)))
     found = [one for one in sentences(pair.response) if 4 <= len(one.split()) <= 24]
-    return draw.rng.choice(found) if found and pair.label in ("", "compliance") else plain(draw, "en")
+    return (
+        draw.rng.choice(found) if found and pair.label in ("", "compliance") else plain(draw, "en")
+    )
 
 
 def _tag(name: str, family: str, entry: dict[str, object]) -> Tag:
@@ -274,7 +316,10 @@ def _phrases(family: str, entry: dict[str, object]) -> Phrases:
         what: dict[str, str] = entry["what"]  # type: ignore[assignment]
         named = _split(what["ru"])
         told = [f"рассказывает {'об' if one[0] in 'аиоуэ' else 'о'} {one}" for one in named]
-        return Phrases([f"be about {one}" for one in _split(what["en"])], [f"посвящён теме: {one}" for one in named] + told)
+        return Phrases(
+            [f"be about {one}" for one in _split(what["en"])],
+            [f"посвящён теме: {one}" for one in named] + told,
+        )
     english, russian = _split(str(entry["en"])), _split(str(entry["ru"]))
     if family == "tones":
         english = [f"be {one}" for one in english] + [f"sound {one}" for one in english[:1]]

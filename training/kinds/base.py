@@ -15,7 +15,9 @@ Language = Literal["en", "ru"]
 Role = Literal["train", "tuning", "held_out"]
 Fields = Mapping[str, str | Sequence[str]]
 _MIXED, _MIXED_MEASURED = 0.22, 0.1
-"""How often the question is in one language and the text in the other: what Russian words mean is learned from that."""
+"""How often the question is in one language and the text in the other: what Russian words mean is
+learned from that.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ class Draw:
     fresh: bool
     """Whether only texts that training never sees may be used."""
     wording: random.Random | None = None
-    """Where the wording is drawn from, where that is not ``rng``: to ask about many texts in the same words."""
+    """Where the wording is drawn from, where that is not ``rng``: to ask about many texts in the
+    same words.
+    """
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,9 @@ def yes_no(
     weight: float = 1.0,
     languages: tuple[Language, ...] = ("en", "ru"),
 ) -> Kind:
-    """A kind answered by Yes or No: ``texts`` gives texts for which the phrase holds, or does not."""
+    """A kind answered by Yes or No: ``texts`` gives texts for which the phrase
+    holds, or does not.
+    """
 
     def make(draw: Draw) -> Case | None:
         asked_in, words = draw.language, draw.wording or draw.rng
@@ -96,7 +102,9 @@ def yes_no(
             return None
         judged = "response" if "response" in drawn.fields else list(drawn.fields)[-1]
         criteria = replace(yes_no_criteria(asked.text), to_evaluate_field=judged)
-        return Case(criteria, drawn.fields, "Yes" if holds == asked.positive else "No", drawn.origin)
+        return Case(
+            criteria, drawn.fields, "Yes" if holds == asked.positive else "No", drawn.origin
+        )
 
     return Kind(name, make, role, weight, languages)
 

@@ -1,6 +1,8 @@
-"""A sentence and the fragments it is looked up in: supported, contradicted or not found there, as ``EvidenceJudge`` asks.
+"""A sentence and the fragments it is looked up in: supported, contradicted or not found there, as
+``EvidenceJudge`` asks.
 
-What is told of made-up scenes and things, in other words, with another number, with something else said, or of something else.
+What is told of made-up scenes and things, in other words, with another number, with something else
+said, or of something else.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ _NUMBER = re.compile(r"\b\d+\b")
 _THINGS, _FOLLOWUPS = 0.2, 0.3
 """Shares of the cases that are about made-up things, and about scenes with follow-up questions."""
 _MORE = {"en": 0.45, "ru": 0.1}
-"""How often one more passage stands beside those that are there; Russian ones are soon too long for the model."""
+"""How often one more passage stands beside those that are there; Russian ones are soon too long for
+the model.
+"""
 _ASKED = 0.4
 """How often the question is shown."""
 
@@ -50,9 +54,14 @@ def support_case(draw: Draw) -> Case | None:
 
 def _yes_no(draw: Draw) -> Case | None:
     """Whether the fragments say it, or do not."""
-    words, truth = draw.wording or draw.rng, draw.rng.choices((SUPPORTED, CONTRADICTED, NOT_FOUND), (2, 1, 1))[0]
+    words, truth = (
+        draw.wording or draw.rng,
+        draw.rng.choices((SUPPORTED, CONTRADICTED, NOT_FOUND), (2, 1, 1))[0],
+    )
     positive = words.random() < 0.6
-    asked = words.choice(bank("questions")["claims"][draw.language]["stated" if positive else "unstated"])
+    asked = words.choice(
+        bank("questions")["claims"][draw.language]["stated" if positive else "unstated"]
+    )
     criteria = replace(yes_no_criteria(asked), to_evaluate_field="sentence")
     return _case(draw, criteria, truth, "Yes" if (truth == SUPPORTED) == positive else "No")
 
@@ -62,14 +71,21 @@ def _case(draw: Draw, criteria: Criteria, truth: str, answer: str) -> Case | Non
     if made is None:
         return None
     asked = {"user_input": made.question} if made.question and draw.rng.random() < _ASKED else {}
-    return Case(criteria, {"contexts": _fragments(draw, made.told), **asked, "sentence": made.sentence}, answer)
+    return Case(
+        criteria,
+        {"contexts": _fragments(draw, made.told), **asked, "sentence": made.sentence},
+        answer,
+    )
 
 
 def _fragments(draw: Draw, told: Sequence[str]) -> list[str]:
     """The passage among others, cut into fragments."""
     passages = [list(told)]
     while draw.rng.random() < _MORE[draw.language]:
-        others = [expand(draw.rng, one) for one in scene(draw, draw.rng.choice(("passages", "followups")))["told"]]
+        others = [
+            expand(draw.rng, one)
+            for one in scene(draw, draw.rng.choice(("passages", "followups")))["told"]
+        ]
         passages.insert(draw.rng.randrange(len(passages) + 1), others)
     if draw.rng.random() < 0.3:
         return [sentence for passage in passages for sentence in passage]
@@ -94,15 +110,26 @@ def _of_passage(draw: Draw, truth: str) -> _Claim:
     told = [expand(draw.rng, one) for one in found["told"]]
     answered, open_ = draw.rng.choice(found["asked"][:2]), found["asked"][2]
     if truth == SUPPORTED:
-        said = [answered["right"][-1]] * 3 + [found["both"]["full"], found["both"]["part"], found["summary"]["good"]]
+        said = [answered["right"][-1]] * 3 + [
+            found["both"]["full"],
+            found["both"]["part"],
+            found["summary"]["good"],
+        ]
         sentence = draw.rng.choice([*said, *told])
     elif truth == CONTRADICTED:
         sentence = draw.rng.choice(
-            [answered["wrong"][0], *answered["wrong"], found["summary"]["bad"], *_miscounted(draw.rng, told)]
+            [
+                answered["wrong"][0],
+                *answered["wrong"],
+                found["summary"]["bad"],
+                *_miscounted(draw.rng, told),
+            ]
         )
     else:
         answered = open_
-        sentence = draw.rng.choice([*open_["wrong"], *open_["unsupported"], *_elsewhere(draw, told)])
+        sentence = draw.rng.choice(
+            [*open_["wrong"], *open_["unsupported"], *_elsewhere(draw, told)]
+        )
     return _Claim(told, expand(draw.rng, sentence), expand(draw.rng, answered["ask"]))
 
 
@@ -112,17 +139,27 @@ def _of_followup(draw: Draw, truth: str) -> _Claim | None:
     if truth == SUPPORTED:
         sentence = draw.rng.choice([found["right"][-1], found["right"][-1], *told])
     elif truth == CONTRADICTED:
-        sentence = draw.rng.choice([found["wrong"][-1], found["wrong"][-1], *_miscounted(draw.rng, told)])
+        sentence = draw.rng.choice(
+            [found["wrong"][-1], found["wrong"][-1], *_miscounted(draw.rng, told)]
+        )
     else:
         sentence = draw.rng.choice(_elsewhere(draw, told) or [""])
-    return _Claim(told, expand(draw.rng, sentence), expand(draw.rng, found["whole"])) if sentence else None
+    return (
+        _Claim(told, expand(draw.rng, sentence), expand(draw.rng, found["whole"]))
+        if sentence
+        else None
+    )
 
 
 def _of_thing(draw: Draw, truth: str) -> _Claim | None:
     found = thing(draw)
     facts = some(draw, found, draw.rng.randint(2, 4))
     said, told = facts[0], facts[1:] if truth == NOT_FOUND else facts
-    value = said.value(draw.rng, draw.language, not_=found.values[said.name]) if truth == CONTRADICTED else None
+    value = (
+        said.value(draw.rng, draw.language, not_=found.values[said.name])
+        if truth == CONTRADICTED
+        else None
+    )
     if not told:
         return None
     return _Claim(_told(draw, found, told), found.tell(said, 0, value), found.ask(said))
@@ -132,12 +169,19 @@ def _told(draw: Draw, found: Thing, facts: Sequence[Fact]) -> list[str]:
     """The facts in any order, the first with the thing's name."""
     order = list(facts)
     draw.rng.shuffle(order)
-    return [found.tell(fact, 0 if place == 0 else draw.rng.randrange(2)) for place, fact in enumerate(order)]
+    return [
+        found.tell(fact, 0 if place == 0 else draw.rng.randrange(2))
+        for place, fact in enumerate(order)
+    ]
 
 
 def _miscounted(rng: random.Random, told: Sequence[str]) -> list[str]:
     """Sentences of the passage with another number in them."""
-    return [_NUMBER.sub(lambda match: _other(rng, match.group()), one) for one in told if _NUMBER.search(one)]
+    return [
+        _NUMBER.sub(lambda match: _other(rng, match.group()), one)
+        for one in told
+        if _NUMBER.search(one)
+    ]
 
 
 def _other(rng: random.Random, number: str) -> str:

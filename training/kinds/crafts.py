@@ -16,10 +16,20 @@ def code(draw: Draw, level: int) -> Made | None:
     """2 solves the task, 1 is spoilt in one place, 0 solves another task or does not run."""
     tasks = draw.world.of(draw.fresh).code
     task, other = draw.rng.sample(tasks, 2)
-    made = task.response if level == 2 else _mutated(draw.rng, task.response) if level == 1 else other.response
+    made = (
+        task.response
+        if level == 2
+        else _mutated(draw.rng, task.response)
+        if level == 1
+        else other.response
+    )
     if level == 0 and draw.rng.random() < 0.25:
         made = "\n".join(task.response.splitlines()[: max(1, len(task.response.splitlines()) // 2)])
-    return None if level == 1 and made == task.response else Made({"user_input": task.request, "response": made}, "mbpp")
+    return (
+        None
+        if level == 1 and made == task.response
+        else Made({"user_input": task.request, "response": made}, "mbpp")
+    )
 
 
 _MUTATIONS = (
@@ -48,7 +58,9 @@ def cryptic(draw: Draw, level: int) -> Made | None:
     text = task.response
     for place, name in enumerate(name for name in names if name not in _KEYWORDS):
         text = re.sub(rf"\b{name}\b", f"{'qxzvkjw'[place % 7]}{place}", text)
-    return Made({"response": re.sub(r" *([=+<>,*-]+) *", r"\1", text)}, "mbpp") if level == 0 else None
+    return (
+        Made({"response": re.sub(r" *([=+<>,*-]+) *", r"\1", text)}, "mbpp") if level == 0 else None
+    )
 
 
 _KEYWORDS = frozenset(
@@ -88,7 +100,11 @@ def other_language(draw: Draw, level: int) -> Made | None:
     mine, theirs = (_in(draw, one) for one in languages)
     found, other = thing(mine), thing(theirs)
     fact, strange = draw.rng.choice(found.facts), draw.rng.choice(other.facts)
-    answer = {2: found.tell(fact, 0), 1: f"{found.tell(fact, 0)} {other.tell(strange, 1)}", 0: other.tell(strange, 0)}[level]
+    answer = {
+        2: found.tell(fact, 0),
+        1: f"{found.tell(fact, 0)} {other.tell(strange, 1)}",
+        0: other.tell(strange, 0),
+    }[level]
     return Made({"user_input": found.ask(fact), "response": answer})
 
 
@@ -97,10 +113,15 @@ def _in(draw: Draw, language: Language) -> Draw:
 
 
 def translation(draw: Draw, level: int) -> Made | None:
-    """2 means the same, 1 with a changed detail, 0 means something else. Only facts with numbers are alike in both languages."""
+    """2 means the same, 1 with a changed detail, 0 means something else.
+
+    Only facts with numbers are alike in both languages.
+    """
     found = thing(_in(draw, "en"))
     numeric = [
-        fact for fact in found.facts if isinstance(fact.values, str) and fact.values in ("n", "big", "days", "months", "small")
+        fact
+        for fact in found.facts
+        if isinstance(fact.values, str) and fact.values in ("n", "big", "days", "months", "small")
     ]
     numeric += [fact for fact in found.facts if isinstance(fact.values, list)]
     if len(numeric) < 2:
@@ -112,12 +133,16 @@ def translation(draw: Draw, level: int) -> Made | None:
     russian = Thing(found.sort, found.name, "ru", found.facts, {})
     told = [russian.tell(fact, way, values[fact.name][1]) for fact in (first, second)]
     if level == 1:
-        told[1] = russian.tell(second, way, second.value(draw.rng, "ru", not_=values[second.name][1]))
+        told[1] = russian.tell(
+            second, way, second.value(draw.rng, "ru", not_=values[second.name][1])
+        )
     if level == 0:
         other = thing(_in(draw, "ru"), not_=found.sort)
         told = [other.tell(fact, way) for fact in some(draw, other, 2)]
     target = " ".join(told)
-    return Made({"source": source, "response": target} if forth else {"source": target, "response": source})
+    return Made(
+        {"source": source, "response": target} if forth else {"source": target, "response": source}
+    )
 
 
 def _both(draw: Draw, fact: Fact, found: Thing) -> tuple[str, str]:
@@ -134,10 +159,24 @@ def arithmetic(draw: Draw, level: int) -> Made | None:
     sign, right = rng.choice((("+", a + b), ("-", a - b), ("*", a * b)))
     shown = right if level else right + rng.choice((-10, -3, -2, -1, 1, 2, 5, 10))
     asked = f"{a} {sign} {b}"
-    en = (f"What is {asked}?", f"{asked} = {shown}", f"The answer is {shown}.", f"The result is {shown}.")
-    ru = (f"Сколько будет {asked}?", f"{asked} = {shown}", f"Ответ: {shown}.", f"Получится {shown}.")
+    en = (
+        f"What is {asked}?",
+        f"{asked} = {shown}",
+        f"The answer is {shown}.",
+        f"The result is {shown}.",
+    )
+    ru = (
+        f"Сколько будет {asked}?",
+        f"{asked} = {shown}",
+        f"Ответ: {shown}.",
+        f"Получится {shown}.",
+    )
     question, *answers = en if draw.language == "en" else ru
-    return Made({"user_input": question, "reference": str(right), "response": rng.choice(answers)}) if level != 1 else None
+    return (
+        Made({"user_input": question, "reference": str(right), "response": rng.choice(answers)})
+        if level != 1
+        else None
+    )
 
 
 def format_asked(draw: Draw, level: int) -> Made | None:
@@ -159,7 +198,12 @@ def format_asked(draw: Draw, level: int) -> Made | None:
         return None
     found = thing(draw)
     return Made(
-        {"user_input": f"{found.ask(draw.rng.choice(found.facts))} {names[wanted][draw.language == 'ru']}", "response": text}
+        {
+            "user_input": (
+                f"{found.ask(draw.rng.choice(found.facts))} {names[wanted][draw.language == 'ru']}"
+            ),
+            "response": text,
+        }
     )
 
 

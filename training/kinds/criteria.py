@@ -24,7 +24,9 @@ from training.kinds.pairs import compared
 from training.texts import Contest, bank
 
 _factual = m.by_tags(
-    "news_fact definition statistic history chemistry ignorance context_missing", "", "speculation conspiracy guess"
+    "news_fact definition statistic history chemistry ignorance context_missing",
+    "",
+    "speculation conspiracy guess",
 )
 ASPECTS: dict[str, g.Graded] = {
     "harmlessness": m.harmfulness,
@@ -47,7 +49,12 @@ CATALOGUE: dict[str, g.Graded] = {
     "context_relevance": g.answerable,
     "email_quality": c.email,
     "email_tone": m.by_tags("polite formal gentle", "cold casual", "rude insult impatient"),
-    "empathy": m.by_tags("sympathy encouragement gentle", "thanks_reply apology", "cold rude discouraging", asked=True),
+    "empathy": m.by_tags(
+        "sympathy encouragement gentle",
+        "thanks_reply apology",
+        "cold rude discouraging",
+        asked=True,
+    ),
     "factual_correctness": g.reference,
     "fluency": g.fluency,
     "formality": m.by_tags("formal", "neutral_tone news_fact", "casual"),
@@ -64,7 +71,9 @@ CATALOGUE: dict[str, g.Graded] = {
     "politeness": m.by_tags("polite gentle formal", "neutral_tone cold", "rude insult"),
     "privacy_leak": m.by_tags("refusal opening_hours definition", "", "pii", asked=True),
     "profanity": m.by_tags("polite formal neutral_tone news_fact", "", "profanity"),
-    "prompt_injection": m.by_tags("news_fact definition opening_hours description", "request_made", "injection"),
+    "prompt_injection": m.by_tags(
+        "news_fact definition opening_hours description", "request_made", "injection"
+    ),
     "refusal": m.refusal,
     "sexual_content": m.of_harm("S", "S3"),
     "self_harm": m.of_harm("SH"),
@@ -72,13 +81,22 @@ CATALOGUE: dict[str, g.Graded] = {
     "summary_coverage": g.coverage,
     "summary_faithfulness": g.summary,
     "system_prompt_leak": m.by_tags("refusal self_ai limits definition", "", "prompt_leak"),
-    "toxicity": m.by_tags("polite criticism disagreement news_fact", "rude sarcastic impatient", "insult hate threatening"),
+    "toxicity": m.by_tags(
+        "polite criticism disagreement news_fact",
+        "rude sarcastic impatient",
+        "insult hate threatening",
+    ),
     "translation_adequacy": c.translation,
     "translation_fluency": g.fluency,
     "uncertainty_honesty": m.by_tags(
-        "ignorance limits context_missing", "hedge", "confident_claim prediction conspiracy", asked=True
+        "ignorance limits context_missing",
+        "hedge",
+        "confident_claim prediction conspiracy",
+        asked=True,
     ),
-    "unethical_behaviour": m.by_tags("refuse_harm advice law professional", "", "crime_help plagiarism_help phishing"),
+    "unethical_behaviour": m.by_tags(
+        "refuse_harm advice law professional", "", "crime_help plagiarism_help phishing"
+    ),
     "violence": m.by_tags("news_fact history refuse_harm sport", "", "violence_threat"),
 }
 RAG: dict[str, tuple[g.Graded, int]] = {
@@ -121,10 +139,19 @@ class _Aspect:
 
     def __call__(self, draw: Draw) -> Case | None:
         holds = draw.rng.random() < 0.5
-        made = self.texts(draw, 2 if holds else draw.rng.choice((0, 0, 1)) if self.name in ("completeness", "conciseness") else 0)
+        made = self.texts(
+            draw,
+            2
+            if holds
+            else draw.rng.choice((0, 0, 1))
+            if self.name in ("completeness", "conciseness")
+            else 0,
+        )
         options = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
         criteria = Criteria(self.name, aspect(self.name, draw.language), options)
-        return Case(criteria, made.fields, "PASS" if holds else "FAIL", made.origin) if made else None
+        return (
+            Case(criteria, made.fields, "PASS" if holds else "FAIL", made.origin) if made else None
+        )
 
 
 @dataclass(frozen=True)
@@ -153,20 +180,29 @@ def _fitted(draw: Draw, criteria: Criteria, fields: Mapping[str, object]) -> dic
         found[judged] = found.pop("response")
     usual = {"user_input": question(draw), "role": "A helpful assistant.", "tools": "search(query)"}
     missing = {
-        name: usual.get(name, _NONE[draw.language].get(name, "–")) for name in criteria.context_fields or () if name not in found
+        name: usual.get(name, _NONE[draw.language].get(name, "–"))
+        for name in criteria.context_fields or ()
+        if name not in found
     }
     return missing | found
 
 
 def _dimensions(language: Language) -> dict[str, Criteria]:
     """As the RAG evaluator has them."""
-    data = yaml.safe_load((files("adjudge") / "rag" / "data" / f"{language}.yaml").read_text(encoding="utf-8"))
+    data = yaml.safe_load(
+        (files("adjudge") / "rag" / "data" / f"{language}.yaml").read_text(encoding="utf-8")
+    )
     return {one["name"]: _criteria(one) for one in data["dimensions"]}
 
 
 def _criteria(about: Mapping[str, object]) -> Criteria:
     options = [CriteriaOption(one["name"], one["description"]) for one in about["options"]]  # type: ignore[attr-defined]
-    return Criteria(str(about["name"]), str(about["description"]), options, context_fields=about["context_fields"])  # type: ignore[arg-type]
+    return Criteria(
+        str(about["name"]),
+        str(about["description"]),
+        options,
+        context_fields=about["context_fields"],
+    )  # type: ignore[arg-type]
 
 
 _known_dimensions: dict[Language, dict[str, Criteria]] = {}
@@ -179,14 +215,20 @@ class _Dimension:
     count: int
 
     def __call__(self, draw: Draw) -> Case | None:
-        known = _known_dimensions.setdefault(draw.language, _known_dimensions.get(draw.language) or _dimensions(draw.language))
+        known = _known_dimensions.setdefault(
+            draw.language, _known_dimensions.get(draw.language) or _dimensions(draw.language)
+        )
         criteria = known[self.name]
         level = draw.rng.choices(range(self.count), [2, *[1] * (self.count - 2), 2])[0]
         made = self.texts(draw, level)
         if made is None:
             return None
-        if draw.rng.random() < 0.25:  # the same scale without its words, or another question to the same scale
-            criteria = replace(criteria, options=[replace(one, description="") for one in criteria.options])
+        if (
+            draw.rng.random() < 0.25
+        ):  # the same scale without its words, or another question to the same scale
+            criteria = replace(
+                criteria, options=[replace(one, description="") for one in criteria.options]
+            )
         return Case(criteria, _fitted(draw, criteria, made.fields), str(level), made.origin)
 
 
@@ -228,11 +270,23 @@ class _Pair:
     def __call__(self, draw: Draw) -> Case | None:
         better, worse = (4, draw.rng.choice((0, 1, 2))) if self.name == "writing" else (2, 0)
         seed = draw.rng.random()
-        good, bad = (self.texts(replace(draw, rng=random.Random(seed)), level) for level in (better, worse))
-        if good is None or bad is None or _shared(good) != _shared(bad) or good.fields["response"] == bad.fields["response"]:
+        good, bad = (
+            self.texts(replace(draw, rng=random.Random(seed)), level) for level in (better, worse)
+        )
+        if (
+            good is None
+            or bad is None
+            or _shared(good) != _shared(bad)
+            or good.fields["response"] == bad.fields["response"]
+        ):
             return None
         return compared(
-            draw, self._criteria(draw), _shared(good), (str(good.fields["response"]), str(bad.fields["response"])), 1, good.origin
+            draw,
+            self._criteria(draw),
+            _shared(good),
+            (str(good.fields["response"]), str(bad.fields["response"])),
+            1,
+            good.origin,
         )
 
     def _criteria(self, draw: Draw) -> Criteria:
@@ -240,7 +294,11 @@ class _Pair:
         if catalogued in all_names(draw.language) and draw.rng.random() < 0.4:
             return replace(entry(catalogued, draw.language).criteria, context_fields=None)
         options = pairwise_options(2, draw.language)
-        return Criteria(self.name, draw.rng.choice(bank("questions")["pairs"][self.name][draw.language]), options)
+        return Criteria(
+            self.name,
+            draw.rng.choice(bank("questions")["pairs"][self.name][draw.language]),
+            options,
+        )
 
 
 def _shared(made: Made) -> dict[str, object]:
@@ -256,13 +314,26 @@ def _preferred(draw: Draw) -> Case | None:
     """Which one people preferred."""
     records = draw.world.of(draw.fresh)
     name, pool = draw.rng.choice(
-        (("helpfulness", records.contests), ("relevance", records.contests), ("harmlessness", records.harmless))
+        (
+            ("helpfulness", records.contests),
+            ("relevance", records.contests),
+            ("harmlessness", records.harmless),
+        )
     )
     contest = _contest(draw, pool)
     if contest is None:
         return None
-    criteria = Criteria(name, draw.rng.choice(bank("questions")["pairs"][name]["en"]), pairwise_options(2, "en"))
-    return compared(draw, criteria, {"user_input": contest.request}, contest.responses, contest.label, contest.origin)
+    criteria = Criteria(
+        name, draw.rng.choice(bank("questions")["pairs"][name]["en"]), pairwise_options(2, "en")
+    )
+    return compared(
+        draw,
+        criteria,
+        {"user_input": contest.request},
+        contest.responses,
+        contest.label,
+        contest.origin,
+    )
 
 
 def _pair_letters(draw: Draw) -> Case | None:
@@ -273,9 +344,13 @@ def _pair_letters(draw: Draw) -> Case | None:
         return None
     first, second = made.fields["response"]
     options = [CriteriaOption(label, text) for label, text in _BETTER[draw.language]]
-    criteria = Criteria("better", made.criteria.description, options, to_evaluate_field="Response B")
+    criteria = Criteria(
+        "better", made.criteria.description, options, to_evaluate_field="Response B"
+    )
     shared = {name: text for name, text in made.fields.items() if name != "response"}
-    return Case(criteria, {**shared, "Response A": first, "Response B": second}, made.truth, made.origin)
+    return Case(
+        criteria, {**shared, "Response A": first, "Response B": second}, made.truth, made.origin
+    )
 
 
 _BETTER: dict[str, tuple[tuple[str, str], ...]] = {
@@ -307,4 +382,8 @@ def _by_rule(draw: Draw, place: int) -> Made | None:
     harmful = m.by_tags("", "", "crime_help dangerous_advice hate violence_threat insult")(draw, 0)
     if made is None or harmful is None:
         return None
-    return made if place < 2 else Made({**made.fields, "response": harmful.fields["response"]}, made.origin)
+    return (
+        made
+        if place < 2
+        else Made({**made.fields, "response": harmful.fields["response"]}, made.origin)
+    )

@@ -1,4 +1,6 @@
-"""Made-up things with facts: contexts, questions and answers whose relation is known by construction."""
+"""Made-up things with facts: contexts, questions and answers whose relation is known by
+construction.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,20 @@ _MONTHS = dict(
             "November",
             "December",
         ],
-        ["январь", "февраль", "март", "апрель", "май", "июнь", "июль", "август", "сентябрь", "октябрь", "ноябрь", "декабрь"],
+        [
+            "январь",
+            "февраль",
+            "март",
+            "апрель",
+            "май",
+            "июнь",
+            "июль",
+            "август",
+            "сентябрь",
+            "октябрь",
+            "ноябрь",
+            "декабрь",
+        ],
         strict=True,
     )
 )
@@ -101,7 +116,10 @@ class Thing:
 def sorts() -> dict[str, dict[str, Any]]:
     """Sorts of things: their names and facts."""
     return {
-        sort: {"names": entry["names"], "facts": tuple(Fact(name, *about) for name, about in entry["facts"].items())}
+        sort: {
+            "names": entry["names"],
+            "facts": tuple(Fact(name, *about) for name, about in entry["facts"].items()),
+        }
         for sort, entry in bank("things").items()
     }
 
@@ -111,7 +129,13 @@ def thing(draw: Draw, *, not_: str | None = None, sort: str | None = None) -> Th
     chosen = sort or draw.rng.choice([one for one in sorts() if one != not_])
     about = sorts()[chosen]
     values = {fact.name: fact.value(draw.rng, draw.language) for fact in about["facts"]}
-    return Thing(chosen, draw.rng.choice(about["names"][draw.language]), draw.language, about["facts"], values)
+    return Thing(
+        chosen,
+        draw.rng.choice(about["names"][draw.language]),
+        draw.language,
+        about["facts"],
+        values,
+    )
 
 
 def question(draw: Draw) -> str:
@@ -143,7 +167,11 @@ def kinds() -> Iterator[Kind]:
     for sort, about in sorts().items():
         for fact in about["facts"]:
             phrases = Phrases(
-                [f"say {fact.says['en']}", f"tell the reader {fact.says['en']}", f"state {fact.says['en']}"],
+                [
+                    f"say {fact.says['en']}",
+                    f"tell the reader {fact.says['en']}",
+                    f"state {fact.says['en']}",
+                ],
                 [f"сообщает, {fact.says['ru']}", f"говорит, {fact.says['ru']}"],
             )
             yield yes_no(f"says_{sort}_{fact.name}", phrases, _Says(sort, fact), weight=0.4)
@@ -164,4 +192,10 @@ class _Says:
         if holds or draw.rng.random() < 0.85:
             return Made({"response": joined(draw.rng, told)})
         other = thing(draw, not_=self.sort)
-        return Made({"response": joined(draw.rng, [other.tell(fact) for fact in some(draw, other, len(shown))])})
+        return Made(
+            {
+                "response": joined(
+                    draw.rng, [other.tell(fact) for fact in some(draw, other, len(shown))]
+                )
+            }
+        )

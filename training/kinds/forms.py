@@ -36,7 +36,12 @@ def kinds() -> Iterator[Kind]:
     """All of them, and those with a number or a word in the question."""
     for name, form in FORMS.items():
         yield yes_no(name, Phrases(**bank("forms")[name]), partial(_texts, form), role=form.role)
-    for name, make in (("word", _word), ("at_most_words", _at_most), ("more_than_words", _more_than), ("begins", _begins)):
+    for name, make in (
+        ("word", _word),
+        ("at_most_words", _at_most),
+        ("more_than_words", _more_than),
+        ("begins", _begins),
+    ):
         yield Kind(name, make, weight=1.5)
     yield Kind("how_many_sentences", _how_many, weight=1)
 
@@ -50,7 +55,11 @@ def base_text(draw: Draw) -> str:
     parts = []
     for _ in range(draw.rng.choice((1, 2, 2, 3, 4))):
         tag = draw.rng.choice(list(tags().values()))
-        parts.append(tag.sentence(draw, draw.language) if draw.rng.random() < 0.75 else plain(draw, draw.language))
+        parts.append(
+            tag.sentence(draw, draw.language)
+            if draw.rng.random() < 0.75
+            else plain(draw, draw.language)
+        )
     return joined(draw.rng, parts)
 
 
@@ -61,7 +70,10 @@ def _texts(form: Form, draw: Draw, holds: bool) -> Made | None:
         if form.check(text) != holds:
             text = (form.add if holds else form.remove)(draw.rng, text)
         if text.strip() and form.check(text) == holds:
-            return Made({"response": text.replace(_CHANGED, "")}, "real+bank" if draw.language == "en" else "bank")
+            return Made(
+                {"response": text.replace(_CHANGED, "")},
+                "real+bank" if draw.language == "en" else "bank",
+            )
     return None
 
 
@@ -80,7 +92,11 @@ def _listed(mark: str, text: str) -> str:
     """A line a sentence, each behind a mark; {} in it is the line's number."""
     parts = sentences(text)
     if len(parts) < 2:
-        parts += ["Second point.", "Third point."] if text.isascii() else ["Второй пункт.", "Третий пункт."]
+        parts += (
+            ["Second point.", "Third point."]
+            if text.isascii()
+            else ["Второй пункт.", "Третий пункт."]
+        )
     return "\n".join(f"{mark.format(place)} {part}" for place, part in enumerate(parts, 1))
 
 
@@ -91,7 +107,9 @@ def _as_json(rng: random.Random, text: str) -> str:
 
 
 def _near_json(rng: random.Random, text: str) -> str:
-    return rng.choice((text, f"answer: {' '.join(text.split()[:14])}", "{" + " ".join(text.split()[:12])))
+    return rng.choice(
+        (text, f"answer: {' '.join(text.split()[:14])}", "{" + " ".join(text.split()[:12]))
+    )
 
 
 def _is_json(text: str) -> bool:
@@ -121,14 +139,23 @@ def _bold(rng: random.Random, text: str) -> str:
 
 def _code(rng: random.Random, text: str) -> str:
     body = rng.choice(
-        ("print(total)", "x = x + 1", "for i in range(3):\n    print(i)", "return a * b", "SELECT name FROM users;")
+        (
+            "print(total)",
+            "x = x + 1",
+            "for i in range(3):\n    print(i)",
+            "return a * b",
+            "SELECT name FROM users;",
+        )
     )
     return f"{text}\n```\n{body}\n```"
 
 
 def typos(rng: random.Random, text: str, share: float = 0.35) -> str:
     """Letters exchanged or dropped in some of the words."""
-    return " ".join(_typo(rng, word) if len(word) > 3 and rng.random() < share else word for word in text.split())
+    return " ".join(
+        _typo(rng, word) if len(word) > 3 and rng.random() < share else word
+        for word in text.split()
+    )
 
 
 def _typo(rng: random.Random, word: str) -> str:
@@ -187,7 +214,8 @@ def _upper_word(text: str) -> bool:
 _MARKS = ("•", "-", "*")
 _EMOJI = re.compile("[\U0001f300-\U0001faff☀-➿]")
 _DATE = re.compile(
-    r"\b\d{1,2} (January|February|March|April|May|June|July|August|September|October|November|December)"
+    r"\b\d{1,2} (January|February|March|April|May|June|July|August|September|October"
+    r"|November|December)"
     r"|\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4}"
     r"|\d{1,2} (января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)"
 )
@@ -198,7 +226,16 @@ def _dated(rng: random.Random, text: str) -> str:
     if _cyrillic(text):
         month = rng.choice(["января", "марта", "мая", "июня", "августа", "октября"])
         return joined(
-            rng, [text, rng.choice((f"Это было {day} {month} {year} года.", f"Дата: {day}.0{rng.randrange(1, 9)}.{year}."))]
+            rng,
+            [
+                text,
+                rng.choice(
+                    (
+                        f"Это было {day} {month} {year} года.",
+                        f"Дата: {day}.0{rng.randrange(1, 9)}.{year}.",
+                    )
+                ),
+            ],
         )
     month = rng.choice(["January", "March", "May", "June", "August", "October"])
     told = (
@@ -211,14 +248,23 @@ def _dated(rng: random.Random, text: str) -> str:
 
 FORMS = {
     "has_digit": Form(
-        lambda t: bool(re.search(r"\d", t)), _append("There are 14 of them.", "Room 27.", "(3 items)"), _without(r"\S*\d\S*")
+        lambda t: bool(re.search(r"\d", t)),
+        _append("There are 14 of them.", "Room 27.", "(3 items)"),
+        _without(r"\S*\d\S*"),
     ),
     "has_date": Form(lambda t: bool(_DATE.search(t)), _dated),
     "has_year": Form(
-        lambda t: bool(re.search(r"\b(1[5-9]|20)\d\d\b", t)), _append("It began in 1987.", "(2019)", "In 1742 it was sold.")
+        lambda t: bool(re.search(r"\b(1[5-9]|20)\d\d\b", t)),
+        _append("It began in 1987.", "(2019)", "In 1742 it was sold."),
     ),
-    "ends_with_question": Form(lambda t: t.rstrip().endswith("?"), _append("What do you say?", "Or is it?", "А вы как думаете?")),
-    "bullet_list": Form(lambda t: len(re.findall(r"(?m)^\s*[-*•] ", t)) > 1, lambda r, t: _listed(r.choice(_MARKS), t)),
+    "ends_with_question": Form(
+        lambda t: t.rstrip().endswith("?"),
+        _append("What do you say?", "Or is it?", "А вы как думаете?"),
+    ),
+    "bullet_list": Form(
+        lambda t: len(re.findall(r"(?m)^\s*[-*•] ", t)) > 1,
+        lambda r, t: _listed(r.choice(_MARKS), t),
+    ),
     "numbered_list": Form(
         lambda t: len(re.findall(r"(?m)^\s*\d+[.)] ", t)) > 1,
         lambda r, t: _listed(f"{{}}{r.choice('.)')}", t),
@@ -231,16 +277,31 @@ FORMS = {
     "quotes": Form(
         lambda t: bool(re.search('["“«]', t)),
         lambda r, t: joined(
-            r, [t, r.choice(('They call it "the nest".', 'The sign said "closed".', "На двери надпись «закрыто»."))]
+            r,
+            [
+                t,
+                r.choice(
+                    (
+                        'They call it "the nest".',
+                        'The sign said "closed".',
+                        "На двери надпись «закрыто».",
+                    )
+                ),
+            ],
         ),
     ),
     "emoji": Form(lambda t: bool(_EMOJI.search(t)), _append("🙂", "🎉", "👍", "🌧️")),
     "upper_word": Form(_upper_word, _shouted),
     "lower_case": Form(lambda t: t == t.lower(), lambda _, t: t.lower()),
     "several_paragraphs": Form(
-        lambda t: "\n\n" in t, lambda _, t: t.replace(". ", ".\n\n", 1) if ". " in t else f"{t}\n\n{t[:1].upper() + t[1:]}"
+        lambda t: "\n\n" in t,
+        lambda _, t: (
+            t.replace(". ", ".\n\n", 1) if ". " in t else f"{t}\n\n{t[:1].upper() + t[1:]}"
+        ),
     ),
-    "complete_end": Form(lambda t: t.rstrip()[-1:] in '.!?»")', lambda _, t: t.rstrip(",;:") + ".", _cut_off),
+    "complete_end": Form(
+        lambda t: t.rstrip()[-1:] in '.!?»")', lambda _, t: t.rstrip(",;:") + ".", _cut_off
+    ),
     "truncated": Form(lambda t: t.rstrip()[-1:].isalnum() and len(t.split()) > 2, _cut_off),
     "typo": Form(lambda t: _CHANGED in t, lambda r, t: _CHANGED + typos(r, t)),
     "repetition": Form(lambda t: len(set(sentences(t))) < len(sentences(t)), _repeated),
@@ -248,20 +309,41 @@ FORMS = {
     "russian": Form(lambda t: _cyrillic(t) and not _latin(t), lambda _, t: t, any_language=True),
     "mixed_languages": Form(lambda t: _latin(t) and _cyrillic(t), _mixed),
     "gibberish": Form(lambda t: _CHANGED in t, lambda r, t: _CHANGED + scrambled(r, t)),
-    "readable": Form(lambda t: _CHANGED not in t, lambda _, t: t, lambda r, t: _CHANGED + scrambled(r, t)),
-    "several_sentences": Form(
-        lambda t: len(sentences(t)) > 1, _append("That is all.", "It was so.", "Это всё."), lambda _, t: sentences(t)[0]
+    "readable": Form(
+        lambda t: _CHANGED not in t, lambda _, t: t, lambda r, t: _CHANGED + scrambled(r, t)
     ),
-    "colon": Form(lambda t: ":" in t, lambda r, t: f"{r.choice(('Note', 'Answer', 'Ответ'))}: {t}", _without(":")),
+    "several_sentences": Form(
+        lambda t: len(sentences(t)) > 1,
+        _append("That is all.", "It was so.", "Это всё."),
+        lambda _, t: sentences(t)[0],
+    ),
+    "colon": Form(
+        lambda t: ":" in t,
+        lambda r, t: f"{r.choice(('Note', 'Answer', 'Ответ'))}: {t}",
+        _without(":"),
+    ),
     "percent": Form(lambda t: "%" in t, _append("That is 12 % more.", "(about 40%)", "Это 7 %.")),
-    "ellipsis": Form(lambda t: "..." in t or "…" in t, lambda _, t: t.rstrip(".") + "...", lambda _, t: t.replace("...", ".")),
-    "exclamation": Form(lambda t: "!" in t, _append("Wow!", "Yes!", "Да!"), lambda _, t: t.replace("!", "."), role="held_out"),
-    "brackets": Form(
-        lambda t: "(" in t,
-        lambda r, t: joined(r, [t, r.choice(("(See below.)", "It is new (and green).", "(Это важно.)"))]),
+    "ellipsis": Form(
+        lambda t: "..." in t or "…" in t,
+        lambda _, t: t.rstrip(".") + "...",
+        lambda _, t: t.replace("...", "."),
+    ),
+    "exclamation": Form(
+        lambda t: "!" in t,
+        _append("Wow!", "Yes!", "Да!"),
+        lambda _, t: t.replace("!", "."),
         role="held_out",
     ),
-    "one_word": Form(lambda t: len(t.split()) == 1, lambda _, t: max(t.split(), key=len), role="held_out"),
+    "brackets": Form(
+        lambda t: "(" in t,
+        lambda r, t: joined(
+            r, [t, r.choice(("(See below.)", "It is new (and green).", "(Это важно.)"))]
+        ),
+        role="held_out",
+    ),
+    "one_word": Form(
+        lambda t: len(t.split()) == 1, lambda _, t: max(t.split(), key=len), role="held_out"
+    ),
 }
 
 
@@ -273,13 +355,19 @@ def _asked(draw: Draw, en: tuple[str, ...], ru: tuple[str, ...], **values: objec
 
 
 def _answer(question: str, text: str, right: bool) -> Case:
-    return Case(yes_no_criteria(question), {"response": text}, "Yes" if right else "No", "real+bank")
+    return Case(
+        yes_no_criteria(question), {"response": text}, "Yes" if right else "No", "real+bank"
+    )
 
 
 def _word(draw: Draw) -> Case | None:
     text, other = base_text(draw), base_text(draw)
     holds = draw.rng.random() < 0.5
-    words = [word for word in re.findall(r"\w{4,}", text if holds else other) if holds or word.lower() not in text.lower()]
+    words = [
+        word
+        for word in re.findall(r"\w{4,}", text if holds else other)
+        if holds or word.lower() not in text.lower()
+    ]
     if not words:
         return None
     asked = _asked(
@@ -291,7 +379,11 @@ def _word(draw: Draw) -> Case | None:
             'The text mentions "{w}".',
             "Does the response mention {w}?",
         ),
-        ("Встречается ли в тексте слово «{w}»?", "В тексте есть слово «{w}».", "Текст упоминает «{w}»."),
+        (
+            "Встречается ли в тексте слово «{w}»?",
+            "В тексте есть слово «{w}».",
+            "Текст упоминает «{w}».",
+        ),
         w=draw.rng.choice(words),
     )
     return _answer(asked, text, holds)
@@ -304,7 +396,11 @@ def _at_most(draw: Draw) -> Case | None:
         return None
     asked = _asked(
         draw,
-        ("The text has at most {n} words.", "Is the text no longer than {n} words?", "The response stays within {n} words."),
+        (
+            "The text has at most {n} words.",
+            "Is the text no longer than {n} words?",
+            "The response stays within {n} words.",
+        ),
         ("В тексте не больше {n} слов.", "Уложился ли ответ в {n} слов?"),
         n=limit,
     )
@@ -318,7 +414,11 @@ def _more_than(draw: Draw) -> Case | None:
         return None
     asked = _asked(
         draw,
-        ("The text has more than {n} words.", "Is the text longer than {n} words?", "Does the answer use over {n} words?"),
+        (
+            "The text has more than {n} words.",
+            "Is the text longer than {n} words?",
+            "Does the answer use over {n} words?",
+        ),
         ("В тексте больше {n} слов.", "Длиннее ли текст {n} слов?"),
         n=limit,
     )
@@ -346,8 +446,13 @@ def _how_many(draw: Draw) -> Case | None:
     if count > 4:
         return None
     asked = _asked(
-        draw, ("How many sentences does the text have?", "Count the sentences of the text."), ("Сколько в тексте предложений?",)
+        draw,
+        ("How many sentences does the text have?", "Count the sentences of the text."),
+        ("Сколько в тексте предложений?",),
     )
     return Case(
-        Criteria("count", asked, [CriteriaOption(str(n)) for n in range(1, 5)]), {"response": text}, str(count), "real+bank"
+        Criteria("count", asked, [CriteriaOption(str(n)) for n in range(1, 5)]),
+        {"response": text},
+        str(count),
+        "real+bank",
     )

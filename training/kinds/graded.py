@@ -44,7 +44,11 @@ def said(draw: Draw, *names: str, count: int = 1) -> str:
 def _and(draw: Draw, questions: list[str]) -> str:
     """Several questions as one request."""
     if draw.language == "en":
-        return " ".join(questions) if draw.rng.random() < 0.5 else "Please tell me: " + " ".join(questions)
+        return (
+            " ".join(questions)
+            if draw.rng.random() < 0.5
+            else "Please tell me: " + " ".join(questions)
+        )
     return " ".join(questions)
 
 
@@ -63,21 +67,42 @@ def relevance(draw: Draw, level: int) -> Made | None:
         pair, other = draw.rng.sample(pairs, 2)
         if pair.request == other.request:
             return None
-        return Made({"user_input": pair.request, "response": pair.response if level else other.response}, "pandalm")
+        return Made(
+            {"user_input": pair.request, "response": pair.response if level else other.response},
+            "pandalm",
+        )
     found = thing(draw)
     first, second, *rest = draw.rng.sample(list(found.facts), min(3, len(found.facts)))
     way = draw.rng.randrange(2)
     if level == 2:
         extra = [found.tell(second)] if draw.rng.random() < 0.3 else []
-        return Made({"user_input": found.ask(first), "response": " ".join([found.tell(first, way), *extra])})
+        return Made(
+            {"user_input": found.ask(first), "response": " ".join([found.tell(first, way), *extra])}
+        )
     if level == 1:
         if draw.rng.random() < 0.5:
-            return Made({"user_input": _and(draw, [found.ask(first), found.ask(second)]), "response": found.tell(first, way)})
-        return Made({"user_input": found.ask(first), "response": " ".join(found.tell(fact) for fact in [second, *rest[:1]])})
+            return Made(
+                {
+                    "user_input": _and(draw, [found.ask(first), found.ask(second)]),
+                    "response": found.tell(first, way),
+                }
+            )
+        return Made(
+            {
+                "user_input": found.ask(first),
+                "response": " ".join(found.tell(fact) for fact in [second, *rest[:1]]),
+            }
+        )
     other_thing = thing(draw, not_=found.sort)
-    told = [other_thing.tell(fact, draw.rng.randrange(2)) for fact in some(draw, other_thing, draw.rng.choice((1, 2)))]
+    told = [
+        other_thing.tell(fact, draw.rng.randrange(2))
+        for fact in some(draw, other_thing, draw.rng.choice((1, 2)))
+    ]
     return Made(
-        {"user_input": found.ask(first), "response": " ".join(told) if draw.rng.random() < 0.7 else plain(draw, draw.language)}
+        {
+            "user_input": found.ask(first),
+            "response": " ".join(told) if draw.rng.random() < 0.7 else plain(draw, draw.language),
+        }
     )
 
 
@@ -97,7 +122,9 @@ def relevance_four(draw: Draw, level: int) -> Made | None:
     return Made(
         {
             "user_input": found.ask(first),
-            "response": " ".join(found.tell(fact, draw.rng.randrange(2)) for fact in (second, third)),
+            "response": " ".join(
+                found.tell(fact, draw.rng.randrange(2)) for fact in (second, third)
+            ),
         }
     )
 
@@ -108,11 +135,19 @@ def completeness(draw: Draw, level: int) -> Made | None:
     found = thing(draw)
     asked = some(draw, found, draw.rng.choice((2, 2, 3)))
     left = [fact for fact in found.facts if fact not in asked]
-    fields: dict[str, str | list[str]] = {"user_input": _and(draw, [found.ask(fact) for fact in asked])}
+    fields: dict[str, str | list[str]] = {
+        "user_input": _and(draw, [found.ask(fact) for fact in asked])
+    }
     if draw.rng.random() < 0.4:
         fields["contexts"] = context(draw, found, found.facts)
     way = draw.rng.randrange(2)
-    told = asked if level == 2 else asked[: draw.rng.randint(1, len(asked) - 1)] if level == 1 else left[:2]
+    told = (
+        asked
+        if level == 2
+        else asked[: draw.rng.randint(1, len(asked) - 1)]
+        if level == 1
+        else left[:2]
+    )
     answer = " ".join(found.tell(fact, way) for fact in told) or plain(draw, draw.language)
     if level == 0 and draw.rng.random() < 0.3:
         answer = said(draw, "ignorance", "refusal", "thanks_reply", "advertisement")
@@ -157,7 +192,10 @@ def groundedness(draw: Draw, level: int) -> Made | None:
     if level == 0:
         lines = [_swapped(draw, found, fact, known, way) for fact in told]
     if level == 2 and missing and draw.rng.random() < 0.1:
-        fields, lines = {"user_input": found.ask(missing[0]), **fields}, [said(draw, "context_missing")]
+        fields, lines = (
+            {"user_input": found.ask(missing[0]), **fields},
+            [said(draw, "context_missing")],
+        )
     return Made({**fields, "response": " ".join(lines)})
 
 
@@ -192,7 +230,9 @@ def answerable(draw: Draw, level: int) -> Made | None:
         passage = context(draw, other, some(draw, other, 3))
     if not asked or (level == 1 and len(asked) < 2):
         return None
-    return Made({"user_input": _and(draw, [found.ask(fact) for fact in asked]), "contexts": passage})
+    return Made(
+        {"user_input": _and(draw, [found.ask(fact) for fact in asked]), "contexts": passage}
+    )
 
 
 @or_scene(scenes.referred)
@@ -201,13 +241,22 @@ def reference(draw: Draw, level: int) -> Made | None:
     found = thing(draw)
     facts = some(draw, found, 2)
     way = draw.rng.randrange(2)
-    wrong = [found.tell(fact, way, fact.value(draw.rng, draw.language, not_=found.values[fact.name])) for fact in facts]
+    wrong = [
+        found.tell(fact, way, fact.value(draw.rng, draw.language, not_=found.values[fact.name]))
+        for fact in facts
+    ]
     right = [found.tell(fact, way) for fact in facts]
     answer = right if level == 2 else [right[0], wrong[1]] if level == 1 else wrong
     if level != 1 and draw.rng.random() < 0.5:
         facts, answer = facts[:1], answer[:1]
     told = " ".join(found.tell(fact, 1 - way) for fact in facts)
-    return Made({"user_input": _and(draw, [found.ask(fact) for fact in facts]), "reference": told, "response": " ".join(answer)})
+    return Made(
+        {
+            "user_input": _and(draw, [found.ask(fact) for fact in facts]),
+            "reference": told,
+            "response": " ".join(answer),
+        }
+    )
 
 
 @or_scene(scenes.summed_up)
@@ -230,7 +279,9 @@ def coverage(draw: Draw, level: int) -> Made | None:
     told = some(draw, found, 4)
     kept = told if level == 2 else told[:2] if level == 1 else []
     answer = " ".join(found.tell(fact, 1) for fact in kept) or plain(draw, draw.language)
-    return Made({"source": joined(draw.rng, [found.tell(fact) for fact in told]), "response": answer})
+    return Made(
+        {"source": joined(draw.rng, [found.tell(fact) for fact in told]), "response": answer}
+    )
 
 
 def cited(draw: Draw, level: int) -> Made | None:
@@ -241,7 +292,9 @@ def cited(draw: Draw, level: int) -> Made | None:
     place = draw.rng.randrange(3)
     number = place if level else draw.rng.choice([one for one in range(3) if one != place])
     listed = [f"{n}. {text}" for n, text in enumerate(sources, 1)]
-    return Made({"contexts": "\n".join(listed), "response": f"{found.tell(facts[place], 1)} [{number + 1}]"})
+    return Made(
+        {"contexts": "\n".join(listed), "response": f"{found.tell(facts[place], 1)} [{number + 1}]"}
+    )
 
 
 def sourced(draw: Draw, level: int) -> Made | None:
@@ -249,11 +302,19 @@ def sourced(draw: Draw, level: int) -> Made | None:
     found = thing(draw)
     facts = some(draw, found, 2)
     marks = [
-        draw.rng.choice((f"[{n}]", f"({draw.rng.choice(bank('slots')['surname'])}, {draw.rng.randrange(1980, 2025)})"))
+        draw.rng.choice(
+            (
+                f"[{n}]",
+                f"({draw.rng.choice(bank('slots')['surname'])}, {draw.rng.randrange(1980, 2025)})",
+            )
+        )
         for n in (1, 2)
     ]
     shown = marks if level == 2 else [marks[0], ""] if level == 1 else ["", ""]
-    lines = [f"{found.tell(fact).rstrip('.')} {mark}".rstrip() + "." for fact, mark in zip(facts, shown, strict=True)]
+    lines = [
+        f"{found.tell(fact).rstrip('.')} {mark}".rstrip() + "."
+        for fact, mark in zip(facts, shown, strict=True)
+    ]
     return Made({"response": joined(draw.rng, lines)})
 
 
@@ -261,10 +322,17 @@ def history(draw: Draw, level: int) -> Made | None:
     """2 fits what was said earlier, 0 contradicts it."""
     found = thing(draw)
     facts = some(draw, found, 2)
-    value = None if level else facts[0].value(draw.rng, draw.language, not_=found.values[facts[0].name])
+    value = (
+        None if level else facts[0].value(draw.rng, draw.language, not_=found.values[facts[0].name])
+    )
     names = ("User", "Assistant") if draw.language == "en" else ("Пользователь", "Помощник")
     told = f"{names[0]}: {found.ask(facts[0])}\n{names[1]}: {found.tell(facts[0])}"
-    return Made({"history": told, "response": " ".join([found.tell(facts[0], 1, value), found.tell(facts[1], 1)])})
+    return Made(
+        {
+            "history": told,
+            "response": " ".join([found.tell(facts[0], 1, value), found.tell(facts[1], 1)]),
+        }
+    )
 
 
 # -- about the wording -------------------------------------------------------------
@@ -278,7 +346,10 @@ def passage(draw: Draw, count: int) -> list[str]:
         if len(found) >= count:
             return found[: count + 2]
     found_thing = thing(draw)
-    return [found_thing.tell(fact, place and draw.rng.randrange(2)) for place, fact in enumerate(some(draw, found_thing, count))]
+    return [
+        found_thing.tell(fact, place and draw.rng.randrange(2))
+        for place, fact in enumerate(some(draw, found_thing, count))
+    ]
 
 
 def _padding(draw: Draw, count: int) -> list[str]:
@@ -295,21 +366,35 @@ def conciseness(draw: Draw, level: int) -> Made | None:
     if level == 1:
         lines.insert(draw.rng.randrange(len(lines) + 1), _padding(draw, 1)[0])
     if level == 0:
-        lines = [*_padding(draw, 1), *lines, *_padding(draw, draw.rng.choice((1, 2))), draw.rng.choice(lines)]
+        lines = [
+            *_padding(draw, 1),
+            *lines,
+            *_padding(draw, draw.rng.choice((1, 2))),
+            draw.rng.choice(lines),
+        ]
     return Made({"user_input": asked, "response": " ".join(lines)})
 
 
 def coherence(draw: Draw, level: int) -> Made | None:
-    """2 belongs together, 1 with a sentence from elsewhere, 0 is thrown together or contradicts itself."""
+    """2 belongs together, 1 with a sentence from elsewhere, 0 is thrown together or contradicts
+    itself.
+    """
     lines = passage(draw, draw.rng.choice((2, 3)))
     if level == 1:
         other = thing(draw)
-        lines.insert(draw.rng.randrange(1, len(lines) + 1), other.tell(draw.rng.choice(other.facts)))
+        lines.insert(
+            draw.rng.randrange(1, len(lines) + 1), other.tell(draw.rng.choice(other.facts))
+        )
     if level == 0:
         if draw.rng.random() < 0.4:
             found = thing(draw)
             fact = draw.rng.choice(found.facts)
-            lines = [found.tell(fact), found.tell(fact, 1, fact.value(draw.rng, draw.language, not_=found.values[fact.name]))]
+            lines = [
+                found.tell(fact),
+                found.tell(
+                    fact, 1, fact.value(draw.rng, draw.language, not_=found.values[fact.name])
+                ),
+            ]
         else:
             others = [thing(draw) for _ in range(draw.rng.choice((3, 4)))]
             lines = [one.tell(draw.rng.choice(one.facts), 1) for one in others]
@@ -319,7 +404,13 @@ def coherence(draw: Draw, level: int) -> Made | None:
 def fluency(draw: Draw, level: int) -> Made | None:
     """2 as it should be, 1 with mistakes, 0 words thrown about."""
     text = " ".join(passage(draw, draw.rng.choice((1, 2, 3))))
-    made = text if level == 2 else typos(draw.rng, text, 0.3) if level == 1 else _broken(draw.rng, text)
+    made = (
+        text
+        if level == 2
+        else typos(draw.rng, text, 0.3)
+        if level == 1
+        else _broken(draw.rng, text)
+    )
     return Made({"response": made})
 
 

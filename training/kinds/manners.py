@@ -33,15 +33,23 @@ def harmfulness(draw: Draw, level: int) -> Made | None:
     """2 safe, 1 questionable, 0 harmful: human labels where there are some."""
     records, rng = draw.world.of(draw.fresh), draw.rng
     if level == 1:
-        return by_tags("", "medical_advice gambling financial_advice confident_claim sarcastic", "")(draw, 1)
+        return by_tags(
+            "", "medical_advice gambling financial_advice confident_claim sarcastic", ""
+        )(draw, 1)
     if draw.language == "en" and rng.random() < 0.65:
         if level == 2 and rng.random() < 0.35:
             pair = rng.choice([one for one in records.refusals if one.label == "refusal"])
             return Made({"user_input": pair.request, "response": pair.response}, pair.origin)
         wanted = [one for one in records.moderation if bool(one.label) == (level == 0)]
         return Made({"response": rng.choice(wanted).response}, "moderation")
-    bad = "crime_help dangerous_advice insult hate violence_threat dangerous_advice phishing plagiarism_help crime_help"
-    good = "refuse_harm advice steps professional news_fact sympathy refusal definition cooking gardening sport definition"
+    bad = (
+        "crime_help dangerous_advice insult hate violence_threat dangerous_advice phishing "
+        "plagiarism_help crime_help"
+    )
+    good = (
+        "refuse_harm advice steps professional news_fact sympathy refusal definition cooking "
+        "gardening sport definition"
+    )
     return by_tags(good, "", bad, asked=rng.random() < 0.4)(draw, level)
 
 
@@ -50,9 +58,13 @@ def of_harm(*letters: str) -> Graded:
 
     def make(draw: Draw, level: int) -> Made | None:
         records = draw.world.of(draw.fresh).moderation
-        wanted = [one for one in records if bool(set(one.label.split(",")) & set(letters)) == (level == 0)]
+        wanted = [
+            one for one in records if bool(set(one.label.split(",")) & set(letters)) == (level == 0)
+        ]
         return (
-            Made({"response": draw.rng.choice(wanted).response}, "moderation") if draw.language == "en" and level != 1 else None
+            Made({"response": draw.rng.choice(wanted).response}, "moderation")
+            if draw.language == "en" and level != 1
+            else None
         )
 
     return make
@@ -70,7 +82,11 @@ def refusal(draw: Draw, level: int) -> Made | None:
         return None
     found = thing(draw)
     fact = draw.rng.choice(found.facts)
-    text = said(draw, "refusal", "refuse_harm", "refusal") if level else found.tell(fact, draw.rng.randrange(2))
+    text = (
+        said(draw, "refusal", "refuse_harm", "refusal")
+        if level
+        else found.tell(fact, draw.rng.randrange(2))
+    )
     return Made({"user_input": found.ask(fact), "response": text})
 
 

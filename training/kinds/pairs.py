@@ -10,7 +10,12 @@ from training.kinds.base import Case, Draw
 
 
 def compared(
-    draw: Draw, criteria: Criteria, shared: Mapping[str, object], texts: tuple[str, str], label: int, origin: str
+    draw: Draw,
+    criteria: Criteria,
+    shared: Mapping[str, object],
+    texts: tuple[str, str],
+    label: int,
+    origin: str,
 ) -> Case:
     """Two responses in any order; with a tie among the answers now and then."""
     tied = draw.rng.random() < 0.65  # the pairwise judge offers a tie unless it is told not to

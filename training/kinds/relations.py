@@ -1,4 +1,6 @@
-"""Yes/no kinds over graded texts: how an answer stands to its question, context or reference, and how it is written."""
+"""Yes/no kinds over graded texts: how an answer stands to its question, context or reference, and
+how it is written.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ class Relation:
 def kinds() -> Iterator[Kind]:
     """All of the bank."""
     for name, entry in bank("relations").items():
-        subjects = {"en": entry["subjects"][:1], "ru": entry["subjects"][1:]} if "subjects" in entry else _ANSWER
+        subjects = (
+            {"en": entry["subjects"][:1], "ru": entry["subjects"][1:]}
+            if "subjects" in entry
+            else _ANSWER
+        )
         relation = Relation(_texts(entry), entry.get("good", True), entry.get("strict", False))
         phrases = Phrases(entry["en"], entry["ru"], subjects)
         languages = tuple(entry.get("languages", ("en", "ru")))
@@ -42,6 +48,8 @@ def _texts(entry: Mapping[str, Any]) -> graded.Graded:
         return manners.of_harm(*entry["harms"])
     if "tags" in entry:
         return manners.by_tags(*entry["tags"])
-    home = next(module for module in (graded, manners, crafts, scenes) if hasattr(module, entry["texts"]))
+    home = next(
+        module for module in (graded, manners, crafts, scenes) if hasattr(module, entry["texts"])
+    )
     found: graded.Graded = getattr(home, entry["texts"])
     return found

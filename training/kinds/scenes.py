@@ -1,4 +1,5 @@
-"""Texts of known quality from the banks of scenes: passages with questions, instructions with responses, dangers.
+"""Texts of known quality from the banks of scenes: passages with questions, instructions with
+responses, dangers.
 
 Levels are as in ``graded``: 2 good, 1 middling, 0 bad; None where a scene has no such text.
 """
@@ -56,19 +57,36 @@ def grounded(draw: Draw, level: int) -> Made | None:
     place = draw.rng.randrange(3)
     chosen, nothing = found["asked"][place], found["asked"][2]["right"] if place < 2 else ()
     fields = {"user_input": expand(draw.rng, chosen["ask"])} if draw.rng.random() < 0.8 else {}
-    bad = nothing if nothing and fields and draw.rng.random() < 0.15 else [*chosen["wrong"], *chosen["unsupported"]]
-    return Made({**fields, "contexts": passage, "response": _one(draw, chosen["right"] if level else bad)})
+    bad = (
+        nothing
+        if nothing and fields and draw.rng.random() < 0.15
+        else [*chosen["wrong"], *chosen["unsupported"]]
+    )
+    return Made(
+        {**fields, "contexts": passage, "response": _one(draw, chosen["right"] if level else bad)}
+    )
 
 
 def _two_answers(draw: Draw, found: _Scene, passage: str | list[str], level: int) -> Made:
     """To two questions: both supported, one of them, neither."""
     chosen = draw.rng.sample(found["asked"][:2], 2)
     asked = " ".join(expand(draw.rng, one["ask"]) for one in chosen)
-    right = {2: (True, True), 1: draw.rng.choice(((True, False), (False, True))), 0: (False, False)}[level]
+    right = {
+        2: (True, True),
+        1: draw.rng.choice(((True, False), (False, True))),
+        0: (False, False),
+    }[level]
     sorts = [
-        one["right"][-1:] if good else [one["wrong"][0], *one["unsupported"]] for one, good in zip(chosen, right, strict=True)
+        one["right"][-1:] if good else [one["wrong"][0], *one["unsupported"]]
+        for one, good in zip(chosen, right, strict=True)
     ]
-    return Made({"user_input": asked, "contexts": passage, "response": " ".join(_one(draw, one) for one in sorts)})
+    return Made(
+        {
+            "user_input": asked,
+            "contexts": passage,
+            "response": " ".join(_one(draw, one) for one in sorts),
+        }
+    )
 
 
 def contradicting(draw: Draw, level: int) -> Made | None:
@@ -80,7 +98,9 @@ def contradicting(draw: Draw, level: int) -> Made | None:
 
 
 def relevant(draw: Draw, level: int) -> Made | None:
-    """2 answers the question, right or wrong; 1 is on the subject only; 0 is about something else."""
+    """2 answers the question, right or wrong; 1 is on the subject only; 0 is
+    about something else.
+    """
     found, elsewhere = scene(draw, "passages"), scene(draw, "passages")
     chosen, other = draw.rng.sample(found["asked"], 2)
     asked = expand(draw.rng, chosen["ask"])
@@ -90,7 +110,11 @@ def relevant(draw: Draw, level: int) -> Made | None:
         answer = _one(draw, other["right"][-1:], found["told"])
     else:
         answer = _one(draw, elsewhere["asked"][0]["right"][-1:], elsewhere["told"])
-    return None if level == 0 and elsewhere is found else Made({"user_input": asked, "response": answer})
+    return (
+        None
+        if level == 0 and elsewhere is found
+        else Made({"user_input": asked, "response": answer})
+    )
 
 
 def complete(draw: Draw, level: int) -> Made | None:
@@ -99,7 +123,13 @@ def complete(draw: Draw, level: int) -> Made | None:
     both, none = found["both"], [*found["asked"][2]["right"][-1:], elsewhere["told"][0]]
     fields = {"contexts": _passage(draw, found)} if draw.rng.random() < 0.6 else {}
     asked = expand(draw.rng, both["ask"])
-    return Made({"user_input": asked, **fields, "response": _one(draw, (none, [both["part"]], [both["full"]])[level])})
+    return Made(
+        {
+            "user_input": asked,
+            **fields,
+            "response": _one(draw, (none, [both["part"]], [both["full"]])[level]),
+        }
+    )
 
 
 def summed_up(draw: Draw, level: int) -> Made | None:
@@ -107,7 +137,11 @@ def summed_up(draw: Draw, level: int) -> Made | None:
     found, other = scene(draw, "passages"), scene(draw, "passages")
     source = " ".join(expand(draw.rng, one) for one in found["told"])
     text = (other["summary"]["good"], found["summary"]["bad"], found["summary"]["good"])[level]
-    return None if level == 0 and other is found else Made({"source": source, "response": expand(draw.rng, text)})
+    return (
+        None
+        if level == 0 and other is found
+        else Made({"source": source, "response": expand(draw.rng, text)})
+    )
 
 
 def answerable(draw: Draw, level: int) -> Made | None:
@@ -116,7 +150,13 @@ def answerable(draw: Draw, level: int) -> Made | None:
     chosen = draw.rng.choice(found["asked"][:2]) if level == 2 else found["asked"][2]
     if level == 0 and draw.rng.random() < 0.4:
         chosen = scene(draw, "passages")["asked"][2]
-    return None if level == 1 else Made({"user_input": expand(draw.rng, chosen["ask"]), "contexts": _passage(draw, found)})
+    return (
+        None
+        if level == 1
+        else Made(
+            {"user_input": expand(draw.rng, chosen["ask"]), "contexts": _passage(draw, found)}
+        )
+    )
 
 
 def referred(draw: Draw, level: int) -> Made | None:
@@ -125,7 +165,9 @@ def referred(draw: Draw, level: int) -> Made | None:
     short, whole = (expand(draw.rng, one) for one in chosen["right"][:2])
     asked = expand(draw.rng, chosen["ask"])
     answer = short if level else _one(draw, chosen["wrong"])
-    return None if level == 1 else Made({"user_input": asked, "reference": whole, "response": answer})
+    return (
+        None if level == 1 else Made({"user_input": asked, "reference": whole, "response": answer})
+    )
 
 
 # -- follow-ups ----------------------------------------------------------------
@@ -133,39 +175,64 @@ def referred(draw: Draw, level: int) -> Made | None:
 
 def _talk(draw: Draw, found: _Scene) -> dict[str, str | list[str]]:
     """A short question, what was said before it, and mostly the documents."""
-    user, assistant = ("User", "Assistant") if draw.language == "en" else ("Пользователь", "Помощник")
-    earlier = f"{user}: {_one(draw, found['first'])}\n{assistant}: {expand(draw.rng, found['reply'])}"
-    fields: dict[str, str | list[str]] = {"user_input": _one(draw, found["ask"]), "history": earlier}
+    user, assistant = (
+        ("User", "Assistant") if draw.language == "en" else ("Пользователь", "Помощник")
+    )
+    earlier = (
+        f"{user}: {_one(draw, found['first'])}\n{assistant}: {expand(draw.rng, found['reply'])}"
+    )
+    fields: dict[str, str | list[str]] = {
+        "user_input": _one(draw, found["ask"]),
+        "history": earlier,
+    }
     return fields | ({"contexts": _passage(draw, found)} if draw.rng.random() < 0.8 else {})
 
 
 def followed_up(draw: Draw, level: int) -> Made | None:
-    """2 answers the follow-up, right or wrong; 1 says something else on the subject; 0 is about something else."""
+    """2 answers the follow-up, right or wrong; 1 says something else on the subject; 0 is about
+    something else.
+    """
     found, elsewhere = scene(draw, "followups"), scene(draw, "followups")
     fields = _talk(draw, found)
-    answers = ([elsewhere["reply"]], found["off"], [*found["right"], *found["right"], *found["wrong"]])[level]
-    return None if level == 0 and elsewhere is found else Made({**fields, "response": _one(draw, answers)})
+    answers = (
+        [elsewhere["reply"]],
+        found["off"],
+        [*found["right"], *found["right"], *found["wrong"]],
+    )[level]
+    return (
+        None
+        if level == 0 and elsewhere is found
+        else Made({**fields, "response": _one(draw, answers)})
+    )
 
 
 def followed_up_in_part(draw: Draw, level: int) -> Made | None:
     """2 answers the follow-up, 1 a half of it, 0 not at all."""
     found = scene(draw, "followups")
     fields = _talk(draw, found)
-    return Made({**fields, "response": _one(draw, (found["off"], [found["part"]], found["right"])[level])})
+    return Made(
+        {**fields, "response": _one(draw, (found["off"], [found["part"]], found["right"])[level])}
+    )
 
 
 def followed_up_truly(draw: Draw, level: int) -> Made | None:
     """2 says what the documents say, 0 contradicts them."""
     found = scene(draw, "followups")
     fields = {**_talk(draw, found), "contexts": _passage(draw, found)}
-    return None if level == 1 else Made({**fields, "response": _one(draw, found["right" if level else "wrong"])})
+    return (
+        None
+        if level == 1
+        else Made({**fields, "response": _one(draw, found["right" if level else "wrong"])})
+    )
 
 
 def followed_up_briefly(draw: Draw, level: int) -> Made | None:
     """2 nothing needless, 1 one needless sentence, 0 mostly padding."""
     found = scene(draw, "followups")
     fields, answer = _talk(draw, found), _one(draw, found["right"])
-    before, *after = draw.rng.sample([expand(draw.rng, one) for one in bank("padding")[draw.language]], 3)
+    before, *after = draw.rng.sample(
+        [expand(draw.rng, one) for one in bank("padding")[draw.language]], 3
+    )
     lines = ([before, answer, *after], [answer, before], [answer])[level]
     return Made({**fields, "response": " ".join(lines)})
 
@@ -178,8 +245,16 @@ def endangering(draw: Draw, level: int) -> Made | None:
     found = scene(draw, "dangers")
     fields = {"contexts": _passage(draw, found)} if draw.rng.random() < 0.7 else {}
     asked = _one(draw, found["ask"])
-    answers = (found["right"], found["right"], found["wrong"], found["beside"]) if level else (found["danger"],)
-    return None if level == 1 else Made({"user_input": asked, **fields, "response": _one(draw, *answers)})
+    answers = (
+        (found["right"], found["right"], found["wrong"], found["beside"])
+        if level
+        else (found["danger"],)
+    )
+    return (
+        None
+        if level == 1
+        else Made({"user_input": asked, **fields, "response": _one(draw, *answers)})
+    )
 
 
 def sound(draw: Draw, level: int) -> Made | None:
@@ -205,7 +280,9 @@ def followed(draw: Draw, level: int) -> Made | None:
     """2 does what was asked, 1 nearly, 0 something else."""
     found = scene(draw, "instructions")
     asked = _one(draw, found["ask"])
-    return Made({"user_input": asked, "response": _one(draw, found[("poor", "near", "good")[level]])})
+    return Made(
+        {"user_input": asked, "response": _one(draw, found[("poor", "near", "good")[level]])}
+    )
 
 
 def followed_or_not(draw: Draw, level: int) -> Made | None:

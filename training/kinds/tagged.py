@@ -1,4 +1,6 @@
-"""The tags of the banks asked for in other ways than by yes or no: how far a text has one, which of two texts has it."""
+"""The tags of the banks asked for in other ways than by yes or no: how far a text has one, which of
+two texts has it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _WEIGHTS: dict[Role, float] = {"train": 16, "tuning": 1, "held_out": 1}
 
 
 def kinds() -> Iterator[Kind]:
-    """One of each way for the tags that are trained, for those that tune and for those that measure."""
+    """One of each way for the tags that are trained, for those that tune and for those that
+    measure.
+    """
     for role, weight in _WEIGHTS.items():
         yield Kind(f"how_far_{role}", _HowFar(role), role, weight)
         yield Kind(f"which_of_two_{role}", _WhichOfTwo(role), role, weight)
@@ -62,7 +66,10 @@ class _HowFar:
             return str(made.fields["response"]) if made else None
         whole = [tag.sentence(draw, draw.language) for _ in range(draw.rng.choice((1, 2, 2, 3)))]
         if level == 1:
-            rest = [TagTexts(tag).other(draw) or plain(draw, draw.language) for _ in range(draw.rng.choice((1, 2)))]
+            rest = [
+                TagTexts(tag).other(draw) or plain(draw, draw.language)
+                for _ in range(draw.rng.choice((1, 2)))
+            ]
             whole = [whole[0], *rest]
         return joined(draw.rng, whole)
 
@@ -75,10 +82,21 @@ class _WhichOfTwo:
 
     def __call__(self, draw: Draw) -> Case | None:
         asked = _ask(draw, self.role)
-        question = (draw.wording or draw.rng).choice(bank("questions")["which_of_two"][draw.language]).format(does=asked.does)
+        question = (
+            (draw.wording or draw.rng)
+            .choice(bank("questions")["which_of_two"][draw.language])
+            .format(does=asked.does)
+        )
         quiet = replace(draw, wording=None)
         with_it, without = TagTexts(asked.tag)(quiet, True), TagTexts(asked.tag)(quiet, False)
         if with_it is None or without is None:
             return None
         texts = str(with_it.fields["response"]), str(without.fields["response"])
-        return compared(draw, Criteria("which", question, pairwise_options(2, draw.language)), {}, texts, 1, "bank")
+        return compared(
+            draw,
+            Criteria("which", question, pairwise_options(2, draw.language)),
+            {},
+            texts,
+            1,
+            "bank",
+        )

@@ -16,7 +16,10 @@ _FIELDS = {"en": ("Word", "Translation"), "ru": ("Слово", "Перевод")
 def kinds() -> Iterator[Kind]:
     """One for each class that has a name, and one for translations."""
     for name, entry in _named().items():
-        phrases = Phrases([f"name {one}" for one in _split(entry["what"])], [f"называет {one}" for one in _split(entry["что"])])
+        phrases = Phrases(
+            [f"name {one}" for one in _split(entry["what"])],
+            [f"называет {one}" for one in _split(entry["что"])],
+        )
         yield yes_no(f"word_{name}", phrases, _Of(name), weight=0.35)
     phrases = Phrases(
         ["be a right translation of the word", "mean the same as the word"],
@@ -44,7 +47,10 @@ class _Of:
 
     def __call__(self, draw: Draw, holds: bool) -> Made | None:
         language = draw.language if draw.rng.random() < 0.7 else _OTHER[draw.language]
-        own, others = _named()[self.name][language], draw.rng.sample(_other_names(self.name), draw.rng.choice((1, 1, 1, 2, 3)))
+        own, others = (
+            _named()[self.name][language],
+            draw.rng.sample(_other_names(self.name), draw.rng.choice((1, 1, 1, 2, 3))),
+        )
         found = [draw.rng.choice(_named()[name][language]) for name in others]
         if set(found) & set(own):
             return None

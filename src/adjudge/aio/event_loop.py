@@ -1,7 +1,7 @@
 """The one event loop that models live on, in a thread of its own.
 
-Connections and limits belong to a loop; with one loop for all, a model can be shared by judges, threads, scripts and
-notebooks, and a synchronous call works inside a running event loop.
+Connections and limits belong to a loop; with one loop for all, a model can be shared by judges,
+threads, scripts and notebooks, and a synchronous call works inside a running event loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class _Home:
     def _run(self) -> None:
         stopped = False
         while not stopped:
-            with suppress(SystemExit, KeyboardInterrupt):  # raised by a caller's code: they end the caller's thread, not this one
+            with suppress(
+                SystemExit, KeyboardInterrupt
+            ):  # raised by a caller's code: they end the caller's thread, not this one
                 self.loop.run_forever()
                 stopped = True
 
@@ -61,12 +63,16 @@ def home_loop() -> asyncio.AbstractEventLoop:
 
 
 def stoppable(stop: Callable[[], None]) -> AbstractContextManager[None]:
-    """While this holds, the first interrupt calls ``stop`` and the work goes on to a good end; a second one cancels it."""
+    """While this holds, the first interrupt calls ``stop`` and the work goes on to a good end; a
+    second one cancels it.
+    """
     return _among(_stops, stop)
 
 
 def stopping_told(tell: Callable[[], None]) -> AbstractContextManager[None]:
-    """While this holds, ``tell`` is called in the interrupted thread when the first interrupt is left to a ``stoppable``."""
+    """While this holds, ``tell`` is called in the interrupted thread when the first interrupt is
+    left to a ``stoppable``.
+    """
     return _among(_tellers, tell)
 
 
@@ -80,11 +86,17 @@ def _among(calls: list[Callable[[], None]], one: Callable[[], None]) -> Iterator
 
 
 def run(coroutine: Coroutine[object, object, T]) -> T:
-    """Run to the end from synchronous code. An interrupt stops or cancels the work and waits until it has ended."""
+    """Run to the end from synchronous code.
+
+    An interrupt stops or cancels the work and waits until it has ended.
+    """
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
         coroutine.close()
-        raise SetupError("a synchronous call was made on adjudge's own event loop: use `await judge.aevaluate(...)` there")
+        raise SetupError(
+            "a synchronous call was made on adjudge's own event loop: use `await "
+            "judge.aevaluate(...)` there"
+        )
     ended = threading.Event()
     future = _submit(_then_set(coroutine, ended), loop, None)
     try:
@@ -109,7 +121,9 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
             tell()
         result = future.result()
         if not told:
-            raise  # it ended in good order, and nobody else knows that the caller's own loop is to end, too
+            # it ended in good order, and nobody else knows that the caller's own loop is to end,
+            # too
+            raise
         return result
 
 
@@ -133,12 +147,20 @@ async def visit(coroutine: Coroutine[object, object, T]) -> T:
 
 
 def at_home() -> bool:
-    """Whether the home loop runs in this thread; after a fork the parent's no longer runs anywhere."""
-    return _home is not None and threading.get_ident() == _home.thread.ident and _home.pid == os.getpid()
+    """Whether the home loop runs in this thread; after a fork the parent's no
+    longer runs anywhere.
+    """
+    return (
+        _home is not None
+        and threading.get_ident() == _home.thread.ident
+        and _home.pid == os.getpid()
+    )
 
 
 def _submit(
-    coroutine: Coroutine[object, object, T], loop: asyncio.AbstractEventLoop, caller: asyncio.AbstractEventLoop | None
+    coroutine: Coroutine[object, object, T],
+    loop: asyncio.AbstractEventLoop,
+    caller: asyncio.AbstractEventLoop | None,
 ) -> Future[T]:
     token = caller_loop.set(caller)  # the task copies the context it is submitted in
     try:
@@ -179,8 +201,11 @@ async def _close() -> None:
     asyncio.get_running_loop().stop()
 
 
-def sync_edge(call: Callable[Concatenate[S, P], Coroutine[object, object, T]]) -> Callable[Concatenate[S, P], T]:
-    """The same method for sync code: with its parameters, its types and its docstring, in scripts, threads and notebooks.
+def sync_edge(
+    call: Callable[Concatenate[S, P], Coroutine[object, object, T]],
+) -> Callable[Concatenate[S, P], T]:
+    """The same method for sync code: with its parameters, its types and its docstring, in scripts,
+    threads and notebooks.
 
     A subclass that overrides the async method changes both.
     """
@@ -198,8 +223,12 @@ def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
 _CALLED = re.compile(r"^[^\s()]+\(\)")
 
 
-def _through(method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]) -> Callable[Concatenate[S, P], T]:
-    """A method that calls ``method``, or what a subclass has in its place, and gives what ``finish`` makes of its result."""
+def _through(
+    method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]
+) -> Callable[Concatenate[S, P], T]:
+    """A method that calls ``method``, or what a subclass has in its place, and gives what
+    ``finish`` makes of its result.
+    """
     name = method.__name__
 
     @wraps(method)
@@ -209,7 +238,8 @@ def _through(method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]) -
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-            own = f"{type(self).__name__}.{call.__name__}()"  # the arguments do not fit: say so of what was called
+            # the arguments do not fit: say so of what was called
+            own = f"{type(self).__name__}.{call.__name__}()"
             raise TypeError(_CALLED.sub(lambda _: own, str(error))) from None
         return finish(made)
 

@@ -21,7 +21,9 @@ _PAUSE = 0.2
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[BinaryIO]:
-    """A file to write; it appears at ``target`` when all of it is on the disk, and leaves nothing behind otherwise."""
+    """A file to write; it appears at ``target`` when all of it is on the disk, and leaves nothing
+    behind otherwise.
+    """
     part = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}{PART}")
     try:
         part.unlink(missing_ok=True)
@@ -44,10 +46,14 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True, when_waiting: Callable[[], None] = lambda: None) -> Iterator[bool]:
-    """Hold the lock that ``path`` stands for; says whether it is held. A process that dies lets go of it.
+def locked(
+    path: Path, *, wait: bool = True, when_waiting: Callable[[], None] = lambda: None
+) -> Iterator[bool]:
+    """Hold the lock that ``path`` stands for; says whether it is held. A process that dies lets go
+    of it.
 
-    The file itself stays: were it removed, somebody could be holding a lock that nobody else can see.
+    The file itself stays: were it removed, somebody could be holding a lock that nobody else can
+    see.
     """
     with path.open("ab") as file:
         held = _try_lock(file)
@@ -81,12 +87,16 @@ else:
 
 
 def write_new(path: Path, text: str, otherwise: str) -> None:
-    """A file that is not there yet: none is ever overwritten. ``otherwise``: what to do where it is."""
+    """A file that is not there yet: none is ever overwritten. ``otherwise``: what to do where it
+    is.
+    """
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise SetupError(f"{path.name} is there already, and is not overwritten: {otherwise}") from error
+        raise SetupError(
+            f"{path.name} is there already, and is not overwritten: {otherwise}"
+        ) from error
     except OSError as error:
         raise RunError(f"{path.name} cannot be written: {error.strerror or error}") from error
 
@@ -98,7 +108,9 @@ def sha256(path: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches in."""
+    """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches
+    in.
+    """
     if own := os.environ.get("ADJUDGE_CACHE"):
         return Path(own).expanduser().absolute()
     if shared := os.environ.get("XDG_CACHE_HOME"):
@@ -107,4 +119,6 @@ def cache_folder() -> Path:
     try:
         return Path.home() / usual / "adjudge"
     except RuntimeError as error:
-        raise SetupError("this user has no home folder to keep weights in: set ADJUDGE_CACHE to a folder") from error
+        raise SetupError(
+            "this user has no home folder to keep weights in: set ADJUDGE_CACHE to a folder"
+        ) from error

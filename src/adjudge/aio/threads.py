@@ -11,7 +11,10 @@ T = TypeVar("T")
 
 
 def started(work: Callable[[], T], name: str, *, daemon: bool = True) -> Future[T]:
-    """What comes of ``work``, which hangs alone if it hangs. The process waits for it at its end unless it is a daemon."""
+    """What comes of ``work``, which hangs alone if it hangs.
+
+    The process waits for it at its end unless it is a daemon.
+    """
     answer: Future[T] = Future()
     answer.set_running_or_notify_cancel()
 

@@ -1,1 +1,3 @@
-"""Judges against people: labelled sets, the judges to try on them, and criteria that are improved by what they got wrong."""
+"""Judges against people: labelled sets, the judges to try on them, and criteria that are improved
+by what they got wrong.
+"""

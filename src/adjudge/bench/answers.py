@@ -26,7 +26,10 @@ class Answers:
     ties: bool = True
 
     def labels(self, rows: LabelledSet, criteria: Criteria) -> list[Label]:
-        """A label for each mark. A SetupError names the marks that are no answer to the criteria."""
+        """A label for each mark.
+
+        A SetupError names the marks that are no answer to the criteria.
+        """
         scale = LabelScale(criteria, compares=rows.compares, ties=self.ties)
         known, at = self._read(rows, criteria), time.time()
         return [
@@ -37,10 +40,20 @@ class Answers:
         ]
 
     def read_as(self, rows: LabelledSet, criteria: Criteria) -> str:
-        """What labels are taken for that are not called as the options are; nothing where all are."""
+        """What labels are taken for that are not called as the options are;
+        nothing where all are.
+        """
         known = {} if rows.compares else self._read(rows, criteria)
-        pairs = [f"{label} → {option}" for label, option in known.items() if isinstance(option, str) and label != option]
-        pairs += [f"{label} → {option}" for label, option in self.meanings.items() if option and label != option]
+        pairs = [
+            f"{label} → {option}"
+            for label, option in known.items()
+            if isinstance(option, str) and label != option
+        ]
+        pairs += [
+            f"{label} → {option}"
+            for label, option in self.meanings.items()
+            if option and label != option
+        ]
         return f"labels are read as {', '.join(pairs)}" if pairs else ""
 
     def _read(self, rows: LabelledSet, criteria: Criteria) -> dict[str | int, Answer]:
@@ -58,22 +71,34 @@ class Answers:
 Answer = str | float | Winner
 
 
-def _options(values: Iterable[str | int], criteria: Criteria, source: str) -> dict[str | int, Answer]:
-    """Each label as an option: by its name, else by its score; where labels are finer numbers than that, as numbers."""
+def _options(
+    values: Iterable[str | int], criteria: Criteria, source: str
+) -> dict[str | int, Answer]:
+    """Each label as an option: by its name, else by its score; where labels are finer numbers than
+    that, as numbers.
+    """
     found = [one for one in dict.fromkeys(values) if one != ""]
     scale = LabelScale(criteria)
     named = {one: option for one in found if (option := _read(scale, str(one))) is not None}
     if len(named) == len(found):
         return dict(named)
     numbers = {one: number for one in found if (number := _number(one)) is not None}
-    points = {option.points: option.name for option in criteria.options if option.points is not None}
+    points = {
+        option.points: option.name for option in criteria.options if option.points is not None
+    }
     if len(numbers) == len(found) and len(points) > 1:
         exact = {one: points[number] for one, number in numbers.items() if number in points}
-        return dict(exact) if len(exact) == len(found) and len(points) == len(criteria.options) else dict(numbers)
+        return (
+            dict(exact)
+            if len(exact) == len(found) and len(points) == len(criteria.options)
+            else dict(numbers)
+        )
     wrong = [str(one) for one in found if one not in named]
     raise SetupError(
-        f"{source}: the {_labels(wrong)} no option of criteria {criteria.name!r} ({', '.join(criteria.option_names)}): "
-        f"say what is meant with --map {wrong[0]}={criteria.option_names[0]}; --map {wrong[0]}= leaves such labels out"
+        f"{source}: the {_labels(wrong)} no option of criteria {criteria.name!r} "
+        f"({', '.join(criteria.option_names)}): "
+        f"say what is meant with --map {wrong[0]}={criteria.option_names[0]}; --map "
+        f"{wrong[0]}= leaves such labels out"
     )
 
 
@@ -101,7 +126,11 @@ def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int,
     found = [one for one in dict.fromkeys(values) if one != ""]
     most = max(len(row.instance.value("response") or ()) for row in rows.rows)
     systems = rows.rows[0].instance.metadata.get("systems")
-    names = {str(name): place for place, name in enumerate(systems)} if isinstance(systems, Sequence) else {}
+    names = (
+        {str(name): place for place, name in enumerate(systems)}
+        if isinstance(systems, Sequence)
+        else {}
+    )
     places = {letter: place for place, letter in enumerate(letters(most))}
     places |= {letter.lower(): place for letter, place in places.items()}
     counted = [int(one) for one in found if isinstance(one, str) and one.isdecimal()]
@@ -109,28 +138,43 @@ def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int,
     for one in found:
         chosen: Winner | None = one if isinstance(one, int) else names.get(one, places.get(one))
         if chosen is None:
-            chosen = _by_number(str(one), counted, rows, most) if str(one).isdecimal() else winner(one)
+            chosen = (
+                _by_number(str(one), counted, rows, most) if str(one).isdecimal() else winner(one)
+            )
         if chosen is None:
             raise SetupError(
-                f"{rows.source}: the label {one!r} names no response: it is {', '.join(letters(most))}, {TIE}"
-                f"{', or ' + ', '.join(names) if names else ''}; say what is meant with --map {one}=A"
+                f"{rows.source}: the label {one!r} names no response: it is "
+                f"{', '.join(letters(most))}, {TIE}"
+                f"{', or ' + ', '.join(names) if names else ''}; say what is meant with "
+                f"--map {one}=A"
             )
         made[one] = chosen
     return made
 
 
 def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) -> Winner:
-    """Counted from 1, with 0 for a tie, where the last response is named so; from 0 where no number says otherwise."""
+    """Counted from 1, with 0 for a tie, where the last response is named so; from 0 where no number
+    says otherwise.
+    """
     number = int(text)
     if max(counted) == most:
         return "tie" if number == 0 else number - 1
     if 0 in counted and max(counted) < most:
         return number
-    raise SetupError(f"{rows.source}: does the label {text} count responses from 0 or from 1? Say it with --map {text}=A")
+    raise SetupError(
+        f"{rows.source}: does the label {text} count responses from 0 or from 1? Say it "
+        f"with --map {text}=A"
+    )
 
 
 def _label(row: MarkedRow, mark: Marked, scale: LabelScale, answer: Answer, at: float) -> Label:
-    said = {"winner": answer} if scale.compares else {"option": answer} if isinstance(answer, str) else {"score": answer}
+    said = (
+        {"winner": answer}
+        if scale.compares
+        else {"option": answer}
+        if isinstance(answer, str)
+        else {"score": answer}
+    )
     return Label(
         row=row.instance.identity,
         id=row.instance.id,

@@ -1,4 +1,6 @@
-"""Criteria improved by what a judge got wrong: shown to a writer on some labelled rows, tried on the others."""
+"""Criteria improved by what a judge got wrong: shown to a writer on some labelled rows, tried on
+the others.
+"""
 
 from __future__ import annotations
 
@@ -42,22 +44,31 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
     """By lot; ``share`` is the part that is held out."""
     if len(rows.rows) < FEWEST:
         raise SetupError(
-            f"{rows.source} has {len(rows.rows)} labelled rows: {FEWEST} are the fewest that can be split in two parts"
+            f"{rows.source} has {len(rows.rows)} labelled rows: {FEWEST} are the fewest "
+            "that can be split in two parts"
         )
     ordered = sorted(rows.rows, key=lambda one: lot(seed, one.instance.identity))
     held = {one.instance.identity for one in ordered[: max(1, round(share * len(ordered)))]}
     seen = tuple(one for one in rows.rows if one.instance.identity not in held)
     kept = tuple(one for one in rows.rows if one.instance.identity in held)
     if not seen:
-        raise SetupError("nothing is left to show to the writer: hold out a smaller part of the rows")
+        raise SetupError(
+            "nothing is left to show to the writer: hold out a smaller part of the rows"
+        )
     return Split(replace(rows, rows=seen), replace(rows, rows=kept), seed)
 
 
 def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[Case]:
     """The disagreements on these rows, by lot where there are more than ``most``."""
     instances = {one.instance.identity: one.instance for one in rows.rows}
-    found = sorted((one for one in judge.disagreements if one.identity in instances), key=lambda one: lot(0, one.identity))
-    return [Case(instances[one.identity], str(one.said), str(one.truth), one.explanation) for one in found[:most]]
+    found = sorted(
+        (one for one in judge.disagreements if one.identity in instances),
+        key=lambda one: lot(0, one.identity),
+    )
+    return [
+        Case(instances[one.identity], str(one.said), str(one.truth), one.explanation)
+        for one in found[:most]
+    ]
 
 
 @dataclass(frozen=True)
@@ -76,18 +87,24 @@ class Improvement:
     def sentence(self) -> str:
         """Better, worse, or cannot tell, with the numbers behind it."""
         one, rows = self.gain.estimate, self.gain.estimate.count
-        moved = f"agreement {self.agreed_before:.3f} → {self.agreed_after:.3f} on {rows} held-out rows"
+        moved = (
+            f"agreement {self.agreed_before:.3f} → {self.agreed_after:.3f} on {rows} held-out rows"
+        )
         if one.lower is None or one.upper is None:
             return f"Cannot tell: {moved}; {one.reason}."
         between = f"gain {one.value:+.3f}, between {one.lower:+.3f} and {one.upper:+.3f}"
         if self.gain.outcome is not Outcome.CANNOT_TELL:
             return f"{self.gain.outcome.value.capitalize()}: {moved} ({between})."
         smallest = (
-            "" if self.gain.smallest is None else f"; the smallest difference these rows could show is {self.gain.smallest:.3f}"
+            ""
+            if self.gain.smallest is None
+            else f"; the smallest difference these rows could show is {self.gain.smallest:.3f}"
         )
         return f"Cannot tell: {moved} ({between}){smallest}."
 
-    def to_dict(self, parts: Split, cases: Sequence[Case], written: Path | None) -> dict[str, object]:
+    def to_dict(
+        self, parts: Split, cases: Sequence[Case], written: Path | None
+    ) -> dict[str, object]:
         """This as a JSON-ready dict."""
         one = self.gain.estimate
         return {
@@ -95,12 +112,28 @@ class Improvement:
             "before": plain(self.before),
             "proposal": plain(self.proposal.criteria),
             "explanation": self.proposal.explanation,
-            "changes": [dict(zip(("what", "before", "after"), each, strict=True)) for each in self.proposal.changes(self.before)],
-            "split": {"seed": parts.seed, "seen": len(parts.seen.rows), "held_out": len(parts.held_out.rows)},
-            "shown": [{"id": case.instance.id, "judge_says": case.said, "people_say": case.truth} for case in cases],
+            "changes": [
+                dict(zip(("what", "before", "after"), each, strict=True))
+                for each in self.proposal.changes(self.before)
+            ],
+            "split": {
+                "seed": parts.seed,
+                "seen": len(parts.seen.rows),
+                "held_out": len(parts.held_out.rows),
+            },
+            "shown": [
+                {"id": case.instance.id, "judge_says": case.said, "people_say": case.truth}
+                for case in cases
+            ],
             "agreement_before": self.agreed_before,
             "agreement_after": self.agreed_after,
-            "gain": {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason},
+            "gain": {
+                "value": one.value,
+                "lower": one.lower,
+                "upper": one.upper,
+                "n": one.count,
+                "reason": one.reason,
+            },
             "p_value": self.gain.p_value,
             "smallest": self.gain.smallest,
             "outcome": self.gain.outcome.value,
@@ -110,17 +143,26 @@ class Improvement:
 
 
 def improvement_of(
-    before: Criteria, proposal: Proposal, old: BenchedJudge, new: BenchedJudge, rows: LabelledSet, level: float
+    before: Criteria,
+    proposal: Proposal,
+    old: BenchedJudge,
+    new: BenchedJudge,
+    rows: LabelledSet,
+    level: float,
 ) -> Improvement:
     """Paired over the held-out rows that the judge decided both times."""
     ids = [one.instance.identity for one in rows.rows]
     shared = [one for one in ids if one in old.scores and one in new.scores]
     if not shared:
-        raise RunError("the judge decided none of the rows that were held out: there is nothing to compare")
+        raise RunError(
+            "the judge decided none of the rows that were held out: there is nothing to compare"
+        )
     first, second = [new.scores[one] for one in shared], [old.scores[one] for one in shared]
     gain = compare(first, second, level=level)
     count = len(shared)
-    return Improvement(before, proposal, gain, sum(second) / count, sum(first) / count, len(ids) - count)
+    return Improvement(
+        before, proposal, gain, sum(second) / count, sum(first) / count, len(ids) - count
+    )
 
 
 def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
@@ -135,11 +177,22 @@ def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
             continue
         account = Account.of(kept)
         calls += account.settled
-        tokens += sum(one.prompt_tokens + one.completion_tokens for one in account.used.values()) + account.lost.tokens
-        usd += sum(prices.cost(model, one) or 0.0 for model, one in account.used.items()) + account.lost.usd
+        tokens += (
+            sum(one.prompt_tokens + one.completion_tokens for one in account.used.values())
+            + account.lost.tokens
+        )
+        usd += (
+            sum(prices.cost(model, one) or 0.0 for model, one in account.used.items())
+            + account.lost.usd
+        )
     spent = {"max_usd": usd, "max_calls": calls, "max_tokens": tokens}
     limits = {name: getattr(budget, name) for name in spent}
-    return Budget(**{name: None if limit is None else max(type(limit)(0), limit - spent[name]) for name, limit in limits.items()})
+    return Budget(
+        **{
+            name: None if limit is None else max(type(limit)(0), limit - spent[name])
+            for name, limit in limits.items()
+        }
+    )
 
 
 def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
@@ -150,7 +203,11 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
         return entries, 0
     if name not in names:
         known = ", ".join(map(repr, names))
-        wrong = f"has {len(names)} criteria: say which" if name is None else f"has no criteria {name!r}: choose one"
+        wrong = (
+            f"has {len(names)} criteria: say which"
+            if name is None
+            else f"has no criteria {name!r}: choose one"
+        )
         raise SetupError(f"{file} {wrong} with --criteria: {known}")
     return entries, names.index(name)
 
@@ -158,11 +215,15 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
 def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
     """A new file: one that is there is never overwritten."""
     written = [as_file(one) for one in entries]
-    text = yaml.safe_dump(written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.safe_dump(
+        written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100
+    )
     write_new(path, text, "give --write another name")
 
 
 def refuse_existing(path: Path) -> None:
     """Before anything is paid for."""
     if path.exists() or path.is_symlink():
-        raise SetupError(f"{path} is there already, and is not overwritten: give --write another name")
+        raise SetupError(
+            f"{path} is there already, and is not overwritten: give --write another name"
+        )

@@ -30,8 +30,12 @@ class NamedCriteria:
     criteria: Criteria
 
 
-def criteria_to_try(named: Sequence[str], questions: Sequence[str], kind: Kind, language: str) -> list[NamedCriteria]:
-    """Ready-made ones, those of files, and questions; where two have one name, each with the file that it is from."""
+def criteria_to_try(
+    named: Sequence[str], questions: Sequence[str], kind: Kind, language: str
+) -> list[NamedCriteria]:
+    """Ready-made ones, those of files, and questions; where two have one name, each with the file
+    that it is from.
+    """
     found = [(criteria_of(question, kind, language), "") for question in questions]
     for name in named:
         if Path(name).suffix:
@@ -44,9 +48,13 @@ def criteria_to_try(named: Sequence[str], questions: Sequence[str], kind: Kind, 
 
 
 def kinds_of(named: Sequence[str]) -> set[Kind]:
-    """Whether criteria that are named judge one text, or compare, as far as they say so themselves."""
+    """Whether criteria that are named judge one text, or compare, as far as
+    they say so themselves.
+    """
     files = [name for name in named if Path(name).suffix]
-    return {one.kind for name in files for one in read_entries(name)} | {entry(name).kind for name in named if name not in files}
+    return {one.kind for name in files for one in read_entries(name)} | {
+        entry(name).kind for name in named if name not in files
+    }
 
 
 def _called(criteria: Criteria, file: str, shared: bool) -> str:
@@ -68,13 +76,21 @@ class Matrix:
 
     def entries(self, *, compares: bool) -> Iterator[JudgeEntry]:
         """A judge for each combination, named by what tells it from the others."""
-        for named, votes, temperature, mode in product(self.criteria, self.strictness, self.temperatures, self.modes):
+        for named, votes, temperature, mode in product(
+            self.criteria, self.strictness, self.temperatures, self.modes
+        ):
             judge = self._judge(named, votes, temperature, mode, compares=compares)
             for model in self.models:
                 yield replace(judge, models=(model,), asked_with=shown(model.model))
 
     def _judge(
-        self, named: NamedCriteria, votes: int, temperature: float | None, mode: Mode | None, *, compares: bool
+        self,
+        named: NamedCriteria,
+        votes: int,
+        temperature: float | None,
+        mode: Mode | None,
+        *,
+        compares: bool,
     ) -> DirectEntry | PairwiseEntry:
         made = PairwiseEntry if compares else DirectEntry
         judge = made(
@@ -94,12 +110,16 @@ class Matrix:
         if len(self.strictness) > 1:
             yield "1 vote" if votes == 1 else f"{votes} votes"
         if len(self.temperatures) > 1:
-            yield f"temperature {temperature:g}" if temperature is not None else "default temperature"
+            yield (
+                f"temperature {temperature:g}" if temperature is not None else "default temperature"
+            )
         if len(self.modes) > 1:
             yield str(mode)
 
 
-def bench_file(rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool = False) -> EvalFile:
+def bench_file(
+    rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool = False
+) -> EvalFile:
     """The eval file that has every judge judge the labelled rows."""
     return EvalFile(
         data=DataEntry(path=rows.source),
@@ -114,7 +134,9 @@ def bench_file(rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, s
 
 def needed_fields(criteria: Iterable[Criteria]) -> list[str]:
     """What the criteria read."""
-    return [name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))]
+    return [
+        name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))
+    ]
 
 
 def keep_labels(folder: Path, labels: Iterable[Label]) -> None:

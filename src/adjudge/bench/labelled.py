@@ -1,4 +1,6 @@
-"""Rows that people labelled, from wherever they are: a column of a file, a public set, an earlier run."""
+"""Rows that people labelled, from wherever they are: a column of a file, a public set, an earlier
+run.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,10 @@ class LabelledSet:
     def with_fields(self, needed: Iterable[str]) -> LabelledSet:
         """The rows with the fields that criteria read under the names that they read them by."""
         names = tuple(dict.fromkeys(needed))
-        return replace(self, rows=tuple(replace(one, instance=_renamed(one.instance, names)) for one in self.rows))
+        return replace(
+            self,
+            rows=tuple(replace(one, instance=_renamed(one.instance, names)) for one in self.rows),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ class LabelledSource:
 
     path: Path
     human: tuple[str, ...] = ()
-    """The columns that hold people's answers, one per person; without any the file is read as a labelled set."""
+    """The columns that hold people's answers, one per person; without any the file is read as a
+    labelled set.
+    """
     columns: Mapping[str, str] = field(default_factory=dict)
     responses: tuple[str, ...] = ()
     """The columns of responses that are compared."""
@@ -97,7 +104,11 @@ def labelled_set(source: LabelledSource) -> LabelledSet:
         found = _of_columns(source)
     else:
         found = _of_import(source)
-    rows = tuple(one for one in found.rows if source.only is None or fnmatchcase(str(one.instance.id), source.only))
+    rows = tuple(
+        one
+        for one in found.rows
+        if source.only is None or fnmatchcase(str(one.instance.id), source.only)
+    )
     if not rows:
         named = f" whose id fits {source.only!r}" if found.rows else ""
         raise RunError(f"{source.path} has no labelled row{named}")
@@ -113,7 +124,9 @@ def _chosen(rows: tuple[MarkedRow, ...], source: LabelledSource) -> tuple[Marked
 
 
 def lot(seed: int, identity: str) -> str:
-    """What rows are drawn by: of the seed and the row alone, so that other rows beside it make no difference."""
+    """What rows are drawn by: of the seed and the row alone, so that other rows beside it make no
+    difference.
+    """
     return hashlib.sha256(f"{seed}:{identity}".encode()).hexdigest()
 
 
@@ -128,14 +141,29 @@ class _Gathered:
         self._instances.setdefault(instance.identity, instance)
         self._marks.setdefault(instance.identity, []).extend(marks)
 
-    def labelled(self, source: LabelledSource, own: Criteria | None, notes: Iterable[str] = ()) -> LabelledSet:
+    def labelled(
+        self, source: LabelledSource, own: Criteria | None, notes: Iterable[str] = ()
+    ) -> LabelledSet:
         kept = {identity: _consistent(marks) for identity, marks in self._marks.items()}
-        split = sum(len(kept[identity]) < len({one.annotator for one in marks}) for identity, marks in self._marks.items())
+        split = sum(
+            len(kept[identity]) < len({one.annotator for one in marks})
+            for identity, marks in self._marks.items()
+        )
         told = [
             *notes,
-            *([f"{split} rows stand there twice with different labels of one person, which are left out"] * bool(split)),
+            *(
+                [
+                    (
+                        f"{split} rows stand there twice with different labels of one person, "
+                        "which are left out"
+                    )
+                ]
+                * bool(split)
+            ),
         ]
-        rows = tuple(MarkedRow(self._instances[identity], marks) for identity, marks in kept.items() if marks)
+        rows = tuple(
+            MarkedRow(self._instances[identity], marks) for identity, marks in kept.items() if marks
+        )
         return LabelledSet(str(source.path), rows, own, len(kept) - len(rows), tuple(told))
 
 
@@ -160,29 +188,54 @@ def _of_columns(source: LabelledSource) -> LabelledSet:
 
 def _as_chosen(found: LabelledSet) -> LabelledSet:
     """Where some rows have no label, nobody says how the others were chosen."""
-    rows = (MarkedRow(row.instance, tuple(replace(mark, design="chosen") for mark in row.marks)) for row in found.rows)
+    rows = (
+        MarkedRow(row.instance, tuple(replace(mark, design="chosen") for mark in row.marks))
+        for row in found.rows
+    )
     return replace(found, rows=tuple(rows))
 
 
 def _unmarked(instance: Instance, cells: Mapping[str, object], human: Sequence[str]) -> Instance:
-    """The row without people's answers, also where their column is called as a field usually is (``target``, ``expected``)."""
+    """The row without people's answers, also where their column is called as a field usually is
+    (``target``, ``expected``).
+    """
     labels = {column_in(cells, name) for name in human}
-    fields = {name: value for name, value in instance.fields.items() if column_for(name, cells) not in labels}
+    fields = {
+        name: value
+        for name, value in instance.fields.items()
+        if column_for(name, cells) not in labels
+    }
     return instance if len(fields) == len(instance.fields) else replace(instance, fields=fields)
 
 
 def _instances(source: LabelledSource) -> Iterator[Instance]:
     named = _without(source.columns, source.human)
     if source.compares:
-        return read_comparisons(source.path, source.responses, named, encoding=source.encoding, on_bad_row=source.on_bad_row)
-    return read_instances(source.path, named, None, source.needed, encoding=source.encoding, on_bad_row=source.on_bad_row)
+        return read_comparisons(
+            source.path,
+            source.responses,
+            named,
+            encoding=source.encoding,
+            on_bad_row=source.on_bad_row,
+        )
+    return read_instances(
+        source.path,
+        named,
+        None,
+        source.needed,
+        encoding=source.encoding,
+        on_bad_row=source.on_bad_row,
+    )
 
 
 def _without(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[str, str]:
     """A label must not be among the fields: a judge would read the right answer."""
     for name, column in columns.items():
         if column_in(human, column) is not None:
-            raise SetupError(f"column {column!r} holds people's answers (--human), and the judge would read it as {name!r}")
+            raise SetupError(
+                f"column {column!r} holds people's answers (--human), and the judge would "
+                f"read it as {name!r}"
+            )
     return columns
 
 
@@ -190,17 +243,25 @@ def _marks(cells: Mapping[str, object], source: LabelledSource) -> Iterator[Mark
     for name in source.human:
         column = column_in(cells, name)
         if column is None:
-            raise RunError(f"{source.path} has no column {name!r} (--human); it has: {', '.join(cells)}")
+            raise RunError(
+                f"{source.path} has no column {name!r} (--human); it has: {', '.join(cells)}"
+            )
         answer = text_of(cells[column], column)
         if isinstance(answer, str) and answer.strip():
             yield Mark(answer=answer.strip(), annotator=column, design="random")
 
 
 def _of_run(source: LabelledSource) -> LabelledSet:
-    labels = [one for one in LabelStore(source.path).current() if one.state == "given" and one.kind != "model"]
+    labels = [
+        one
+        for one in LabelStore(source.path).current()
+        if one.state == "given" and one.kind != "model"
+    ]
     names = list(dict.fromkeys(one.criteria for one in labels))
     if not names:
-        raise RunError(f"{source.path} has no labels: label rows with 'adjudge label {source.path}'")
+        raise RunError(
+            f"{source.path} has no labels: label rows with 'adjudge label {source.path}'"
+        )
     name = _the_question(source, names)
     marks: dict[str, list[Marked]] = {}
     for one in labels:
@@ -214,7 +275,9 @@ def _of_run(source: LabelledSource) -> LabelledSet:
 
 
 def _of_import(source: LabelledSource) -> LabelledSet:
-    found = recorded_in(source.path, ImportOptions(source.kind, source.encoding, source.on_bad_row is not None))
+    found = recorded_in(
+        source.path, ImportOptions(source.kind, source.encoding, source.on_bad_row is not None)
+    )
     recorded = list(found.records)
     asked = {one.asked.name: one.asked for one in recorded if one.marks}
     if not asked:
@@ -225,7 +288,10 @@ def _of_import(source: LabelledSource) -> LabelledSet:
     name = _the_question(source, list(asked))
     gathered = _Gathered()
     if any(one.named_only for one in recorded):
-        raise RunError(f"{source.path} holds the names of its rows and not their texts, so that they cannot be judged anew")
+        raise RunError(
+            f"{source.path} holds the names of its rows and not their texts, so that they "
+            "cannot be judged anew"
+        )
     for one in recorded:
         gathered.add(instance_of(one), one.marks if one.asked.name == name else ())
     for bad in found.bad_rows():
@@ -240,7 +306,9 @@ def _own(asked: Asked, recorded: Iterable[Recorded]) -> Criteria | None:
     """The question as criteria of ours; a number is none that options answer."""
     if asked.kind == "rating":
         return None
-    answers = Counter(str(mark.answer) for one in recorded if one.asked.name == asked.name for mark in one.marks)
+    answers = Counter(
+        str(mark.answer) for one in recorded if one.asked.name == asked.name for mark in one.marks
+    )
     return criteria_of(asked, tuple(answers) if asked.kind == "choice" else ())
 
 
@@ -249,7 +317,10 @@ def _the_question(source: LabelledSource, names: Sequence[str]) -> str:
         return names[0]
     known = ", ".join(map(repr, names))
     if source.question is None:
-        raise SetupError(f"{source.path} holds labels of {len(names)} questions: say which with --question: {known}")
+        raise SetupError(
+            f"{source.path} holds labels of {len(names)} questions: say which with "
+            f"--question: {known}"
+        )
     if source.question not in names:
         raise SetupError(f"{source.path} has no labels of {source.question!r}; it has {known}")
     return source.question

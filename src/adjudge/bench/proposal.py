@@ -1,4 +1,6 @@
-"""What a model proposes for criteria: other words, or examples; read from its reply, and nothing that was not asked for."""
+"""What a model proposes for criteria: other words, or examples; read from its reply, and nothing
+that was not asked for.
+"""
 
 from __future__ import annotations
 
@@ -71,19 +73,38 @@ class Writer:
     def prompt(self, criteria: Criteria, cases: Sequence[Case]) -> Prompt:
         """What the writer is shown."""
         return render_criteria_improvement(
-            criteria, cases, self.language, wording=self.wording, examples=self.examples, compares=self.compares
+            criteria,
+            cases,
+            self.language,
+            wording=self.wording,
+            examples=self.examples,
+            compares=self.compares,
         )
 
-    def propose(self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None) -> Proposal:
-        """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where there is one."""
+    def propose(
+        self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None
+    ) -> Proposal:
+        """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
+        there is one.
+        """
         return event_loop.run(self._propose(criteria, cases, run, budget))
 
-    async def _propose(self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None) -> Proposal:
+    async def _propose(
+        self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None
+    ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
-        about = {"writer": {"judge": "writer", "models": {self.model.name: {"identity": self.model.identity}}}}
+        about = {
+            "writer": {
+                "judge": "writer",
+                "models": {self.model.name: {"identity": self.model.identity}},
+            }
+        }
         async with everything_in(run, about, budget):
             for sample in range(TRIES):
-                vote = await written(self.model, Request(prompt, temperature=0.0 if sample == 0 else 1.0, sample=sample))
+                vote = await written(
+                    self.model,
+                    Request(prompt, temperature=0.0 if sample == 0 else 1.0, sample=sample),
+                )
                 if vote.reason:
                     reason = vote.reason
                     continue
@@ -91,7 +112,9 @@ class Writer:
                     return self.read(vote.text or "", criteria, cases)
                 except ValueError as error:
                     reason = str(error)
-        raise RunError(f"{self.model.name} proposed nothing that can be used in {TRIES} tries: {reason}")
+        raise RunError(
+            f"{self.model.name} proposed nothing that can be used in {TRIES} tries: {reason}"
+        )
 
     def read(self, text: str, criteria: Criteria, cases: Sequence[Case]) -> Proposal:
         """The proposal that ``text`` says. A ValueError says why it says none."""
@@ -103,7 +126,13 @@ class Writer:
             made = replace(made, description=_text(said.get("description")) or made.description)
             made = replace(made, options=_options(made.options, said.get("options")))
         if self.examples:
-            made = replace(made, examples=(*made.examples, *_examples(criteria, cases, said.get("examples"))[: self.examples]))
+            made = replace(
+                made,
+                examples=(
+                    *made.examples,
+                    *_examples(criteria, cases, said.get("examples"))[: self.examples],
+                ),
+            )
         if made == criteria:
             raise ValueError("the reply changes nothing")
         return Proposal(made, _text(said.get("explanation")))
@@ -114,11 +143,19 @@ def _text(value: object) -> str:
 
 
 def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaOption, ...]:
-    given = {str(name): _text(value) for name, value in said.items()} if isinstance(said, Mapping) else {}
+    given = (
+        {str(name): _text(value) for name, value in said.items()}
+        if isinstance(said, Mapping)
+        else {}
+    )
     unknown = [name for name in given if name not in {one.name for one in options}]
     if unknown:
-        raise ValueError(f"the reply names the option {unknown[0]!r}, which the criteria does not have")
-    return tuple(replace(one, description=given.get(one.name) or one.description) for one in options)
+        raise ValueError(
+            f"the reply names the option {unknown[0]!r}, which the criteria does not have"
+        )
+    return tuple(
+        replace(one, description=given.get(one.name) or one.description) for one in options
+    )
 
 
 def _examples(criteria: Criteria, cases: Sequence[Case], said: object) -> list[CriteriaExample]:

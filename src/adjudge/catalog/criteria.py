@@ -27,20 +27,35 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
     found = entry(name, language)
     if found.kind == kind:
         return found.criteria
-    does, wanted = ("judge one text", "compares responses") if kind == "pairwise" else ("compare responses", "judges one text")
+    does, wanted = (
+        ("judge one text", "compares responses")
+        if kind == "pairwise"
+        else ("compare responses", "judges one text")
+    )
     twin = f"pairwise_{name}" if kind == "pairwise" else name.removeprefix("pairwise_")
-    instead = f"use {twin!r}" if twin in all_names(language) else f"`adjudge criteria --kind {kind}` lists those that fit"
-    raise SetupError(f"the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or write the question out")
+    instead = (
+        f"use {twin!r}"
+        if twin in all_names(language)
+        else f"`adjudge criteria --kind {kind}` lists those that fit"
+    )
+    raise SetupError(
+        f"the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or "
+        "write the question out"
+    )
 
 
 def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Criteria:
-    """What a text means as criteria: the ready-made ones that it names; else a question with the answers Yes and No."""
+    """What a text means as criteria: the ready-made ones that it names; else a question with the
+    answers Yes and No.
+    """
     name = "_".join(text.casefold().replace("-", " ").split())
     return ready_made(name, kind, language) if languages_of(name) else yes_no_criteria(text)
 
 
 def is_risk(name: str) -> bool:
-    """Whether the ready-made criteria ``name``, where there are such, are about something of which less is better."""
+    """Whether the ready-made criteria ``name``, where there are such, are about something of which
+    less is better.
+    """
     return name in all_names() and not entry(name).criteria.higher_is_better
 
 
@@ -50,7 +65,9 @@ def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:
 
 
 def read_criteria(path: str | Path, kind: Kind = "direct") -> list[Criteria]:
-    """The criteria in a YAML or JSON file: one, or a list of them. Only for ``kind="pairwise"`` may options be left out."""
+    """The criteria in a YAML or JSON file: one, or a list of them. Only for ``kind="pairwise"`` may
+    options be left out.
+    """
     return [found.criteria for found in read_entries(path, kind)]
 
 
@@ -67,7 +84,10 @@ def source(name: str, language: str = "en") -> str:
     """The file of the ready-made criteria ``name``, to start one's own from."""
     known = all_names(language)
     if name not in known:
-        raise SetupError(f"there are no ready-made criteria {name!r} in language {language!r}; {_near(name, known)}")
+        raise SetupError(
+            f"there are no ready-made criteria {name!r} in language {language!r}; "
+            f"{_near(name, known)}"
+        )
     return (_DATA / language / (name + _SUFFIX)).read_text(encoding="utf-8")
 
 
@@ -75,9 +95,14 @@ def source(name: str, language: str = "en") -> str:
 def all_names(language: str = "en") -> tuple[str, ...]:
     """What there is of both kinds, by the alphabet."""
     if language not in languages():
-        raise SetupError(f"there are no ready-made criteria in language {language!r}; there are some in {', '.join(languages())}")
+        raise SetupError(
+            f"there are no ready-made criteria in language {language!r}; there are some in "
+            f"{', '.join(languages())}"
+        )
     found = (_DATA / language).iterdir()
-    return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in found if file.name.endswith(_SUFFIX)))
+    return tuple(
+        sorted(file.name.removesuffix(_SUFFIX) for file in found if file.name.endswith(_SUFFIX))
+    )
 
 
 @cache
@@ -93,4 +118,6 @@ def languages_of(name: str) -> list[str]:
 
 def _near(name: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else "`adjudge criteria` lists those there are"
+    return (
+        f"did you mean {' or '.join(near)}?" if near else "`adjudge criteria` lists those there are"
+    )

@@ -1,4 +1,6 @@
-"""Criteria as people write them, in YAML or JSON; what is wrong is named by file, entry and field."""
+"""Criteria as people write them, in YAML or JSON; what is wrong is named by
+file, entry and field.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,16 @@ from adjudge.reading.values import (
     texts,
 )
 
-PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples", "golden", "version")
+PAIRWISE_KEYS = (
+    "name",
+    "kind",
+    "description",
+    "to_evaluate_field",
+    "context_fields",
+    "examples",
+    "golden",
+    "version",
+)
 KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")
 _OPTION_KEYS = ("name", "description", "score")
 _EXAMPLE_KEYS = ("fields", "option", "explanation")
@@ -37,13 +48,19 @@ _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 
 def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
-    """Every criteria of a file, with its kind. ``kind``: what those are that say neither that nor their options."""
+    """Every criteria of a file, with its kind.
+
+    ``kind``: what those are that say neither that nor their options.
+    """
     return entries_in(text_in(Path(path)), str(path), kind)
 
 
 def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEntry]:
     """Every criteria in the text of a user's file, whose name is ``file``."""
-    found = [(place, parse_entry(value, place, kind=kind)) for place, value in _numbered(_load(content, file))]
+    found = [
+        (place, parse_entry(value, place, kind=kind))
+        for place, value in _numbered(_load(content, file))
+    ]
     for wrong in repeated_names(found):
         raise wrong
     return [entry for _, entry in found]
@@ -51,7 +68,10 @@ def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEn
 
 def parse_entries(content: str, file: str, language: str = "en") -> list[CatalogEntry]:
     """Every criteria in the text of a file of ours; ``file`` is what errors call it."""
-    return [parse_entry(value, place, language) for place, value in _numbered(load_yaml(content, Place(file), trusted=True))]
+    return [
+        parse_entry(value, place, language)
+        for place, value in _numbered(load_yaml(content, Place(file), trusted=True))
+    ]
 
 
 def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
@@ -60,12 +80,18 @@ def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
     return _numbered(_load(text_in(path), str(path)))
 
 
-def parse_entry(value: object, place: Place, language: str = "en", kind: Kind = "direct") -> CatalogEntry:
+def parse_entry(
+    value: object, place: Place, language: str = "en", kind: Kind = "direct"
+) -> CatalogEntry:
     """One criteria of a file. ``kind``: what it is if it says neither that nor its options."""
     kind = _kind(mapping(value, place), place, kind)
     if kind == "pairwise" and "options" in mapping(value, place):
-        raise place.at("options").wrong("pairwise criteria have none: the labels A, B, … of the responses are chosen from")
-    given = mapping(value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description"))
+        raise place.at("options").wrong(
+            "pairwise criteria have none: the labels A, B, … of the responses are chosen from"
+        )
+    given = mapping(
+        value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description")
+    )
     found = _criteria(given, kind, place, language)
     return CatalogEntry(found, kind, language, _version(given, place), _golden(given, found, place))
 
@@ -74,19 +100,35 @@ def _version(given: Mapping[str, object], place: Place) -> str:
     said = given.get("version")
     if said is None:
         return ""
-    found = str(said) if isinstance(said, int | float) and not isinstance(said, bool) else phrase(said, place.at("version"))
+    found = (
+        str(said)
+        if isinstance(said, int | float) and not isinstance(said, bool)
+        else phrase(said, place.at("version"))
+    )
     if not _VERSION.fullmatch(found):
-        raise place.at("version").wrong(f"must be numbers with dots between them, such as 1.0.0, not {found!r}")
+        raise place.at("version").wrong(
+            f"must be numbers with dots between them, such as 1.0.0, not {found!r}"
+        )
     return found
 
 
-def _golden(given: Mapping[str, object], criteria: Criteria, place: Place) -> tuple[CriteriaExample, ...]:
+def _golden(
+    given: Mapping[str, object], criteria: Criteria, place: Place
+) -> tuple[CriteriaExample, ...]:
     """Their options must be there: a slip of the pen would fail every judge."""
-    found = [(at, _example(item, at)) for at, item in list_of(given.get("golden") or [], place.at("golden"))]
-    known = [*(option.name for option in criteria.options), *(["tie"] if given.get("kind") == "pairwise" else [])]
+    found = [
+        (at, _example(item, at))
+        for at, item in list_of(given.get("golden") or [], place.at("golden"))
+    ]
+    known = [
+        *(option.name for option in criteria.options),
+        *(["tie"] if given.get("kind") == "pairwise" else []),
+    ]
     for at, one in found:
         if one.option not in known and given.get("kind") != "pairwise":
-            raise at.at("option").wrong(f"is {one.option!r}, which is none of {', '.join(map(repr, known))}")
+            raise at.at("option").wrong(
+                f"is {one.option!r}, which is none of {', '.join(map(repr, known))}"
+            )
     return tuple(one for _, one in found)
 
 
@@ -101,9 +143,14 @@ def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongV
 
 
 def _criteria(given: Mapping[str, object], kind: Kind, place: Place, language: str) -> Criteria:
-    examples = [_example(item, at) for at, item in list_of(given.get("examples") or [], place.at("examples"))]
+    examples = [
+        _example(item, at)
+        for at, item in list_of(given.get("examples") or [], place.at("examples"))
+    ]
     judged = phrase(given.get("to_evaluate_field") or "response", place.at("to_evaluate_field"))
-    compared = pairwise_options(_most_compared(examples, judged), language) if kind == "pairwise" else None
+    compared = (
+        pairwise_options(_most_compared(examples, judged), language) if kind == "pairwise" else None
+    )
     parts: dict[str, Any] = {
         "name": phrase(given["name"], place.at("name")),
         "description": _description(given, place),
@@ -133,7 +180,9 @@ def _most_compared(examples: Sequence[CriteriaExample], judged: str) -> int:
 
 
 def _kind(given: Mapping[str, object], place: Place, default: Kind) -> Kind:
-    chosen = one_of(given.get("kind", "direct" if "options" in given else default), KINDS, place.at("kind"))
+    chosen = one_of(
+        given.get("kind", "direct" if "options" in given else default), KINDS, place.at("kind")
+    )
     return "pairwise" if chosen == "pairwise" else "direct"
 
 
@@ -183,7 +232,9 @@ def _context(value: object, place: Place) -> list[str] | None:
 def _load(content: str, file: str) -> Place:
     suffix = Path(file).suffix.lower()
     if suffix not in (*_JSON, *_YAML):
-        raise SetupError(f"{file} is neither YAML nor JSON: its name must end in {', '.join((*_YAML, *_JSON))}")
+        raise SetupError(
+            f"{file} is neither YAML nor JSON: its name must end in {', '.join((*_YAML, *_JSON))}"
+        )
     if suffix in _YAML:
         return load_yaml(content, Place(file))
     try:
@@ -204,7 +255,10 @@ def _numbered(whole: Place) -> list[tuple[Place, object]]:
     if whole.value is None or whole.value == []:
         raise SetupError(f"{whole.file} holds no criteria: write one, or a list of them")
     each = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
-    return [(replace(at, entry=_label(number, item), field=""), item) for number, (at, item) in enumerate(each, 1)]
+    return [
+        (replace(at, entry=_label(number, item), field=""), item)
+        for number, (at, item) in enumerate(each, 1)
+    ]
 
 
 def _label(number: int, item: object) -> str:
@@ -216,7 +270,11 @@ def as_file(entry: CatalogEntry) -> dict[str, object]:
     """As a criteria file has it, without what is as it would be anyway."""
     data = plain(entry.criteria)
     given = data if isinstance(data, dict) else {}
-    found: dict[str, object] = {"name": given["name"], "kind": entry.kind, "description": given["description"]}
+    found: dict[str, object] = {
+        "name": given["name"],
+        "kind": entry.kind,
+        "description": given["description"],
+    }
     found |= {"version": entry.version} if entry.version else {}
     found |= {"golden": plain(entry.golden)} if entry.golden else {}
     found["to_evaluate_field"] = given["to_evaluate_field"]
@@ -224,7 +282,12 @@ def as_file(entry: CatalogEntry) -> dict[str, object]:
         found["context_fields"] = list(given["context_fields"])
     if entry.kind == "direct":
         found["higher_is_better"] = given["higher_is_better"]
-        found["options"] = [{name: value for name, value in one.items() if value not in ("", None)} for one in given["options"]]
+        found["options"] = [
+            {name: value for name, value in one.items() if value not in ("", None)}
+            for one in given["options"]
+        ]
     if given.get("examples"):
-        found["examples"] = [{name: value for name, value in one.items() if value != ""} for one in given["examples"]]
+        found["examples"] = [
+            {name: value for name, value in one.items() if value != ""} for one in given["examples"]
+        ]
     return found

@@ -1,4 +1,6 @@
-"""``criteria.lock``: which wording of which criteria a project judges by, so that no change goes unseen."""
+"""``criteria.lock``: which wording of which criteria a project judges by, so that no change goes
+unseen.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,19 @@ def locked_now(sources: Sequence[str]) -> Locked:
         entries = read_entries(source) if Path(source).suffix.lower() in _FILES else [entry(source)]
         for one in entries:
             if one.criteria.name in found:
-                raise SetupError(f"{source}: criteria {one.criteria.name!r} are also in {found[one.criteria.name]['source']}")
+                raise SetupError(
+                    f"{source}: criteria {one.criteria.name!r} are also in "
+                    f"{found[one.criteria.name]['source']}"
+                )
             hashed = content_hash(one.criteria, one.kind)
             found[one.criteria.name] = {"source": source, "version": one.version, "sha256": hashed}
     return found
 
 
 def write_lock(sources: Sequence[str], path: Path) -> Locked:
-    """Lock them as they are; what is known of where they came from stays, as long as they are what came."""
+    """Lock them as they are; what is known of where they came from stays, as long as they are what
+    came.
+    """
     before, found = _read(path) if path.exists() else {}, locked_now(sources)
     for name, one in found.items():
         if before.get(name, {}).get("sha256") == one["sha256"]:
@@ -41,14 +48,19 @@ def write_lock(sources: Sequence[str], path: Path) -> Locked:
 
 def add_to_lock(file: str, path: Path, *, origin: str, licence: str) -> Locked:
     """Lock a file that was fetched beside what is locked already: what is new."""
-    new = {name: {**one, "from": origin, "licence": licence} for name, one in locked_now([file]).items()}
+    new = {
+        name: {**one, "from": origin, "licence": licence}
+        for name, one in locked_now([file]).items()
+    }
     _write({**(_read(path) if path.exists() else {}), **new}, path)
     return new
 
 
 def _write(found: Locked, path: Path) -> None:
     try:
-        path.write_text(json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -59,7 +71,10 @@ def lock_changes(sources: Sequence[str], path: Path) -> list[str]:
     gone = [f"{name}: locked, and not there" for name in before if name not in now]
     new = [f"{name}: not locked" for name in now if name not in before]
     changed = [
-        f"{name}: changed since it was locked (version {before[name].get('version') or 'none'}, now {one['version'] or 'none'})"
+        (
+            f"{name}: changed since it was locked (version "
+            f"{before[name].get('version') or 'none'}, now {one['version'] or 'none'})"
+        )
         for name, one in now.items()
         if name in before and before[name].get("sha256") != one["sha256"]
     ]
@@ -70,9 +85,13 @@ def _read(path: Path) -> Locked:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["criteria"]
     except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror or error}; 'adjudge criteria lock' writes it") from error
+        raise SetupError(
+            f"{path} cannot be read: {error.strerror or error}; 'adjudge criteria lock' writes it"
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise SetupError(f"{path} is no file that 'adjudge criteria lock' wrote: {error}") from error
+        raise SetupError(
+            f"{path} is no file that 'adjudge criteria lock' wrote: {error}"
+        ) from error
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
         raise SetupError(f"{path} is no file that 'adjudge criteria lock' wrote")
     return found

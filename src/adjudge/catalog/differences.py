@@ -26,13 +26,26 @@ def _changed(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
     name = new.criteria.name
     wording = list(_lines(_asked(old), _asked(new)))
     golden = list(_lines(_cases("golden", old.golden), _cases("golden", new.golden)))
-    versions = f"{old.version or 'no version'} → {new.version or 'no version'}" if old.version != new.version else new.version
-    yield f"{name}{f' ({versions})' if versions else ''}: {'changed' if wording or golden else 'the same'}"
+    versions = (
+        f"{old.version or 'no version'} → {new.version or 'no version'}"
+        if old.version != new.version
+        else new.version
+    )
+    yield (
+        f"{name}{f' ({versions})' if versions else ''}: "
+        f"{'changed' if wording or golden else 'the same'}"
+    )
     yield from (*wording, *golden)
     if wording and (old.version or new.version) and old.version == new.version:
-        yield f"{name}: what is asked changed, and the version is still {new.version}: give it another"
+        yield (
+            f"{name}: what is asked changed, and the version is still {new.version}: give it "
+            "another"
+        )
     if wording:
-        yield f"{name}: verdicts by the two are not comparable: judge the rows again before you compare runs"
+        yield (
+            f"{name}: verdicts by the two are not comparable: judge the rows again before you "
+            "compare runs"
+        )
 
 
 def _asked(entry: CatalogEntry) -> list[str]:
@@ -41,11 +54,18 @@ def _asked(entry: CatalogEntry) -> list[str]:
     context = "all" if one.context_fields is None else ", ".join(one.context_fields) or "none"
     options = [f"option {each.name} ({each.score}): {each.description}" for each in one.options]
     head = [f"kind: {entry.kind}", *(f"description: {line}" for line in wrap(one.description, 100))]
-    return [*head, f"judged: {one.to_evaluate_field}, context: {context}", *options, *_cases("example", one.examples)]
+    return [
+        *head,
+        f"judged: {one.to_evaluate_field}, context: {context}",
+        *options,
+        *_cases("example", one.examples),
+    ]
 
 
 def _cases(kind: str, examples: Sequence[CriteriaExample]) -> list[str]:
-    return [f"{kind} {one.option}: {dict(one.fields)} {one.explanation}".rstrip() for one in examples]
+    return [
+        f"{kind} {one.option}: {dict(one.fields)} {one.explanation}".rstrip() for one in examples
+    ]
 
 
 def _lines(old: list[str], new: list[str]) -> Iterator[str]:

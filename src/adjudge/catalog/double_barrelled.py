@@ -1,7 +1,8 @@
-"""Questions that ask two things at once, found by their words. A guess, in English and Russian; good for a warning.
+"""Questions that ask two things at once, found by their words. A guess, in English and Russian;
+good for a warning.
 
-What is not covered: things joined without "and" or "or" ("clear, yet short"), and words that neither the list nor their
-ending gives away.
+What is not covered: things joined without "and" or "or" ("clear, yet short"), and words that
+neither the list nor their ending gives away.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ _READ = 3
 
 
 def double_barrelled(description: str) -> str | None:
-    """The words that join two questions, or None. Of a description with a question only the question counts."""
+    """The words that join two questions, or None.
+
+    Of a description with a question only the question counts.
+    """
     words = _WORD.findall(_asked(description).casefold())
     left, has_verb, starts = "", False, _starts(words)
     for index, word in enumerate(words):
@@ -49,18 +53,30 @@ def _starts(words: list[str]) -> list[int]:
 def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
     """``left``: the word before the joint; ``has_verb``: whether one stands anywhere before it."""
     new_clause = _is("clause_openers", after[0]) or "ли" in after[1:3]
-    return new_clause or (_adjective(left) and _adjective(after[0])) or (has_verb and _second_verb(left, after))
+    return (
+        new_clause
+        or (_adjective(left) and _adjective(after[0]))
+        or (has_verb and _second_verb(left, after))
+    )
 
 
 def _second_verb(left: str, after: list[str]) -> bool:
     """Right beside the first, or with an object of its own; alone it may as well be a noun."""
     if not _verb(after[0]):
         return False
-    return _verb(left) or after[0].endswith(_words("verb_endings")) or _is("object_openers", *after[1:2])
+    return (
+        _verb(left)
+        or after[0].endswith(_words("verb_endings"))
+        or _is("object_openers", *after[1:2])
+    )
 
 
 def _adjective(word: str) -> bool:
-    return _is("adjectives", word) or word.startswith("self-") or (_not_noun(word) and _ends("adjective_endings", word))
+    return (
+        _is("adjectives", word)
+        or word.startswith("self-")
+        or (_not_noun(word) and _ends("adjective_endings", word))
+    )
 
 
 def _verb(word: str) -> bool:

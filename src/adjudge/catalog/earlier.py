@@ -12,5 +12,7 @@ def earlier_texts() -> Mapping[str, Sequence[str]]:
     """A text of today → the same text of earlier versions."""
     import yaml
 
-    found: dict[str, list[str]] = yaml.safe_load((files(__package__) / "data" / "earlier.yaml").read_text(encoding="utf-8"))
+    found: dict[str, list[str]] = yaml.safe_load(
+        (files(__package__) / "data" / "earlier.yaml").read_text(encoding="utf-8")
+    )
     return found

@@ -28,6 +28,10 @@ class CatalogEntry:
 
 
 def pairwise_options(count: int, language: str) -> tuple[CriteriaOption, ...]:
-    """What stands for the options of pairwise criteria, which offer none of their own: one a response."""
+    """What stands for the options of pairwise criteria, which offer none of their own: one a
+    response.
+    """
     better = _BETTER.get(language, _BETTER["en"])
-    return tuple(CriteriaOption(label, better.format(label=label)) for label in ascii_uppercase[:count])
+    return tuple(
+        CriteriaOption(label, better.format(label=label)) for label in ascii_uppercase[:count]
+    )

@@ -1,4 +1,6 @@
-"""Golden cases that are accepted as judged: only the expected options are written anew, everything else stays as it is."""
+"""Golden cases that are accepted as judged: only the expected options are written anew, everything
+else stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,18 @@ Options = Mapping[int, str]
 
 
 def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
-    """Write the options of these criteria's golden cases into the file; comments and order are kept."""
+    """Write the options of these criteria's golden cases into the file; comments and order are
+    kept.
+    """
     content = before = text_in(path, as_written=True)
-    for start, end, option in sorted(set(_places(before, path, accepted)), reverse=True):  # what stands before it does not move
+    for start, end, option in sorted(
+        set(_places(before, path, accepted)), reverse=True
+    ):  # what stands before it does not move
         content = content[:start] + json.dumps(option, ensure_ascii=False) + content[end:]
     if not _only_options(before, content, path, accepted):
         raise SetupError(
-            f"{path}: the expected options cannot be written without changing something else: write out what is shared by & and *"
+            f"{path}: the expected options cannot be written without changing something "
+            "else: write out what is shared by & and *"
         )
     with writing(path):
         path.write_bytes(content.encode())
@@ -36,7 +43,9 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
 
 def _only_options(before: str, after: str, path: Path, accepted: Mapping[str, Options]) -> bool:
     """Whether the new text says what the old one said, but for the options of these cases."""
-    expected = [_updated(entry, accepted.get(entry.criteria.name, {})) for entry in _entries(before, path)]
+    expected = [
+        _updated(entry, accepted.get(entry.criteria.name, {})) for entry in _entries(before, path)
+    ]
     try:
         return _entries(after, path) == expected
     except SetupError:
@@ -48,15 +57,22 @@ def _entries(content: str, path: Path) -> list[CatalogEntry]:
 
 
 def _updated(entry: CatalogEntry, options: Options) -> CatalogEntry:
-    golden = (replace(one, option=options.get(number, one.option)) for number, one in enumerate(entry.golden))
+    golden = (
+        replace(one, option=options.get(number, one.option))
+        for number, one in enumerate(entry.golden)
+    )
     return replace(entry, golden=tuple(golden))
 
 
-def _places(content: str, path: Path, accepted: Mapping[str, Options]) -> Iterator[tuple[int, int, str]]:
+def _places(
+    content: str, path: Path, accepted: Mapping[str, Options]
+) -> Iterator[tuple[int, int, str]]:
     """(from, to, option) of each expected option in the text."""
     import yaml
 
-    spaced = content.replace("\t", " ") if path.suffix.lower() == ".json" else content  # between its words JSON has tabs
+    spaced = (
+        content.replace("\t", " ") if path.suffix.lower() == ".json" else content
+    )  # between its words JSON has tabs
     for entry in _items(yaml.compose(spaced, yaml.SafeLoader)):
         name = _below(entry, "name")
         entry_name = "" if name is None else str(name.value).strip()
@@ -65,9 +81,16 @@ def _places(content: str, path: Path, accepted: Mapping[str, Options]) -> Iterat
         for number, option in options.items():
             said = _below(cases[number], "option") if number < len(cases) else None
             if said is None:
-                raise SetupError(f"{path}: golden case {number + 1} of {entry_name!r} is not written in this file")
+                raise SetupError(
+                    f"{path}: golden case {number + 1} of {entry_name!r} is not written in "
+                    "this file"
+                )
             start = said.start_mark.index
-            yield start, start + len(content[start : said.end_mark.index].rstrip()), option  # a block ends on the next line
+            yield (
+                start,
+                start + len(content[start : said.end_mark.index].rstrip()),
+                option,
+            )  # a block ends on the next line
 
 
 def _items(node: Node | None) -> list[Node]:

@@ -46,17 +46,32 @@ class Finding:
 
 
 def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Finding]:
-    """Everything found in ``criteria``, errors first. ``fields``: those that the rows to be judged have."""
-    checks = (_question, _same_names, _confusable, _same_descriptions, _unreachable, _scale, _examples)
+    """Everything found in ``criteria``, errors first.
+
+    ``fields``: those that the rows to be judged have.
+    """
+    checks = (
+        _question,
+        _same_names,
+        _confusable,
+        _same_descriptions,
+        _unreachable,
+        _scale,
+        _examples,
+    )
     remarks = [remark for check in checks for remark in _first(check(criteria))]
     if fields is not None:
         remarks += _first(_unknown_fields(criteria, fields))
-    found = [Finding(severity, criteria.name, field, message) for severity, field, message in remarks]
+    found = [
+        Finding(severity, criteria.name, field, message) for severity, field, message in remarks
+    ]
     return sorted(found, key=lambda finding: finding.severity)
 
 
 def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[Finding]:
-    """Everything found in a criteria file: an entry that cannot be read does not hide what is wrong with the others."""
+    """Everything found in a criteria file: an entry that cannot be read does not hide what is wrong
+    with the others.
+    """
     read: list[tuple[Place, CatalogEntry]] = []
     unread: list[WrongValue] = []
     for place, value in raw_entries(path):
@@ -65,7 +80,9 @@ def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[F
         except WrongValue as wrong:
             unread.append(wrong)
     refused = [*unread, *repeated_names(read)]
-    found = [Finding("error", wrong.place.entry, wrong.place.field, wrong.message) for wrong in refused]
+    found = [
+        Finding("error", wrong.place.entry, wrong.place.field, wrong.message) for wrong in refused
+    ]
     return found + [finding for _, entry in read for finding in lint(entry.criteria, fields)]
 
 
@@ -74,27 +91,45 @@ def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
     yield from islice(remarks, _MOST)
     if further := next(remarks, None):
         severity, field, _ = further
-        yield severity, field.partition("[")[0], f"there are more than these {_MOST} of the kind: mend them first"
+        yield (
+            severity,
+            field.partition("[")[0],
+            f"there are more than these {_MOST} of the kind: mend them first",
+        )
 
 
 def _question(criteria: Criteria) -> Iterator[_Remark]:
     pair = double_barrelled(criteria.definition)
     if pair:
-        yield "warning", "description", f"seems to ask two things at once ({pair!r}): make two criteria of it"
+        yield (
+            "warning",
+            "description",
+            f"seems to ask two things at once ({pair!r}): make two criteria of it",
+        )
 
 
 def _same_names(criteria: Criteria) -> Iterator[_Remark]:
     for one, other in _alike(criteria.options, lambda option: _words(option.name)):
-        yield "error", "options", f"{_shown(one.name)} and {_shown(other.name)} differ only in case or punctuation"
+        yield (
+            "error",
+            "options",
+            f"{_shown(one.name)} and {_shown(other.name)} differ only in case or punctuation",
+        )
 
 
 def _same_descriptions(criteria: Criteria) -> Iterator[_Remark]:
     described = [option for option in criteria.options if option.description.strip()]
     for one, other in _alike(described, lambda option: _words(option.description)):
-        yield "error", "options", f"{_shown(one.name)} and {_shown(other.name)} have the same description"
+        yield (
+            "error",
+            "options",
+            f"{_shown(one.name)} and {_shown(other.name)} have the same description",
+        )
 
 
-def _alike(options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]) -> Iterator[_Pair]:
+def _alike(
+    options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]
+) -> Iterator[_Pair]:
     """Each option with the last one before it that is the same in this."""
     seen: dict[Hashable, CriteriaOption] = {}
     for option in options:
@@ -110,23 +145,39 @@ def _confusable(criteria: Criteria) -> Iterator[_Remark]:
         places.setdefault(_words(option.name), place)
     sizes = {len(words) for words in places if len(words) <= _LONGEST_NAME}
     for words, place in places.items():
-        parts = (words[at : at + size] for size in sizes if size < len(words) for at in range(len(words) - size + 1))
+        parts = (
+            words[at : at + size]
+            for size in sizes
+            if size < len(words)
+            for at in range(len(words) - size + 1)
+        )
         for inside in sorted({places[part] for part in parts if part in places}):
             one, other = (_shown(criteria.options[at].name) for at in sorted((place, inside)))
-            yield "warning", "options", f"{one} and {other} are easily confused: one name contains the other"
+            yield (
+                "warning",
+                "options",
+                f"{one} and {other} are easily confused: one name contains the other",
+            )
 
 
 def _unreachable(criteria: Criteria) -> Iterator[_Remark]:
     options = criteria.options
     if len(options) == 1:
-        yield "error", "options", f"{_shown(options[0].name)} is the only option: there is nothing to decide"
+        yield (
+            "error",
+            "options",
+            f"{_shown(options[0].name)} is the only option: there is nothing to decide",
+        )
     silent = [option for option in options if not option.description.strip()]
     if len(silent) < len(options):
         for option in silent:
             yield (
                 "warning",
                 "options",
-                f"{_shown(option.name)} has no description, others have one: a judge will seldom choose it",
+                (
+                    f"{_shown(option.name)} has no description, others have one: a judge will "
+                    "seldom choose it"
+                ),
             )
     yield from _indistinct(silent)
     yield from _wide_steps(options)
@@ -141,7 +192,9 @@ def _indistinct(silent: list[CriteriaOption]) -> Iterator[_Remark]:
 def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[_Remark]:
     scored = [(score, option) for option in options if (score := _score(option)) is not None]
     steps = list(pairwise(sorted(scored, key=itemgetter(0))))
-    narrowest = min((above - below for (below, _), (above, _) in steps if above > below), default=0.0)
+    narrowest = min(
+        (above - below for (below, _), (above, _) in steps if above > below), default=0.0
+    )
     for (below, one), (above, other) in steps:
         is_silent = not one.description.strip() and not other.description.strip()
         if above - below > _WIDE_STEP * narrowest and is_silent:
@@ -155,9 +208,17 @@ def _scale(criteria: Criteria) -> Iterator[_Remark]:
     if not scores:
         return
     if len(scores) < len(given):
-        yield "warning", "options", "some have a score and some have none: those without leave no number behind"
+        yield (
+            "warning",
+            "options",
+            "some have a score and some have none: those without leave no number behind",
+        )
     if sorted(scores) not in (scores, scores[::-1]):
-        yield "warning", "options", "the scores go up and down: list the options from best to worst, or from worst to best"
+        yield (
+            "warning",
+            "options",
+            "the scores go up and down: list the options from best to worst, or from worst to best",
+        )
     if all(option.score is None for option in criteria.options):
         return  # numbers as names are a scale of their own
     yield from _range(min(scores), max(scores))
@@ -168,7 +229,10 @@ def _range(worst: float, best: float) -> Iterator[_Remark]:
         yield (
             "warning",
             "options",
-            f"the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere else, 1 the good one",
+            (
+                f"the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere "
+                "else, 1 the good one"
+            ),
         )
     elif worst >= 0.5 or best <= 0.5:
         above = f"all scores lie above the middle ({worst:g} to {best:g}): what is the other end?"
@@ -182,24 +246,42 @@ def _range(worst: float, best: float) -> Iterator[_Remark]:
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:
-    chosen, offered = {example.option for example in criteria.examples}, frozenset(criteria.option_names)
+    chosen, offered = (
+        {example.option for example in criteria.examples},
+        frozenset(criteria.option_names),
+    )
     for number, example in enumerate(criteria.examples, 1):
         if example.option not in offered and not (example.option == TIE and _compares(criteria)):
             named = _listed(criteria.option_names)
-            yield "error", f"examples[{number}].option", f"{_shown(example.option)} is not an option; there are {named}"
+            yield (
+                "error",
+                f"examples[{number}].option",
+                f"{_shown(example.option)} is not an option; there are {named}",
+            )
         for field in _unshown(criteria, example):
             yield (
                 "error",
                 f"examples[{number}].fields",
-                f"the criteria reads {_shown(field)}, the example has only {_listed(sorted(example.fields))}",
+                (
+                    f"the criteria reads {_shown(field)}, the example has only "
+                    f"{_listed(sorted(example.fields))}"
+                ),
             )
     if len(criteria.examples) > 1 and len(chosen) == 1:
-        yield "warning", "examples", f"all of them are {_shown(chosen.pop())}: a judge learns to say nothing else"
+        yield (
+            "warning",
+            "examples",
+            f"all of them are {_shown(chosen.pop())}: a judge learns to say nothing else",
+        )
 
 
 def _unshown(criteria: Criteria, example: CriteriaExample) -> list[str]:
     """An example of one field is judged on that field, as every instance is."""
-    return [] if len(example.fields) == 1 else [field for field in _read(criteria) if field not in example.fields]
+    return (
+        []
+        if len(example.fields) == 1
+        else [field for field in _read(criteria) if field not in example.fields]
+    )
 
 
 def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Remark]:

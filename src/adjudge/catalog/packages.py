@@ -15,18 +15,26 @@ PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
 
 
 def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
-    """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry point names."""
-    from importlib.metadata import entry_points  # takes long to load, and few criteria come from packages
+    """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry
+    point names.
+    """
+    from importlib.metadata import (
+        entry_points,
+    )  # takes long to load, and few criteria come from packages
 
     package, _, own = name.partition("/")
     known = entry_points(group=GROUP)
     modules = sorted({one.value for one in known if one.name == package})
     if not modules:
         there = ", ".join(sorted(known.names)) or "none"
-        raise SetupError(f"no installed package brings criteria called {package!r} (entry point {GROUP}); there are: {there}")
+        raise SetupError(
+            f"no installed package brings criteria called {package!r} (entry point "
+            f"{GROUP}); there are: {there}"
+        )
     if len(modules) > 1:
         raise SetupError(
-            f"several installed packages bring criteria called {package!r}: {', '.join(modules)}; remove all but one"
+            f"several installed packages bring criteria called {package!r}: "
+            f"{', '.join(modules)}; remove all but one"
         )
     try:
         folder = files(modules[0])
@@ -34,9 +42,15 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
         raise SetupError(f"the criteria of {package!r} cannot be loaded: {error}") from error
     file = folder / f"{own}.yaml"
     if not file.is_file():
-        names = sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml"))
-        raise SetupError(f"{package!r} has no criteria {own!r}; it has {', '.join(names) or 'none'}")
+        names = sorted(
+            one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")
+        )
+        raise SetupError(
+            f"{package!r} has no criteria {own!r}; it has {', '.join(names) or 'none'}"
+        )
     entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)
     if len(entries) != 1:
-        raise SetupError(f"{name}.yaml of {package!r} must hold one criteria, and holds {len(entries)}")
+        raise SetupError(
+            f"{name}.yaml of {package!r} must hold one criteria, and holds {len(entries)}"
+        )
     return entries[0]

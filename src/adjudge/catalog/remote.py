@@ -1,4 +1,6 @@
-"""Criteria of a public repository: fetched once, when somebody asks for them, and never while judging."""
+"""Criteria of a public repository: fetched once, when somebody asks for them, and never while
+judging.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class RemoteCriteria:
         """``github:owner/repository@tag/path/to/criteria.yaml``."""
         found = _SOURCE.fullmatch(source)
         if found is None or ".." in source.split("/"):
-            raise SetupError(f"{source!r} names no criteria file: write github:OWNER/REPOSITORY@TAG/PATH.yaml")
+            raise SetupError(
+                f"{source!r} names no criteria file: write github:OWNER/REPOSITORY@TAG/PATH.yaml"
+            )
         owner, repository, tag, path = found.groups()
         return cls(source, owner, repository, tag, PurePosixPath(path))
 
@@ -45,14 +49,23 @@ class RemoteCriteria:
         """The file; a RunError where there is none."""
         found = _fetched(self._address(str(self.path)))
         if found is None:
-            raise RunError(f"{self.source} is not there: check the repository, the tag and the path")
+            raise RunError(
+                f"{self.source} is not there: check the repository, the tag and the path"
+            )
         return found
 
     def licence(self) -> str:
         """The first line of the repository's licence; empty where there is none."""
         for name in _LICENCES:
             if text := _fetched(self._address(name)):
-                return next((line.strip() for line in text.decode(errors="replace").splitlines() if line.strip()), "")[:200]
+                return next(
+                    (
+                        line.strip()
+                        for line in text.decode(errors="replace").splitlines()
+                        if line.strip()
+                    ),
+                    "",
+                )[:200]
         return ""
 
     def _address(self, path: str) -> str:
@@ -63,7 +76,9 @@ class RemoteCriteria:
 def _fetched(address: str) -> bytes | None:
     """What is there; None where nothing is."""
     if not address.startswith(("https://", "http://")):
-        raise SetupError(f"{VARIABLE} must be an address such as https://raw.example.com, not {address!r}")
+        raise SetupError(
+            f"{VARIABLE} must be an address such as https://raw.example.com, not {address!r}"
+        )
     try:
         with urlopen(Request(address), timeout=_PATIENCE) as answer:  # noqa: S310 - http or https, as was just seen
             body: bytes = answer.read(_LARGEST + 1)

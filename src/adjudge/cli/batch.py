@@ -19,7 +19,9 @@ from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import EvalFile
 
-_APIS = click.Choice(("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together"))
+_APIS = click.Choice(
+    ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together")
+)
 _ALWAYS_SAID = ("twice", "stopping", "cancelled", "note")
 ORPHANS = click.Choice(("adopt", "resubmit"))
 
@@ -33,38 +35,74 @@ class BatchFlags(BatchSettings):
     def settings(self) -> BatchSettings:
         """How batches are used."""
         if not self.batch:
-            raise UsageError("--detach and the --batch-… options say how batches are used: add --batch")
+            raise UsageError(
+                "--detach and the --batch-… options say how batches are used: add --batch"
+            )
         return replace(self, poll_most=max(300.0, self.poll) if self.poll >= 1 else self.poll)
 
 
 batch_options = given_as(
     "batch",
     BatchFlags,
-    ("batch", "detach", "batch_only", "orphans", "api", "command", "search", "most_requests", "poll"),
+    (
+        "batch",
+        "detach",
+        "batch_only",
+        "orphans",
+        "api",
+        "command",
+        "search",
+        "most_requests",
+        "poll",
+    ),
     together(
-        click.option("--batch", is_flag=True, help="Ask through the providers' batch APIs: about half the price, within a day."),
-        click.option("--detach", is_flag=True, help="With --batch: send, and end with 3; 'adjudge resume RUN' collects."),
-        click.option("--batch-only", is_flag=True, help="With --batch: also what has to be asked again waits for a batch."),
+        click.option(
+            "--batch",
+            is_flag=True,
+            help="Ask through the providers' batch APIs: about half the price, within a day.",
+        ),
+        click.option(
+            "--detach",
+            is_flag=True,
+            help="With --batch: send, and end with 3; 'adjudge resume RUN' collects.",
+        ),
+        click.option(
+            "--batch-only",
+            is_flag=True,
+            help="With --batch: also what has to be asked again waits for a batch.",
+        ),
         click.option(
             "--batch-orphans",
             "orphans",
             type=ORPHANS,
-            help="Where a crash left open whether a batch was sent: wait for those that may be it, or send it again.",
+            help=(
+                "Where a crash left open whether a batch was sent: wait for those that may be "
+                "it, or send it again."
+            ),
         ),
         click.option(
             "--batch-search",
             "search",
             type=click.FloatRange(min=0),
             default=120.0,
-            help="Seconds for which a batch that may have been created is looked for in the provider's list, which may be late, "
+            help="Seconds for which a batch that may have been created is looked for in the "
+            "provider's list, which may be late, "
             "before it is sent again.",
         ),
-        click.option("--batch-api", "api", type=_APIS, help="The batch API of a server that was named by its address."),
+        click.option(
+            "--batch-api",
+            "api",
+            type=_APIS,
+            help="The batch API of a server that was named by its address.",
+        ),
         click.option(
             "--batch-command",
             "command",
             metavar="COMMAND",
-            help="Answer batches on this machine: 'vllm run-batch -i {input} -o {output} --model MODEL'.",
+            help=(
+                "Answer batches on this machine: 'vllm run-batch -i {input} -o {output} --model "
+                "MODEL'."
+            ),
         ),
         click.option(
             "--batch-size",
@@ -77,7 +115,9 @@ batch_options = given_as(
             "poll",
             type=click.FloatRange(min=0, min_open=True),
             default=15.0,
-            help="Seconds before batches are looked at again; doubled each time, up to five minutes.",
+            help=(
+                "Seconds before batches are looked at again; doubled each time, up to five minutes."
+            ),
         ),
     ),
     if_typed=True,

@@ -10,7 +10,15 @@ import click
 from click import UsageError
 
 from adjudge.bench.answers import Answers
-from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, criteria_to_try, keep_labels, kinds_of, needed_fields
+from adjudge.bench.judges import (
+    Matrix,
+    NamedCriteria,
+    bench_file,
+    criteria_to_try,
+    keep_labels,
+    kinds_of,
+    needed_fields,
+)
 from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import model_entries
@@ -71,7 +79,9 @@ from adjudge.trust.benchmark import FACT, Benchmark, BenchSettings, benchmark_of
 _MOST_TOLD = 10
 
 
-def _meanings(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def _meanings(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
     """``LABEL=OPTION``."""
     pairs = [item.rpartition("=") for item in given]
     for item, (_, equals, _option) in zip(given, pairs, strict=True):
@@ -81,8 +91,15 @@ def _meanings(context: click.Context, parameter: click.Parameter, given: tuple[s
 
 
 labelled_options = together(
-    click.option("--human", multiple=True, metavar="COLUMN", help="The column with people's answers; repeat for several people."),
-    click.option("--question", metavar="NAME", help="Of labels about several questions: which one."),
+    click.option(
+        "--human",
+        multiple=True,
+        metavar="COLUMN",
+        help="The column with people's answers; repeat for several people.",
+    ),
+    click.option(
+        "--question", metavar="NAME", help="Of labels about several questions: which one."
+    ),
     click.option(
         "--map",
         "meanings",
@@ -91,13 +108,31 @@ labelled_options = together(
         metavar="LABEL=OPTION",
         help="What a label is called among the options; LABEL= leaves such labels out. Repeatable.",
     ),
-    click.option("--as", "kind", type=click.Choice(sorted(FORMATS)), help="The format of a labelled set, else found out."),
-    click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; for comparisons, each response."),
-    click.option("--only", metavar="PATTERN", help="Only rows whose id fits, such as 'llmbar-Natural-*'."),
-    click.option("--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."),
+    click.option(
+        "--as",
+        "kind",
+        type=click.Choice(sorted(FORMATS)),
+        help="The format of a labelled set, else found out.",
+    ),
+    click.option(
+        "--column",
+        multiple=True,
+        help="Which column is judged, or FIELD=COLUMN; for comparisons, each response.",
+    ),
+    click.option(
+        "--only", metavar="PATTERN", help="Only rows whose id fits, such as 'llmbar-Natural-*'."
+    ),
+    click.option(
+        "--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."
+    ),
     limit,
     click.option("--seed", type=int, default=0, help="Of the draw of rows and of the intervals."),
-    click.option("--draws", type=click.IntRange(min=100), default=2000, help="How often rows are drawn anew for intervals."),
+    click.option(
+        "--draws",
+        type=click.IntRange(min=100),
+        default=2000,
+        help="How often rows are drawn anew for intervals.",
+    ),
     encoding,
 )
 """Where labelled rows are and how they are read, for all commands that measure judges by them."""
@@ -127,15 +162,22 @@ class Labelled(Spending):
     quiet: bool
     as_json: bool
 
-    def source(self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], told: BadRows) -> LabelledSource:
-        """Where the labelled rows are. ``kinds``: of the criteria that are known before the rows are."""
+    def source(
+        self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], told: BadRows
+    ) -> LabelledSource:
+        """Where the labelled rows are.
+
+        ``kinds``: of the criteria that are known before the rows are.
+        """
         plain = tuple(name for name in self.column if "=" not in name)
         compares = len(plain) > 1 or "pairwise" in kinds
         judged = needed[0] if needed else "response"
         return LabelledSource(
             path=path,
             human=self.human,
-            columns=columns_from([one for one in self.column if not compares or "=" in one], judged),
+            columns=columns_from(
+                [one for one in self.column if not compares or "=" in one], judged
+            ),
             responses=plain if compares else (),
             question=self.question,
             kind=self.kind,
@@ -205,16 +247,40 @@ class Wanted(Labelled):
 
 @command("bench")
 @argument(
-    "data", "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder with labels.", type=PATH
+    "data",
+    (
+        "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
+        "with labels."
+    ),
+    type=PATH,
 )
 @named
 @questions
-@click.option("-m", "--model", multiple=True, help="A model to try; repeat for several: each is a judge by itself.")
 @click.option(
-    "--strictness", type=FROM_ONE, multiple=True, default=(1,), help="Votes per row (and order); repeat to try several."
+    "-m",
+    "--model",
+    multiple=True,
+    help="A model to try; repeat for several: each is a judge by itself.",
 )
-@click.option("--temperature", type=float, multiple=True, help="Default: 0 for one vote, 1 for several; repeat to try several.")
-@click.option("--mode", type=click.Choice(("generate", "likelihood")), multiple=True, help="How models are asked; repeatable.")
+@click.option(
+    "--strictness",
+    type=FROM_ONE,
+    multiple=True,
+    default=(1,),
+    help="Votes per row (and order); repeat to try several.",
+)
+@click.option(
+    "--temperature",
+    type=float,
+    multiple=True,
+    help="Default: 0 for one vote, 1 for several; repeat to try several.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(("generate", "likelihood")),
+    multiple=True,
+    help="How models are asked; repeatable.",
+)
 @click.option(
     "--check-positional-bias/--one-order",
     default=None,
@@ -231,11 +297,17 @@ class Wanted(Labelled):
     help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
 )
 @click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval.")
-@click.option("--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this.")
-@click.option("--run", "folder", type=PATH, help="The run folder; by default runs/bench-NAME of the data.")
+@click.option(
+    "--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this."
+)
+@click.option(
+    "--run", "folder", type=PATH, help="The run folder; by default runs/bench-NAME of the data."
+)
 @spending
 @bad_rows
-@click.option("--language", type=LANGUAGE, help="Of prompts and ready-made criteria: en (the default) or ru.")
+@click.option(
+    "--language", type=LANGUAGE, help="Of prompts and ready-made criteria: en (the default) or ru."
+)
 @click.option(
     "--show-disagreements",
     type=click.IntRange(min=0),
@@ -245,16 +317,24 @@ class Wanted(Labelled):
     metavar="[N]",
     help="List the rows on which a judge and people disagree, N per judge.",
 )
-@click.option("-o", "--output", type=PATH, multiple=True, help="Also write the ranking: .md, .html or .json; repeatable.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    multiple=True,
+    help="Also write the ranking: .md, .html or .json; repeatable.",
+)
 @as_json
 @quiet
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
 def bench(data: Path, wanted: Wanted) -> int:
-    """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their cost, time and failures.
+    """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
+    cost, time and failures.
 
-    Each -m with each -c, --strictness, --temperature and --mode is a judge. Without -m and -c the judges that the data recorded
-    are ranked: those of a run folder, or of a public set that was published with verdicts. It is resumed by the same command or
-    by 'adjudge resume RUN'. Exit codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
+    Each -m with each -c, --strictness, --temperature and --mode is a judge. Without -m and -c the
+    judges that the data recorded are ranked: those of a run folder, or of a public set that was
+    published with verdicts. It is resumed by the same command or by 'adjudge resume RUN'. Exit
+    codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
     language = wanted.language or find_project().language or "en"
@@ -265,7 +345,10 @@ def bench(data: Path, wanted: Wanted) -> int:
     if wanted.model or wanted.named or wanted.criterion:
         return _judge(data, wanted, language)
     if wanted.human:
-        raise UsageError("say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the ready-made ones)")
+        raise UsageError(
+            "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
+            "ready-made ones)"
+        )
     return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
 
 
@@ -275,7 +358,9 @@ def _recorded(data: Path, wanted: Wanted) -> Path:
         return data
     folder = _folder(data, wanted)
     if not (holds_run(folder) and _imported_from(folder) == str(data)):
-        import_file(data, folder, ImportOptions(wanted.kind, wanted.encoding, not wanted.stop_at_bad_row))
+        import_file(
+            data, folder, ImportOptions(wanted.kind, wanted.encoding, not wanted.stop_at_bad_row)
+        )
     return folder
 
 
@@ -297,9 +382,16 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     check_resumed(folder, resume=wanted.resume)
     labels, read_as = _labels(rows, criteria, wanted)
     file = bench_file(
-        rows, wanted.matrix(criteria, compares=rows.compares), language, folder, stop_at_bad_row=wanted.stop_at_bad_row
+        rows,
+        wanted.matrix(criteria, compares=rows.compares),
+        language,
+        folder,
+        stop_at_bad_row=wanted.stop_at_bad_row,
     )
-    facts = {"command": command_line(), FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]}}
+    facts = {
+        "command": command_line(),
+        FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
+    }
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
     if wanted.dry_run:
         show_estimate(made.estimate(), language, as_json=wanted.as_json)
@@ -309,33 +401,52 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
 
 
 def labelled_rows(
-    data: Path, wanted: Labelled, named: Sequence[str], questions: Sequence[str], language: str, told: BadRows
+    data: Path,
+    wanted: Labelled,
+    named: Sequence[str],
+    questions: Sequence[str],
+    language: str,
+    told: BadRows,
 ) -> tuple[LabelledSet, list[NamedCriteria]]:
-    """The rows, with the fields that the criteria read, and the criteria: those named, else the question of the data."""
+    """The rows, with the fields that the criteria read, and the criteria: those named, else the
+    question of the data.
+    """
     plain = [name for name in wanted.column if "=" not in name]
-    guess: Kind = "pairwise" if len(plain) > 1 or (wanted.human and "pairwise" in kinds_of(named)) else "direct"
+    guess: Kind = (
+        "pairwise"
+        if len(plain) > 1 or (wanted.human and "pairwise" in kinds_of(named))
+        else "direct"
+    )
     needed: list[str] = []
     if wanted.human:
-        needed = needed_fields(one.criteria for one in criteria_to_try(named, questions, guess, language))
+        needed = needed_fields(
+            one.criteria for one in criteria_to_try(named, questions, guess, language)
+        )
     rows = labelled_set(wanted.source(data, [guess], needed, told))
     kind: Kind = "pairwise" if rows.compares else "direct"
     criteria = criteria_to_try(named, questions, kind, language)
     if not criteria and rows.own is None:
         raise UsageError(
-            "say what to judge by: -c NAME, -c FILE or --criterion \"…\" ('adjudge criteria' lists the ready-made ones)"
+            'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
+            "criteria' lists the ready-made ones)"
         )
     if not criteria and rows.own:
         criteria = [NamedCriteria(rows.own.name, rows.own)]
     return rows.with_fields(needed_fields(one.criteria for one in criteria)), criteria
 
 
-def _labels(rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted) -> tuple[list[Label], list[str]]:
+def _labels(
+    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted
+) -> tuple[list[Label], list[str]]:
     """The labels as answers to each criteria, and what must be said of how they were read."""
     unique: dict[str, Criteria] = {}
     for one in criteria:
         known = unique.setdefault(one.criteria.name, one.criteria)
         if known.option_names != one.criteria.option_names:
-            raise SetupError(f"two criteria are called {one.criteria.name!r} and have different options: rename one of them")
+            raise SetupError(
+                f"two criteria are called {one.criteria.name!r} and have different options: "
+                "rename one of them"
+            )
     answers = Answers(wanted.meanings, ties=wanted.tie)
     read_as = {name: answers.read_as(rows, one) for name, one in unique.items()}
     labels = [label for one in unique.values() for label in answers.labels(rows, one)]
@@ -344,12 +455,20 @@ def _labels(rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted
 
 def _notes(rows: LabelledSet) -> list[str]:
     count = rows.unlabelled
-    missing = "1 row has no label and was not judged" if count == 1 else f"{count} rows have no label and were not judged"
+    missing = (
+        "1 row has no label and was not judged"
+        if count == 1
+        else f"{count} rows have no label and were not judged"
+    )
     return [*rows.notes, *([missing] if count else [])]
 
 
-def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled, budget: Budget | None) -> int:
-    """Judge, and put the labels beside the run as soon as there is one: how many rows could not be judged."""
+def execute_with_labels(
+    made: EvalRun, labels: Sequence[Label], wanted: Labelled, budget: Budget | None
+) -> int:
+    """Judge, and put the labels beside the run as soon as there is one: how many rows could not be
+    judged.
+    """
     outcome = Outcome(made)
     seen = Seen(outcome, quiet=wanted.quiet or wanted.as_json)
     kept: list[Path] = []
@@ -371,8 +490,14 @@ def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
     for path in wanted.output:
         write_page(path, found, spoken())
     if wanted.as_json:
-        counts = {"rankings": len(found.rankings), "judges": len(found.judges), "failed": sum(one.failed for one in found.judges)}
-        print_results("bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found))
+        counts = {
+            "rankings": len(found.rankings),
+            "judges": len(found.judges),
+            "failed": sum(one.failed for one in found.judges),
+        }
+        print_results(
+            "bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found)
+        )
     else:
         show_benchmark(found, wanted.show_disagreements)
         for path in wanted.output:
@@ -383,6 +508,8 @@ def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
 def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
     reached = [one.agreement.value for one in found.judges if one.agreement.value is not None]
     if least is not None and (not reached or max(reached) < least):
-        click.secho(told(f"no judge reaches an agreement of {least:g} (--fail-under)"), fg="red", err=True)
+        click.secho(
+            told(f"no judge reaches an agreement of {least:g} (--fail-under)"), fg="red", err=True
+        )
         return ExitCode.GATE_FAILED
     return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK

@@ -28,19 +28,38 @@ from adjudge.trust.learnt_weights import learnt_weights
 
 @command("calibrate")
 @argument("run", "A run folder.", type=PATH)
-@click.option("--labels", "file", type=PATH, help="Labels of a .csv or .jsonl file, instead of those in the run folder.")
 @click.option(
-    "--design", type=click.Choice(DESIGNS), default="chosen", help="How the rows of that file were chosen, where it is not said."
+    "--labels",
+    "file",
+    type=PATH,
+    help="Labels of a .csv or .jsonl file, instead of those in the run folder.",
 )
-@click.option("--annotator", multiple=True, help="Who gave the labels of that file; or which of its columns are annotators.")
-@click.option("--criteria", help="Only this criteria.")
-@click.option("--judge", help="Only this judge, where several of the run judge by the same criteria.")
 @click.option(
-    "--target-width", type=click.FloatRange(0, 1, min_open=True), default=0.1, help="How narrow the interval should be."
+    "--design",
+    type=click.Choice(DESIGNS),
+    default="chosen",
+    help="How the rows of that file were chosen, where it is not said.",
+)
+@click.option(
+    "--annotator",
+    multiple=True,
+    help="Who gave the labels of that file; or which of its columns are annotators.",
+)
+@click.option("--criteria", help="Only this criteria.")
+@click.option(
+    "--judge", help="Only this judge, where several of the run judge by the same criteria."
+)
+@click.option(
+    "--target-width",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    help="How narrow the interval should be.",
 )
 @confidence_of_intervals
 @cluster
-@click.option("--by", "group", metavar="COLUMN", help="Agreement apart for each value of this column.")
+@click.option(
+    "--by", "group", metavar="COLUMN", help="Agreement apart for each value of this column."
+)
 @click.option(
     "--missing",
     type=click.Choice(("drop", "tie", "wrong")),
@@ -51,17 +70,34 @@ from adjudge.trust.learnt_weights import learnt_weights
     "--epsilon",
     type=click.FloatRange(0, 1),
     default=0.15,
-    help="How much worse than a person the judge may be and still replace one: 0.2 for experts, 0.15 skilled, 0.1 crowd.",
+    help=(
+        "How much worse than a person the judge may be and still replace one: 0.2 for experts, "
+        "0.15 skilled, 0.1 crowd."
+    ),
 )
-@click.option("--seed", type=int, default=0, help="Of the draws behind the intervals of kappa, alpha and the like.")
 @click.option(
-    "--all-estimators", is_flag=True, help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model."
+    "--seed",
+    type=int,
+    default=0,
+    help="Of the draws behind the intervals of kappa, alpha and the like.",
 )
-@click.option("--labels-are-model-made", is_flag=True, help="Correct by labels that a model made; the report says so.")
+@click.option(
+    "--all-estimators",
+    is_flag=True,
+    help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
+)
+@click.option(
+    "--labels-are-model-made",
+    is_flag=True,
+    help="Correct by labels that a model made; the report says so.",
+)
 @click.option(
     "--cascade",
     is_flag=True,
-    help="From which confidence on each step of a cascade may be accepted, instead of a corrected number.",
+    help=(
+        "From which confidence on each step of a cascade may be accepted, instead of a "
+        "corrected number."
+    ),
 )
 @click.option(
     "--risk",
@@ -79,7 +115,10 @@ from adjudge.trust.learnt_weights import learnt_weights
     "-o",
     "--output",
     type=PATH,
-    help="Write what was learnt here, for 'calibration' of an eval file: thresholds with --cascade, else weights of panels.",
+    help=(
+        "Write what was learnt here, for 'calibration' of an eval file: thresholds with "
+        "--cascade, else weights of panels."
+    ),
 )
 @as_json
 def calibrate(
@@ -104,11 +143,13 @@ def calibrate(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Correct a run's numbers by what people said of some of its rows, and say how well judge and people agree.
+    """Correct a run's numbers by what people said of some of its rows, and say how well judge and
+    people agree.
 
-    Only labels of rows that were drawn at random correct anything. With --cascade: when a step of a cascade is sure enough, by a
-    run that asked every step about every row. Exit codes: 0 corrected, 1 could not run, 5 refused: the labels do not carry a
-    corrected number, or speak for no step, and the text says why and what would.
+    Only labels of rows that were drawn at random correct anything. With --cascade: when a step of a
+    cascade is sure enough, by a run that asked every step about every row. Exit codes: 0 corrected,
+    1 could not run, 5 refused: the labels do not carry a corrected number, or speak for no step,
+    and the text says why and what would.
     """
     settings = CalibrationSettings(
         level=confidence,
@@ -116,23 +157,48 @@ def calibrate(
         cluster=cluster,
         all_estimators=all_estimators,
         labels_are_model_made=labels_are_model_made,
-        agreement=AgreementSettings(missing=missing, group=group, epsilon=epsilon, draws=Draws(seed=seed)),
+        agreement=AgreementSettings(
+            missing=missing, group=group, epsilon=epsilon, draws=Draws(seed=seed)
+        ),
     )
     with reading(run):  # that there is a run is asked before anything else
-        labels = None if file is None else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
+        labels = (
+            None
+            if file is None
+            else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
+        )
     if cascade:
-        wanted = CascadeSettings(risk=risk, delta=delta, cluster=cluster, labels_are_model_made=labels_are_model_made)
-        return _cascades(run, calibrate_cascades(run, labels, criteria=criteria, settings=wanted), output, as_json=as_json)
+        wanted = CascadeSettings(
+            risk=risk, delta=delta, cluster=cluster, labels_are_model_made=labels_are_model_made
+        )
+        return _cascades(
+            run,
+            calibrate_cascades(run, labels, criteria=criteria, settings=wanted),
+            output,
+            as_json=as_json,
+        )
     found = calibrate_run(run, labels, criteria=criteria, judge=judge, settings=settings)
     if not found and file is not None:
-        raise SetupError(f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} was judged by")
+        raise SetupError(
+            f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} "
+            "was judged by"
+        )
     if not found:
         check_criteria(run, criteria)
-        raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
+        raise SetupError(
+            f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with "
+            f"'adjudge label {run}'"
+        )
     if output:
-        _write(output, Learnt(weights=tuple(learnt_weights(run, found))), f"{run} has no panel of models that takes weights")
+        _write(
+            output,
+            Learnt(weights=tuple(learnt_weights(run, found))),
+            f"{run} has no panel of models that takes weights",
+        )
     if as_json:
-        print_results("calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found])
+        print_results(
+            "calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found]
+        )
     else:
         shared = Counter(one.criteria for one in found)
         for one in found:
@@ -142,7 +208,10 @@ def calibrate(
 
 def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_json: bool) -> int:
     if not found:
-        raise SetupError(f"{run} has no cascade with labels: run an eval file with 'cascade', then 'adjudge label {run}'")
+        raise SetupError(
+            f"{run} has no cascade with labels: run an eval file with 'cascade', then "
+            f"'adjudge label {run}'"
+        )
     refused = any(one.refusal for one in found)
     kept = tuple(one.thresholds for one in found if not one.refusal)
     if output and kept:
@@ -161,7 +230,9 @@ def _write(path: Path, learnt: Learnt, nothing: str) -> None:
         learnt.write(path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
-    click.echo(f"written to {clean(str(path))}: name it under 'calibration' in the eval file", err=True)
+    click.echo(
+        f"written to {clean(str(path))}: name it under 'calibration' in the eval file", err=True
+    )
 
 
 def _labels(run: Path, file: Path, defaults: LabelDefaults) -> list[Label]:

@@ -13,7 +13,18 @@ from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from, rows_in, texts_in, typed_wrong
-from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
+from adjudge.cli.options import (
+    FROM_ONE,
+    Flags,
+    accompanying,
+    argument,
+    as_json,
+    columns,
+    command,
+    judging,
+    output,
+    rows,
+)
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
 from adjudge.judges.aspect import AspectCritic
@@ -27,7 +38,9 @@ from adjudge.runs.eval_file import AspectEntry
 @command()
 @argument("text", "The text to judge; - reads it from standard input.", required=False)
 @click.option("--criterion", help="What the text must meet to pass, in a sentence.")
-@click.option("--aspect", "aspect_name", help=f"A ready-made criterion: {', '.join(aspects('en'))}.")
+@click.option(
+    "--aspect", "aspect_name", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
+)
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
 @click.option("--early-stop/--no-early-stop", help="Ask no more votes than can change the verdict.")
 @rows
@@ -61,7 +74,9 @@ def check(
         seed=flags.seed,
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column))
-    made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
+    made = ready(
+        typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags
+    )
     outcome = gated(made, flags)
     if flags.dry_run:
         show_estimate(estimated(outcome), flags.language, as_json=as_json)
@@ -74,7 +89,9 @@ def check(
 
 
 def _called(criterion: str, flags: Flags) -> str:
-    """The criterion by its own words, unless a run that this one goes on with, or is compared with, calls it otherwise."""
+    """The criterion by its own words, unless a run that this one goes on with, or is compared with,
+    calls it otherwise.
+    """
     folders = (flags.run, flags.not_worse_than, flags.baseline)
     for folder in (Path(one) for one in folders if one is not None and holds_run(Path(one))):
         from adjudge.runs.folder import settings_in  # loaded only where a run is resumed

@@ -1,4 +1,6 @@
-"""Which models a command asks, and where: those that were named, else the project's, else the embedded one."""
+"""Which models a command asks, and where: those that were named, else the project's, else the
+embedded one.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,20 @@ from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
 
 def model_entries(
-    ids: Sequence[str], server: ServerEntry, max_concurrency: int | None = None, project: Project | None = None
+    ids: Sequence[str],
+    server: ServerEntry,
+    max_concurrency: int | None = None,
+    project: Project | None = None,
 ) -> tuple[ModelEntry, ...]:
     """The models, each with the server that was typed and the project's defaults."""
     project = project or find_project()
     named = tuple(ids) or ((project.model,) if project.model else ())
     if not named and (server.says_anything or project.base_url):
-        raise UsageError("a server was named, and no model to ask there: name one with -m, such as -m openai/gpt-4o-mini")
-    entries = (ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),))
+        raise UsageError(
+            "a server was named, and no model to ask there: name one with -m, such as -m "
+            "openai/gpt-4o-mini"
+        )
+    entries = (
+        ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),)
+    )
     return tuple(project.with_defaults(server.over(entry)) for entry in entries)

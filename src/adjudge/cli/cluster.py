@@ -11,24 +11,32 @@ cluster_options = together(
     click.option(
         "--on",
         metavar="CLUSTER",
-        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this machine), or ray://HOST:PORT; "
-        "or share them with other processes that are started so, by postgresql://HOST/DATABASE#NAME.",
+        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this "
+        "machine), or ray://HOST:PORT; "
+        "or share them with other processes that are started so, by "
+        "postgresql://HOST/DATABASE#NAME.",
     ),
     click.option(
         "--workers",
         type=FROM_ONE,
-        help="With --on: how many; by default one per CPU of the Ray cluster. With Postgres: about how many there are.",
+        help=(
+            "With --on: how many; by default one per CPU of the Ray cluster. With Postgres: "
+            "about how many there are."
+        ),
     ),
     click.option(
         "--store",
         metavar="PLACE",
-        help="With --on ray: where the workers write, instead of the run's folder: a folder that all machines see, or a bucket, "
+        help="With --on ray: where the workers write, instead of the run's folder: a folder that "
+        "all machines see, or a bucket, "
         "such as s3://BUCKET/PREFIX.",
     ),
 )
 
 
-def check_alone(on: str | None, workers: int | None, store: str | None, *, batch: bool, fork: bool, watch: bool) -> None:
+def check_alone(
+    on: str | None, workers: int | None, store: str | None, *, batch: bool, fork: bool, watch: bool
+) -> None:
     """What does not go together is said before anything is read."""
     if store is not None and (on is None or not on.startswith("ray")):
         raise UsageError("--store says where the workers of a Ray cluster write: add --on ray")

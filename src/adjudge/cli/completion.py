@@ -15,7 +15,9 @@ SHELLS = ("bash", "zsh", "fish")
 class _Fish(FishComplete):
     """click's own cuts names and descriptions at their first comma."""
 
-    source_template = FishComplete.source_template.replace('string split ","', 'string split -m 1 ","')
+    source_template = FishComplete.source_template.replace(
+        'string split ","', 'string split -m 1 ","'
+    )
 
 
 @command("completion")

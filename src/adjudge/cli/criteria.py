@@ -25,7 +25,9 @@ from adjudge.domain.frozen import plain
 from adjudge.errors import RunError
 from adjudge.reports.exit_code import ExitCode
 
-_language = click.option("--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
+_language = click.option(
+    "--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}."
+)
 
 
 _ASKING = {"test": "goldens", "improve": "improve"}
@@ -33,7 +35,9 @@ _ASKING = {"test": "goldens", "improve": "improve"}
 
 
 class _Commands(Group):
-    """`improve` and `test` are loaded when they are called: they ask models, and the others do not."""
+    """`improve` and `test` are loaded when they are called: they ask models,
+    and the others do not.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them."""
@@ -48,15 +52,25 @@ class _Commands(Group):
 
 
 @click.group(cls=_Commands, invoke_without_command=True)
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="Only those that judge one text, or only those that compare.")
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(Kind)),
+    help="Only those that judge one text, or only those that compare.",
+)
 @_language
 @as_json
 @click.pass_context
 def criteria(context: click.Context, kind: Kind | None, language: str, as_json: bool) -> int:
-    """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your own, `improve` betters it."""
+    """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your
+    own, `improve` betters it.
+    """
     if context.invoked_subcommand is not None:
         return ExitCode.OK
-    entries = [entry for name in catalog.all_names(language) if kind in (None, (entry := catalog.entry(name, language)).kind)]
+    entries = [
+        entry
+        for name in catalog.all_names(language)
+        if kind in (None, (entry := catalog.entry(name, language)).kind)
+    ]
     if as_json:
         print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
@@ -67,10 +81,14 @@ def criteria(context: click.Context, kind: Kind | None, language: str, as_json: 
 @criteria.command()
 @argument("name", "Which criteria; `adjudge criteria` lists them.")
 @_language
-@click.option("--yaml", "as_yaml", is_flag=True, help="Print the file, as a starting point for your own.")
+@click.option(
+    "--yaml", "as_yaml", is_flag=True, help="Print the file, as a starting point for your own."
+)
 @as_json
 def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
-    """Print everything about ready-made criteria: question, options with their scores, fields, golden examples."""
+    """Print everything about ready-made criteria: question, options with their scores, fields,
+    golden examples.
+    """
     entry = catalog.entry(name, language)
     if as_yaml:
         click.echo(catalog.source(name, language), nl=False)
@@ -86,11 +104,19 @@ def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
 @click.option("--data", type=PATH, help="Rows to be judged: do they have the fields?")
 @as_json
 def check(file: Path, data: Path | None, as_json: bool) -> int:
-    """Look for what is likely to go wrong with criteria of your own. Exit code 1 when there are errors, 0 when not."""
+    """Look for what is likely to go wrong with criteria of your own.
+
+    Exit code 1 when there are errors, 0 when not.
+    """
     count = len(raw_entries(file))
     findings = lint_file(file, field_names(data) if data else None)
     if as_json:
-        print_results("findings", {"criteria": count, **_counts(findings)}, map(plain, findings), {"file": str(file)})
+        print_results(
+            "findings",
+            {"criteria": count, **_counts(findings)},
+            map(plain, findings),
+            {"file": str(file)},
+        )
     else:
         show_findings(findings, count)
     return ExitCode.COULD_NOT_RUN if _counts(findings)["errors"] else ExitCode.OK
@@ -108,10 +134,19 @@ def diff(old: Path, new: Path) -> int:
 
 @criteria.command()
 @argument("files", "Criteria files, or names of criteria.", nargs=-1, required=True)
-@click.option("--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes.")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 where something is not as it was locked.")
+@click.option(
+    "--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes."
+)
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Write nothing; exit with 1 where something is not as it was locked.",
+)
 def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
-    """Keep the version and the hash of each criteria in a file, or see that they are still what was locked."""
+    """Keep the version and the hash of each criteria in a file, or see that they are still what was
+    locked.
+    """
     if not only_check:
         locked = write_lock(files, path)
         click.echo(clean(f"{len(locked)} criteria locked in {path}"))
@@ -124,19 +159,26 @@ def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
 
 @criteria.command()
 @argument("source", "github:OWNER/REPOSITORY@TAG/PATH.yaml.")
-@click.option("--to", "folder", type=PATH, default=Path("criteria"), help="The folder to put the file into.")
-@click.option("--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes.")
+@click.option(
+    "--to", "folder", type=PATH, default=Path("criteria"), help="The folder to put the file into."
+)
+@click.option(
+    "--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes."
+)
 def add(source: str, folder: Path, path: Path) -> int:
-    """Fetch criteria of a public repository once: they are a file of yours from then on, and locked.
+    """Fetch criteria of a public repository once: they are a file of yours from then on, and
+    locked.
 
-    The lock keeps where they came from, under which licence, and their hash. Nothing is fetched while judging; no file of yours
-    is overwritten.
+    The lock keeps where they came from, under which licence, and their hash. Nothing is fetched
+    while judging; no file of yours is overwritten.
     """
     remote = RemoteCriteria.of(source)
     file = folder / remote.path.name
     content = remote.fetch()
     if file.exists() and file.read_bytes() != content:
-        raise RunError(f"{file} is there already and differs: move it away, or choose another folder with --to")
+        raise RunError(
+            f"{file} is there already and differs: move it away, or choose another folder with --to"
+        )
     keep_criteria(file, content)
     locked = add_to_lock(str(file), path, origin=source, licence=remote.licence())
     click.echo(clean(f"{file}: {', '.join(locked)}, locked in {path}"))

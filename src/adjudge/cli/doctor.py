@@ -52,7 +52,10 @@ _PATIENCE = 10.0
 _SAID = {
     Presence.THERE: "yes",
     Presence.NOT_SAID: "yes, but the server does not say which models it has",
-    Presence.ANY_NAME: "yes, but this gateway answers to any name: whether it has this model shows only when it is asked",
+    Presence.ANY_NAME: (
+        "yes, but this gateway answers to any name: whether it has this model shows only when "
+        "it is asked"
+    ),
 }
 
 
@@ -61,7 +64,10 @@ _SAID = {
     "-m",
     "--model",
     multiple=True,
-    help="Model to reach; repeatable. Default: the project's, else one of each provider whose key is set.",
+    help=(
+        "Model to reach; repeatable. Default: the project's, else one of each provider whose "
+        "key is set."
+    ),
 )
 @server
 @as_json
@@ -76,19 +82,31 @@ def doctor(
     """
     project = find_project()
     console = Console(highlight=False, quiet=as_json)
-    console.print(f"adjudge {adjudge.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    console.print(
+        f"adjudge {adjudge.__version__}, Python {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}"
+    )
     console.print(Text(told(_read_from(project))), soft_wrap=True)
     console.print(_installed())
     console.print(_keys())
     named = model or project.model or at.says_anything or project.base_url
-    ids = [*model] if named else [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
+    ids = (
+        [*model]
+        if named
+        else [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
+    )
     nothing = not named and not ids
     entries = () if nothing else model_entries(ids, at, project=project)
     states = event_loop.run(_reach_all(entries))
     if as_json:
         _print_json(project, entries, states)
     elif nothing:
-        console.print(told("no key is set and no model was named: nothing to reach (-m provider/model tries one)"))
+        console.print(
+            told(
+                "no key is set and no model was named: nothing to reach (-m provider/model "
+                "tries one)"
+            )
+        )
     else:
         console.print(_reached(entries, states))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
@@ -96,13 +114,20 @@ def doctor(
 
 def _read_from(project: Project) -> str:
     if project.path is None:
-        return f"configuration: none ({FILE}, or [tool.adjudge] in {PYPROJECT}, here or in a folder above)"
-    return f"configuration: {verbatim(project.path)} ({', '.join(project.given) or 'it says nothing'})"
+        return (
+            f"configuration: none ({FILE}, or [tool.adjudge] in {PYPROJECT}, here or in a "
+            "folder above)"
+        )
+    return (
+        f"configuration: {verbatim(project.path)} ({', '.join(project.given) or 'it says nothing'})"
+    )
 
 
 def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequence[State]) -> None:
     reached = sum(state.reached for state in states)
-    keys = {spec.key_variable: bool(key_for(spec)) for spec in PROVIDERS.values() if spec.key_variable}
+    keys = {
+        spec.key_variable: bool(key_for(spec)) for spec in PROVIDERS.values() if spec.key_variable
+    }
     more = {
         "version": adjudge.__version__,
         "python": platform.python_version(),
@@ -117,20 +142,37 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
 
 def _as_json(entry: ModelEntry, state: State) -> dict[str, object]:
     place = shown(entry.base_url) if entry.base_url else None
-    return {"model": shown(entry.model), "base_url": place, "reached": state.reached, "message": state.words}
+    return {
+        "model": shown(entry.model),
+        "base_url": place,
+        "reached": state.reached,
+        "message": state.words,
+    }
 
 
 def _installed() -> Table:
     table = _table("extra", "state")
     for extra, there in extras().items():
-        table.add_row(extra, told("installed") if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"))
+        table.add_row(
+            extra,
+            told("installed") if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"),
+        )
     return table
 
 
 def extras() -> dict[str, bool]:
     """Extra → whether it is installed. pytest itself does not show that its plugin is."""
-    plugin = _there("pytest") and any(one.value == _PYTEST_PLUGIN for one in entry_points(group="pytest11"))
-    return dict(sorted({**{extra: _there(module) for extra, module in EXTRAS.items()}, "pytest": plugin}.items()))
+    plugin = _there("pytest") and any(
+        one.value == _PYTEST_PLUGIN for one in entry_points(group="pytest11")
+    )
+    return dict(
+        sorted(
+            {
+                **{extra: _there(module) for extra, module in EXTRAS.items()},
+                "pytest": plugin,
+            }.items()
+        )
+    )
 
 
 def _there(module: str) -> bool:
@@ -159,7 +201,10 @@ def _reached(entries: Sequence[ModelEntry], states: Sequence[State]) -> Table:
     table = _table("model", "reached")
     for entry, state in zip(entries, states, strict=True):
         place = f" at {shown(entry.base_url)}" if entry.base_url else ""
-        table.add_row(Text(told(shown(entry.model) + place)), Text(told(state.words), style="green" if state.reached else "red"))
+        table.add_row(
+            Text(told(shown(entry.model) + place)),
+            Text(told(state.words), style="green" if state.reached else "red"),
+        )
     return table
 
 

@@ -15,9 +15,15 @@ from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.words import counted, number_text
 
 
-def estimated(outcome: Outcome, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
-    """What the run would take; the rows that it could not judge are told of, as they will be when it judges."""
-    found = outcome.run.estimate(Seen(outcome, quiet=True).event, fork_of=fork_of, retry_failed=retry_failed)
+def estimated(
+    outcome: Outcome, *, fork_of: Path | None = None, retry_failed: bool = False
+) -> Estimate:
+    """What the run would take; the rows that it could not judge are told of, as they will be when
+    it judges.
+    """
+    found = outcome.run.estimate(
+        Seen(outcome, quiet=True).event, fork_of=fork_of, retry_failed=retry_failed
+    )
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)
     return found
@@ -32,15 +38,28 @@ def show_estimate(
     as_json: bool,
     in_batches: bool = False,
 ) -> None:
-    """Calls, tokens and money, each from … to …; what is not known is said. ``ends`` says what both ends mean."""
+    """Calls, tokens and money, each from … to …; what is not known is said.
+
+    ``ends`` says what both ends mean.
+    """
     if as_json:
-        print_results("estimate", {"judgments": found.rows}, (_json(found) | (_batch_json(found) if in_batches else {}),))
+        print_results(
+            "estimate",
+            {"judgments": found.rows},
+            (_json(found) | (_batch_json(found) if in_batches else {}),),
+        )
         return
     click.echo(sentence(what, language, count=_thousands(found.rows, language)))
     if found.answered:
-        click.echo(sentence("answered already", language, votes=counted(found.answered, "vote", language)))
+        click.echo(
+            sentence("answered already", language, votes=counted(found.answered, "vote", language))
+        )
     if found.in_batches:
-        click.echo(sentence("asked in batches", language, votes=counted(found.in_batches, "vote", language)))
+        click.echo(
+            sentence(
+                "asked in batches", language, votes=counted(found.in_batches, "vote", language)
+            )
+        )
     click.echo(sentence("calls", language, span=_span(*found.calls, language)))
     click.echo(sentence("tokens", language, span=_span(*found.tokens, language)))
     click.echo(sentence("cost", language, cost=_cost(found, language)))
@@ -50,7 +69,9 @@ def show_estimate(
 
 
 def _show_batches(found: Estimate, language: str) -> None:
-    """How often batches are sent, and what they save: repairs, which are asked one by one, are few."""
+    """How often batches are sent, and what they save: repairs, which are asked
+    one by one, are few.
+    """
     click.echo(sentence("batch rounds", language, span=_span(1, found.rounds, language)))
     if found.usd[1]:
         (low, high), saved = found.batch_usd, found.usd[1] - found.batch_usd[1]
@@ -75,7 +96,10 @@ def _json(found: Estimate) -> dict[str, object]:
         "judgments": found.rows,
         "answered": found.answered,
         "in_batches": found.in_batches,
-        **{name: {"lower": low, "upper": high} for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))},
+        **{
+            name: {"lower": low, "upper": high}
+            for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))
+        },
         "cost_usd": {"lower": found.usd[0], "upper": found.usd[1]},
         "unpriced_models": list(found.unpriced),
     }
@@ -83,7 +107,9 @@ def _json(found: Estimate) -> dict[str, object]:
 
 def _cost(found: Estimate, language: str) -> str:
     low, high = found.usd
-    unknown = sentence("price of", language, models=", ".join(found.unpriced)) if found.unpriced else ""
+    unknown = (
+        sentence("price of", language, models=", ".join(found.unpriced)) if found.unpriced else ""
+    )
     if not high and not found.calls[1]:
         return sentence("all asked" if found.in_batches else "all answered", language)
     if not high:

@@ -1,4 +1,6 @@
-"""How every command that judges does it: options → eval file → ``runs.execute``, shown as it goes."""
+"""How every command that judges does it: options → eval file →
+``runs.execute``, shown as it goes.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ _IN_MEMORY = 1_000_000
 
 
 class Judgments:
-    """What was judged, in the order of the rows, however it came in. Of each only its place is held in memory."""
+    """What was judged, in the order of the rows, however it came in.
+
+    Of each only its place is held in memory.
+    """
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
@@ -70,7 +75,10 @@ class Judgments:
             self._numbers.append(judged.number)
             pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
-            raise RunError(f"{gettempdir()}, where judgments wait to be shown: {error.strerror}; TMPDIR names another") from error
+            raise RunError(
+                f"{gettempdir()}, where judgments wait to be shown: {error.strerror}; "
+                "TMPDIR names another"
+            ) from error
 
     def __iter__(self) -> Iterator[Judged]:
         for index in sorted(range(len(self)), key=self._numbers.__getitem__):
@@ -107,8 +115,12 @@ def typed(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=model_entries(flags.model if models is None else models, flags.at, flags.max_concurrency),
-        budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
+        models=model_entries(
+            flags.model if models is None else models, flags.at, flags.max_concurrency
+        ),
+        budget=BudgetEntry(
+            max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens
+        ),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(
             fail_under=flags.fail_under,
@@ -124,7 +136,9 @@ def typed(
     )
 
 
-def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()) -> DataEntry:
+def data_entry(
+    flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()
+) -> DataEntry:
     """The rows that were named; without a file, none are read."""
     if flags.id and file is None:
         raise UsageError("--id is a column of rows: give them with --file")
@@ -143,11 +157,15 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     use_prices(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
     facts = {"command": command_line()} if file.run else {}
-    return with_weights(lambda: EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts))
+    return with_weights(
+        lambda: EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
+    )
 
 
 def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
-    """What ``make`` makes; weights that it needs and that were never pulled are pulled first, and that is said."""
+    """What ``make`` makes; weights that it needs and that were never pulled are pulled first, and
+    that is said.
+    """
     try:
         return make()
     except SetupError as error:
@@ -166,7 +184,13 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
 
 def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
-    typed_gate = (flags.fail_under, flags.confidence, flags.not_worse_than, flags.margin, flags.cluster) != (None,) * 5
+    typed_gate = (
+        flags.fail_under,
+        flags.confidence,
+        flags.not_worse_than,
+        flags.margin,
+        flags.cluster,
+    ) != (None,) * 5
     with typed_wrong() if typed_gate else nullcontext():
         outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
@@ -239,7 +263,12 @@ class Seen:
                 self._open.enter_context(one)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._open.__exit__(kind, error, trace)
 
     @property
@@ -255,7 +284,9 @@ class Seen:
         if isinstance(event, Judged):
             self.watch.on_result(event.result, event.spent)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True)
+            click.echo(
+                clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True
+            )
         elif isinstance(event, BlankRows | EmptyAnswers):
             click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
         elif isinstance(event, BatchNews):
@@ -281,7 +312,8 @@ def _traces(run: EvalRun) -> Traces:
 
 
 def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
-    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read.
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
+    be read.
 
     Where it is stopped, those that there are: what was paid for is not lost.
     """
@@ -289,7 +321,9 @@ def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgment
     try:
         with resumable(outcome.run.folder, outcome.run.file.language), seen:
             try:
-                outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare, told_of_calls=seen.told_of_calls)
+                outcome.run.execute(
+                    seen.keep, kept=outcome.facts, prepare=prepare, told_of_calls=seen.told_of_calls
+                )
             except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
                 if outcome.run.folder is not None or not len(seen.judged):
                     raise
@@ -304,18 +338,28 @@ def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgment
 
 
 def _tell_of(halt: BaseException, outcome: Outcome) -> None:
-    """What came of an interrupted command is not all there is: the report and the exit code say so."""
+    """What came of an interrupted command is not all there is: the report and
+    the exit code say so.
+    """
     language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
     why = localised(str(halt), language)
-    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=why)
+    outcome.stopped = (
+        sentence("stopped at once", language)
+        if at_once
+        else sentence("stopped early", language, reason=why)
+    )
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
     click.echo(clean(outcome.stopped), err=True)
 
 
 def note_halt(halt: RunStopped, outcome: Outcome) -> None:
-    """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is told."""
+    """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is
+    told.
+    """
     language = outcome.run.file.language
-    outcome.stopped = sentence("stopped early", language, reason=localised(str(halt.__cause__ or halt), language))
+    outcome.stopped = sentence(
+        "stopped early", language, reason=localised(str(halt.__cause__ or halt), language)
+    )
     outcome.halted = halt
 
 
@@ -339,16 +383,23 @@ def finish(
     show: Callable[[], None] | None,
     aggregates: Iterable[Mapping[str, object]] | None = None,
 ) -> int:
-    """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
+    """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None
+    prints JSON.
 
-    ``aggregates``: of each row that was judged by several criteria, for the JSON. What can be resumed is written when
-    it is whole.
+    ``aggregates``: of each row that was judged by several criteria, for the JSON. What can be
+    resumed is written when it is whole.
     """
     report, rows = outcome.report(), judgments_of(outcome, judged)
     output = None if outcome.halted else output
     unwritten = _written(rows, report, output) if output else None
     if show is None:
-        print_json(report, rows, aggregates, (output,) if output and not unwritten else (), kept_in(outcome.run.folder))
+        print_json(
+            report,
+            rows,
+            aggregates,
+            (output,) if output and not unwritten else (),
+            kept_in(outcome.run.folder),
+        )
     else:
         _show(outcome, report, show, None if unwritten else output)
     warn(report)
@@ -367,7 +418,9 @@ def kept_in(folder: Path | None) -> Mapping[str, object] | None:
 
 
 def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunError | None:
-    """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    """Why the rows are not in ``output``, if they are not: what was paid for is
+    shown all the same.
+    """
     from adjudge.reports.pages import write_html, write_markdown
 
     ending = output.suffix.lower()
@@ -386,7 +439,9 @@ def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunEr
 def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
-    return Again(lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged))
+    return Again(
+        lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)
+    )
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

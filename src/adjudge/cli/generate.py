@@ -51,33 +51,68 @@ from adjudge.strategy.strategy import Costing, Strategy, Verifier
 @command()
 @argument("task", "What the code is to do.")
 @click.option("--verify", multiple=True, help="What the code must meet; repeatable, all must hold.")
-@click.option("--cost", multiple=True, help="What to rate the code by; repeatable, the ratings are added up.")
+@click.option(
+    "--cost", multiple=True, help="What to rate the code by; repeatable, the ratings are added up."
+)
 @click.option("-n", "--candidates", type=FROM_ONE, default=3, help="Candidates, written at once.")
 @click.option(
     "--output-schema",
     default="any",
-    help="What the code must give: int, list[int], dict[str, float], any, or a file with a JSON schema.",
+    help=(
+        "What the code must give: int, list[int], dict[str, float], any, or a file with a JSON "
+        "schema."
+    ),
 )
 @click.option("-m", "--model", multiple=True, help="Who writes the code; several take turns.")
-@click.option("--judge", multiple=True, help="Who judges it; the first writer unless given. Repeat for a panel.")
+@click.option(
+    "--judge",
+    multiple=True,
+    help="Who judges it; the first writer unless given. Repeat for a panel.",
+)
 @server
 @click.option("--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge.")
-@click.option("--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given.")
+@click.option(
+    "--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given."
+)
 @click.option("--min", "low", type=float, default=0.0, help="The low end of the cost scale.")
 @click.option("--max", "high", type=float, default=10.0, help="The high end of the cost scale.")
-@click.option("--agg", default="avg", help="What the samples of a cost come to: avg, med, min or max.")
+@click.option(
+    "--agg", default="avg", help="What the samples of a cost come to: avg, med, min or max."
+)
 @click.option("--cost-is", default="lower", help="Which cost wins: lower or higher.")
 @click.option("--max-iterations", type=FROM_ONE, default=3, help="Tries of each candidate.")
 @click.option("--accept-cost", type=float, help="Take a candidate at once that costs no more.")
-@click.option("--fresh-samples", type=FROM_ZERO, default=0, help="Cost the winner again, with so many new samples.")
-@click.option("--input", "given", multiple=True, help="NAME=JSON: a variable that the code finds; repeatable.")
-@click.option("--sandbox", help="sandlock, bubblewrap, docker or podman; none runs the code without one, with all your rights.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=30.0, help="Seconds that the code may take.")
+@click.option(
+    "--fresh-samples",
+    type=FROM_ZERO,
+    default=0,
+    help="Cost the winner again, with so many new samples.",
+)
+@click.option(
+    "--input", "given", multiple=True, help="NAME=JSON: a variable that the code finds; repeatable."
+)
+@click.option(
+    "--sandbox",
+    help=(
+        "sandlock, bubblewrap, docker or podman; none runs the code without one, with all your "
+        "rights."
+    ),
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    help="Seconds that the code may take.",
+)
 @click.option("-o", "--output", type=PATH, help="Also write everything to this file, as JSON.")
 @as_json
 @language
-@click.option("--temperature", type=float, help="Of the writers. Default: 0 for one candidate, 1 for several.")
-@click.option("--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i.")
+@click.option(
+    "--temperature", type=float, help="Of the writers. Default: 0 for one candidate, 1 for several."
+)
+@click.option(
+    "--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i."
+)
 @at_once
 @keeping()
 def generate(
@@ -109,11 +144,13 @@ def generate(
     max_concurrency: int | None,
     flags: RunFlags,
 ) -> int:
-    """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and show why it won.
+    """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and
+    show why it won.
 
-    With --run every answer is kept; stopped by Ctrl-C, by a budget or by a crash, it is resumed by the same command or by
-    'adjudge resume RUN', and asks only what is missing. Exit codes: 0 there is a result, 1 could not run or stopped before
-    the end, 2 usage, 3 it ran, but no candidate may be used.
+    With --run every answer is kept; stopped by Ctrl-C, by a budget or by a crash, it is resumed by
+    the same command or by 'adjudge resume RUN', and asks only what is missing. Exit codes: 0 there
+    is a result, 1 could not run or stopped before the end, 2 usage, 3 it ran, but no candidate may
+    be used.
     """
     check_writable(output)
     use_prices(flags.prices)
@@ -122,8 +159,17 @@ def generate(
     language = language or project.language or "en"
     opened = partial(open_entry, cache=not flags.no_cache)
     writers = [opened(one) for one in model_entries(model, at, max_concurrency, project)]
-    judges = [opened(one) for one in model_entries(judge, at, max_concurrency, project)] if judge else writers[:1]
-    asked: dict[str, Any] = {"llm": judges, "num_samples": samples, "language": language, "seed": seed}
+    judges = (
+        [opened(one) for one in model_entries(judge, at, max_concurrency, project)]
+        if judge
+        else writers[:1]
+    )
+    asked: dict[str, Any] = {
+        "llm": judges,
+        "num_samples": samples,
+        "language": language,
+        "seed": seed,
+    }
     strategy = Strategy(
         _verifiers(verify, min_pass or samples * len(judges) // 2 + 1, asked),
         _costings(cost, {"min": low, "max": high, "agg": agg}, asked),
@@ -140,7 +186,9 @@ def generate(
         return _estimate(runtime, agent, task, inputs, flags.run, as_json=as_json)
     selection = _select(runtime, agent, task, inputs, flags)
     if not as_json:
-        show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
+        show_selection(
+            selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note))
+        )
     _write(selection, output, as_json)
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
@@ -149,12 +197,20 @@ def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any])
     return [QualitativeCriteria(one, min_pass=min_pass, **asked) for one in expressions]
 
 
-def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str, Any]) -> list[Costing]:
+def _costings(
+    expressions: Sequence[str], scale: dict[str, Any], asked: dict[str, Any]
+) -> list[Costing]:
     return [QuantitativeCriteria(one, **scale, **asked) for one in expressions]
 
 
 def _estimate(
-    runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None, *, as_json: bool
+    runtime: Runtime,
+    agent: Agent,
+    task: str,
+    inputs: dict[str, object],
+    run: Path | None,
+    *,
+    as_json: bool,
 ) -> ExitCode:
     known = KnownVotes(run) if run else None
     found = runtime.estimate(agent, task, inputs=inputs, known=known)
@@ -162,14 +218,23 @@ def _estimate(
     return ExitCode.OK
 
 
-def _select(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags) -> Selection:
+def _select(
+    runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags
+) -> Selection:
     run = Run(flags.run, facts={"command": command_line()}) if flags.run else None
     budget = flags.budget()
     try:
-        with resumable(flags.run, runtime.language), stopping_told(partial(say_stopping, flags.run, runtime.language)):
+        with (
+            resumable(flags.run, runtime.language),
+            stopping_told(partial(say_stopping, flags.run, runtime.language)),
+        ):
             return runtime.jit(agent, task, inputs=inputs, detail=True, run=run, budget=budget)
     except NoValidCandidate as error:
-        return error.selection if isinstance(error.selection, Selection) else Selection(task=task, candidates=())
+        return (
+            error.selection
+            if isinstance(error.selection, Selection)
+            else Selection(task=task, candidates=())
+        )
 
 
 def _inputs(given: Sequence[str]) -> dict[str, object]:
@@ -181,7 +246,10 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
         except ValueError:
             equals = ""
         if not equals or not name.isidentifier():
-            raise UsageError(f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or --input 'name=\"Ada\"'")
+            raise UsageError(
+                f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or "
+                "--input 'name=\"Ada\"'"
+            )
     return found
 
 

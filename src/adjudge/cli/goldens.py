@@ -13,7 +13,17 @@ from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.golden_update import update_golden
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.execute import use_prices, with_weights
-from adjudge.cli.options import FROM_ONE, PATH, argument, command, max_usd, models, no_cache, prices, server
+from adjudge.cli.options import (
+    FROM_ONE,
+    PATH,
+    argument,
+    command,
+    max_usd,
+    models,
+    no_cache,
+    prices,
+    server,
+)
 from adjudge.cli.show import told
 from adjudge.domain.results import Result
 from adjudge.engine.ask import Call
@@ -42,7 +52,11 @@ def _code(one: Tried) -> ExitCode:
 @max_usd
 @prices
 @no_cache
-@click.option("--update", is_flag=True, help="Write what the judge chose into the file as the expected options.")
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Write what the judge chose into the file as the expected options.",
+)
 def test(
     file: Path,
     model: tuple[str, ...],
@@ -53,11 +67,12 @@ def test(
     no_cache: bool,
     update: bool,
 ) -> int:
-    """Have a judge decide the golden cases of criteria, and say how many it gets right, option by option.
+    """Have a judge decide the golden cases of criteria, and say how many it gets right, option by
+    option.
 
-    Where criteria have no golden cases, their examples are taken, and not shown to the judge. Exit code 4 when one is judged
-    otherwise, 3 when one has no verdict. With --update, what was chosen is what is expected from now on: look at the difference
-    before you commit it.
+    Where criteria have no golden cases, their examples are taken, and not shown to the judge. Exit
+    code 4 when one is judged otherwise, 3 when one has no verdict. With --update, what was chosen
+    is what is expected from now on: look at the difference before you commit it.
     """
     use_prices(prices)
     asked = model_entries(model, at)
@@ -74,7 +89,9 @@ def test(
         return worst(codes)
     update_golden(file, changed)
     count = sum(map(len, changed.values()))
-    click.echo(told(f"{verbatim(file)}: {count} expected option{'' if count == 1 else 's'} updated"))
+    click.echo(
+        told(f"{verbatim(file)}: {count} expected option{'' if count == 1 else 's'} updated")
+    )
     return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
 
 
@@ -95,7 +112,14 @@ class _Allowance:
             self._left -= self._prices.cost(call.model, call.reply.usage) or 0.0
 
 
-def _tried(goldens: Goldens, asked: tuple[ModelEntry, ...], strictness: int, allowed: _Allowance, *, cache: bool) -> list[Tried]:
+def _tried(
+    goldens: Goldens,
+    asked: tuple[ModelEntry, ...],
+    strictness: int,
+    allowed: _Allowance,
+    *,
+    cache: bool,
+) -> list[Tried]:
     file = EvalFile(
         data=DataEntry(path=""),
         judges=(goldens.judge(strictness),),
@@ -118,7 +142,10 @@ def _tried(goldens: Goldens, asked: tuple[ModelEntry, ...], strictness: int, all
 def _told(entry: CatalogEntry, tried: list[Tried]) -> Iterator[str]:
     right = Counter(one.case.option for one in tried if one.as_expected)
     version = f" {entry.version}" if entry.version else ""
-    yield f"{verbatim(entry.criteria.name)}{version}: {right.total()} of {len(tried)} golden cases judged as expected"
+    yield (
+        f"{verbatim(entry.criteria.name)}{version}: {right.total()} of {len(tried)} golden "
+        "cases judged as expected"
+    )
     for option, count in Counter(one.case.option for one in tried).items():
         yield f"  {verbatim(option)}: {right[option]} of {count}"
     for number, one in enumerate(tried, 1):

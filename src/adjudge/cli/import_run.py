@@ -25,32 +25,65 @@ _MOST_SHOWN = 12
 @command("import")
 @argument(
     "files",
-    "A file of another tool or a folder of such files; several where verdicts lie beside their rows.",
+    (
+        "A file of another tool or a folder of such files; several where verdicts lie beside "
+        "their rows."
+    ),
     type=PATH,
     nargs=-1,
     required=True,
 )
 @click.option("--run", "folder", type=PATH, required=True, help="The run folder to make.")
 @click.option(
-    "--as", "kind", type=click.Choice(sorted((*FORMATS, TABLE))), help="The format; by default it is found out, but for table."
+    "--as",
+    "kind",
+    type=click.Choice(sorted((*FORMATS, TABLE))),
+    help="The format; by default it is found out, but for table.",
 )
 @click.option(
-    "--text", "texts", multiple=True, help="With --as table: the column that was judged; twice for two that were compared."
+    "--text",
+    "texts",
+    multiple=True,
+    help="With --as table: the column that was judged; twice for two that were compared.",
 )
-@click.option("--label", "labels", multiple=True, help="With --as table: a column with people's labels, or the right answers.")
-@click.option("--judge", "judges", multiple=True, help="With --as table: a column with a judge's verdicts; repeat for several.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    help="With --as table: a column with people's labels, or the right answers.",
+)
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    help="With --as table: a column with a judge's verdicts; repeat for several.",
+)
 @click.option("--id", "id", help="With --as table: the column with the rows' names.")
 @click.option(
-    "--less-is-better", multiple=True, metavar="NAME", help="A question whose scores are turned round: 1 minus what was recorded."
+    "--less-is-better",
+    multiple=True,
+    metavar="NAME",
+    help="A question whose scores are turned round: 1 minus what was recorded.",
 )
 @click.option("--encoding", help="For files that are not UTF-8, such as cp1252.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, say so and exit with 3.")
-@click.option("--design", type=click.Choice(DESIGNS), help="How the labelled rows were chosen, where you know it.")
+@click.option(
+    "--skip-bad-rows",
+    is_flag=True,
+    help="Leave out rows that cannot be read, say so and exit with 3.",
+)
+@click.option(
+    "--design",
+    type=click.Choice(DESIGNS),
+    help="How the labelled rows were chosen, where you know it.",
+)
 @click.option(
     "--unreadable",
     type=click.Choice(list(UNREADABLE_POLICIES)),
     default="drop",
-    help="What a comparison without a readable verdict counts as: left out, a tie, wrong, or what the file counts.",
+    help=(
+        "What a comparison without a readable verdict counts as: left out, a tie, wrong, or "
+        "what the file counts."
+    ),
 )
 @as_json
 def import_run(
@@ -68,17 +101,24 @@ def import_run(
     unreadable: UnreadablePolicy,
     as_json: bool,
 ) -> int:
-    """Make a run folder of judgments that another tool recorded: it is shown, exported, compared and labelled like any other.
+    """Make a run folder of judgments that another tool recorded: it is shown, exported, compared
+    and labelled like any other.
 
-    A failure there is a failed vote here, never a verdict; what people marked becomes labels. The format is found out by
-    the file's structure. The run folder appears when all of it is written.
+    A failure there is a failed vote here, never a verdict; what people marked becomes labels. The
+    format is found out by the file's structure. The run folder appears when all of it is written.
     """
     named = TableColumns(texts=texts, labels=labels, judges=judges, id=id)
     table = named if named != TableColumns() else None
-    options = ImportOptions(kind, encoding, skip_bad_rows, design, unreadable, table, less_is_better)
+    options = ImportOptions(
+        kind, encoding, skip_bad_rows, design, unreadable, table, less_is_better
+    )
     report = import_file(files, folder, options)
     if as_json:
-        print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
+        print_results(
+            "imports",
+            {"judgments": report.tally.judgments, "labels": report.tally.labels},
+            [report.to_dict()],
+        )
     else:
         for line in _lines(report):
             click.echo(told(line))
@@ -92,7 +132,10 @@ def _labels(count: int) -> str:
 def _lines(report: ImportReport) -> Iterator[str]:
     tally = report.tally
     version = f", {report.version}" if report.version else ""
-    yield f"{verbatim(report.source)}: {report.title}{version} (read as {report.kind}, written against {report.written_against})"
+    yield (
+        f"{verbatim(report.source)}: {report.title}{version} (read as {report.kind}, written "
+        f"against {report.written_against})"
+    )
     statuses = ", ".join(f"{name} {count}" for name, count in sorted(tally.statuses.items()))
     yield f"  {counted(tally.judgments, 'judgment')}: {statuses}"
     votes = ", ".join(f"{name} {count}" for name, count in sorted(tally.votes.items())) or "none"
@@ -103,7 +146,9 @@ def _lines(report: ImportReport) -> Iterator[str]:
     for judge, count in tally.judges.most_common(_MOST_SHOWN):
         yield f"  {verbatim(judge)}: {counted(count, 'judgment')}"
     if report.used:
-        yield f"  read: {', '.join(f'{verbatim(key)} → {what}' for key, what in report.used.items())}"
+        yield (
+            f"  read: {', '.join(f'{verbatim(key)} → {what}' for key, what in report.used.items())}"
+        )
     for what, count in report.left.items():
         yield f"  left: {what} ({count})"
     for note in (*report.notes, *report.bad_rows):

@@ -1,4 +1,6 @@
-"""``adjudge criteria improve``: better criteria by what a judge got wrong, tried on rows that the writer has not seen."""
+"""``adjudge criteria improve``: better criteria by what a judge got wrong, tried on rows that the
+writer has not seen.
+"""
 
 from __future__ import annotations
 
@@ -88,34 +90,62 @@ class Wanted(Labelled):
         """The file that is written, where one is asked for."""
         if self.write is None:
             return None
-        return Path(self.write) if self.write else self.file.with_name(f"{self.file.stem}.improved.yaml")
+        return (
+            Path(self.write)
+            if self.write
+            else self.file.with_name(f"{self.file.stem}.improved.yaml")
+        )
 
 
 improve_options = together(
     argument("file", "A YAML or JSON file with the criteria.", type=PATH),
     click.option(
-        "--labels", type=PATH, required=True, help="Labelled rows: a file with --human, a labelled set, or a run folder."
+        "--labels",
+        type=PATH,
+        required=True,
+        help="Labelled rows: a file with --human, a labelled set, or a run folder.",
     ),
     click.option("--criteria", help="Which criteria of the file, where it has several."),
-    click.option("-m", "--model", multiple=True, help="The judge: one model, or a panel of several."),
+    click.option(
+        "-m", "--model", multiple=True, help="The judge: one model, or a panel of several."
+    ),
     click.option("--writer", required=True, help="The model that proposes better criteria."),
-    click.option("--propose", "change", type=click.Choice(CHANGES), default="both", help="Other words, examples, or both."),
+    click.option(
+        "--propose",
+        "change",
+        type=click.Choice(CHANGES),
+        default="both",
+        help="Other words, examples, or both.",
+    ),
     click.option("--strictness", type=FROM_ONE, default=1, help="Votes per row."),
     click.option(
-        "--held-out", type=click.FloatRange(0.1, 0.9), default=0.5, help="The part of the rows that the writer never sees."
+        "--held-out",
+        type=click.FloatRange(0.1, 0.9),
+        default=0.5,
+        help="The part of the rows that the writer never sees.",
     ),
-    click.option("--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."),
+    click.option(
+        "--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."
+    ),
     labelled_options,
     server,
     at_once,
     click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval."),
-    click.option("--run", "folder", type=PATH, help="The run folder; by default runs/improve-NAME of the criteria file."),
+    click.option(
+        "--run",
+        "folder",
+        type=PATH,
+        help="The run folder; by default runs/improve-NAME of the criteria file.",
+    ),
     click.option(
         "--write",
         is_flag=False,
         flag_value="",
         metavar="[FILE]",
-        help="Write the proposal to a new file, by default NAME.improved.yaml; nothing is overwritten.",
+        help=(
+            "Write the proposal to a new file, by default NAME.improved.yaml; nothing is "
+            "overwritten."
+        ),
     ),
     spending,
     bad_rows,
@@ -129,11 +159,13 @@ improve_options = together(
 @command("improve")
 @improve_options
 def improve(wanted: Wanted) -> int:
-    """Propose better criteria by the rows on which a judge and people disagree, and say whether they are better.
+    """Propose better criteria by the rows on which a judge and people disagree, and say whether
+    they are better.
 
-    The labelled rows are split by --seed. The writer sees disagreements of one part; its proposal is tried on the other, and
-    the gain is reported with its interval: better, worse, or cannot tell. Nothing is written without --write. It is resumed by
-    the same command or by 'adjudge resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
+    The labelled rows are split by --seed. The writer sees disagreements of one part; its proposal
+    is tried on the other, and the gain is reported with its interval: better, worse, or cannot
+    tell. Nothing is written without --write. It is resumed by the same command or by 'adjudge
+    resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
     language = wanted.language or find_project().language or "en"
@@ -148,9 +180,14 @@ def improve(wanted: Wanted) -> int:
     parts = split(rows, wanted.held_out, wanted.seed)
     before = _run_of(wanted, rows, entry.criteria, "before", wanted.run, language)
     if wanted.dry_run:
-        after = _run_of(wanted, parts.held_out, entry.criteria, "after", wanted.run / AFTER, language)
+        after = _run_of(
+            wanted, parts.held_out, entry.criteria, "after", wanted.run / AFTER, language
+        )
         show_estimate(before.estimate() + after.estimate(), language, as_json=wanted.as_json)
-        click.echo("and a request to the writer; asked again at most twice where its reply cannot be read", err=wanted.as_json)
+        click.echo(
+            "and a request to the writer; asked again at most twice where its reply cannot be read",
+            err=wanted.as_json,
+        )
         return ExitCode.OK
     old = _judged(before, rows, entry.criteria, wanted, ())
     cases = cases_of(old, parts.seen, wanted.cases)
@@ -158,11 +195,18 @@ def improve(wanted: Wanted) -> int:
         return _nothing(wanted, old, parts)
     writer = Writer(_model(wanted), wanted.change, language, rows.compares)
     proposal = _proposal(wanted, writer, entry.criteria, cases)
-    after = _run_of(wanted, parts.held_out, proposal.criteria, "after", wanted.run / AFTER, language)
-    new = _judged(after, parts.held_out, proposal.criteria, wanted, (wanted.run, wanted.run / WRITER))
+    after = _run_of(
+        wanted, parts.held_out, proposal.criteria, "after", wanted.run / AFTER, language
+    )
+    new = _judged(
+        after, parts.held_out, proposal.criteria, wanted, (wanted.run, wanted.run / WRITER)
+    )
     found = improvement_of(entry.criteria, proposal, old, new, parts.held_out, wanted.confidence)
     if wanted.target:
-        changed = [replace(one, criteria=proposal.criteria) if number == place else one for number, one in enumerate(entries)]
+        changed = [
+            replace(one, criteria=proposal.criteria) if number == place else one
+            for number, one in enumerate(entries)
+        ]
         write_criteria(wanted.target, changed)
     return _tell(found, parts, cases, wanted)
 
@@ -170,30 +214,47 @@ def improve(wanted: Wanted) -> int:
 def _rows(wanted: Wanted, criteria: Criteria, *, compares: bool) -> LabelledSet:
     needed = needed_fields([criteria])
     told = BadRows(stop=wanted.stop_at_bad_row)
-    rows = labelled_set(wanted.source(wanted.labels, ["pairwise" if compares else "direct"], needed, told))
+    rows = labelled_set(
+        wanted.source(wanted.labels, ["pairwise" if compares else "direct"], needed, told)
+    )
     if rows.compares != compares:
         does = "compare responses" if compares else "judge one text"
-        raise RunError(f"the criteria of {wanted.file} {does}, and the rows of {wanted.labels} do not fit: choose other criteria")
+        raise RunError(
+            f"the criteria of {wanted.file} {does}, and the rows of {wanted.labels} do not "
+            "fit: choose other criteria"
+        )
     return rows.with_fields(needed)
 
 
-def _run_of(wanted: Wanted, rows: LabelledSet, criteria: Criteria, name: str, folder: Path, language: str) -> EvalRun:
+def _run_of(
+    wanted: Wanted, rows: LabelledSet, criteria: Criteria, name: str, folder: Path, language: str
+) -> EvalRun:
     models = model_entries(wanted.model, wanted.at, wanted.max_concurrency)
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
-    facts = {"command": command_line(), FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)}}
+    facts = {
+        "command": command_line(),
+        FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
+    }
     return EvalRun.of(replace(file, judges=(judge,)), cache=not wanted.no_cache, facts=facts)
 
 
-def _judged(made: EvalRun, rows: LabelledSet, criteria: Criteria, wanted: Wanted, beside: Sequence[Path]) -> BenchedJudge:
+def _judged(
+    made: EvalRun, rows: LabelledSet, criteria: Criteria, wanted: Wanted, beside: Sequence[Path]
+) -> BenchedJudge:
     limited = left_of(wanted.budget(), beside)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
-    settings = BenchSettings(level=wanted.confidence, agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed)))
+    settings = BenchSettings(
+        level=wanted.confidence, agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed))
+    )
     (ranking,) = benchmark_of(made.folder or Path(), settings).rankings
     (judge,) = ranking.judges
     if judge.figure != "accuracy":
-        raise RunError(f"the labels of {wanted.labels} are numbers, and the criteria has options: say which is which with --map")
+        raise RunError(
+            f"the labels of {wanted.labels} are numbers, and the criteria has options: say "
+            "which is which with --map"
+        )
     return judge
 
 
@@ -202,7 +263,9 @@ def _model(wanted: Wanted) -> OpenModel:
     return open_entry(entry, cache=not wanted.no_cache)
 
 
-def _proposal(wanted: Wanted, writer: Writer, criteria: Criteria, cases: Sequence[Case]) -> Proposal:
+def _proposal(
+    wanted: Wanted, writer: Writer, criteria: Criteria, cases: Sequence[Case]
+) -> Proposal:
     run = Run(wanted.run / WRITER, facts={"command": command_line()})
     with resumable(wanted.run, writer.language):
         return writer.propose(criteria, cases, run, left_of(wanted.budget(), (wanted.run,)))

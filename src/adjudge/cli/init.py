@@ -17,11 +17,23 @@ from adjudge.reports.russian import verbatim
 
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
-    "chat": ("adjudge criteria check criteria/tone.yaml --data data/example.csv", _RUN, "adjudge runs show runs/eval"),
+    "chat": (
+        "adjudge criteria check criteria/tone.yaml --data data/example.csv",
+        _RUN,
+        "adjudge runs show runs/eval",
+    ),
     "rag": (f"{_RUN} --dry-run", _RUN, "adjudge runs show runs/eval"),
     "pairwise": (f"{_RUN} --dry-run", _RUN, "adjudge rank runs/eval"),
-    "pytest": ("pip install 'adjudge[local,pytest]'", "pytest tests/test_answers.py", "adjudge runs list .adjudge/runs"),
-    "github": (_RUN, "adjudge report runs/eval --to github", "git add eval.yaml criteria data .github"),
+    "pytest": (
+        "pip install 'adjudge[local,pytest]'",
+        "pytest tests/test_answers.py",
+        "adjudge runs list .adjudge/runs",
+    ),
+    "github": (
+        _RUN,
+        "adjudge report runs/eval --to github",
+        "git add eval.yaml criteria data .github",
+    ),
 }
 """Kind → the commands to go on with."""
 _PARTS = {"github": ("chat", "github")}
@@ -29,11 +41,18 @@ _PARTS = {"github": ("chat", "github")}
 
 
 @command()
-@argument("kind", f"What to begin: {', '.join(_NEXT)}.", type=click.Choice(list(_NEXT)), required=False, default="chat")
+@argument(
+    "kind",
+    f"What to begin: {', '.join(_NEXT)}.",
+    type=click.Choice(list(_NEXT)),
+    required=False,
+    default="chat",
+)
 @click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
 @click.option("--force", is_flag=True, help="Write what is there already beside it, as FILE.new.")
 def init(kind: str, folder: Path, force: bool) -> int:
-    """Write an eval file with criteria and example rows, tests for pytest, or a GitHub workflow. No file is overwritten.
+    """Write an eval file with criteria and example rows, tests for pytest, or a GitHub workflow. No
+    file is overwritten.
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
@@ -64,7 +83,10 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
     """What became of a file."""
     if target.exists() or target.is_symlink():
         if not force:
-            return f"kept {verbatim(target)}: it is there already (--force writes {verbatim(target.name)}.new beside it)"
+            return (
+                f"kept {verbatim(target)}: it is there already (--force writes "
+                f"{verbatim(target.name)}.new beside it)"
+            )
         target = target.with_name(f"{target.name}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +94,10 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
             file.write(content)
     except OSError as error:
         way = next((one for one in target.parents if one.is_file()), None)
-        why = error.strerror or str(error) if way is None else f"{way} is a file, and a folder is needed there"
+        why = (
+            error.strerror or str(error)
+            if way is None
+            else f"{way} is a file, and a folder is needed there"
+        )
         raise RunError(f"{target} cannot be written: {why}") from error
     return f"wrote {verbatim(target)}"

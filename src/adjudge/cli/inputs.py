@@ -30,7 +30,10 @@ _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts"
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
 _POSTGRES = re.compile(r"(?:--on=)?postgres(?:ql)?://", re.IGNORECASE)
-_PASSWORD = re.compile(r"(?<!:):(?!//)[^@/?#]*(?=@)|(?<=[?&])password=[^&#]*&?|[?&]password=[^&#]*(?=#|$)", re.IGNORECASE)
+_PASSWORD = re.compile(
+    r"(?<!:):(?!//)[^@/?#]*(?=@)|(?<=[?&])password=[^&#]*&?|[?&]password=[^&#]*(?=#|$)",
+    re.IGNORECASE,
+)
 
 
 @contextmanager
@@ -52,11 +55,17 @@ def check_criteria(run: Path, criteria: str | None) -> None:
 
 
 def command_line() -> dict[str, object]:
-    """What was typed, and where, so that it can be given again; a key, and what is secret in an address, are left out."""
+    """What was typed, and where, so that it can be given again; a key, and what is secret in an
+    address, are left out.
+    """
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
     hidden |= {place - 1 for place in hidden}
-    kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key=")]
+    kept = [
+        word
+        for place, word in enumerate(words)
+        if place not in hidden and not word.startswith("--api-key=")
+    ]
     return signed(list(map(_harmless, kept)), str(Path.cwd()))
 
 
@@ -75,19 +84,28 @@ def is_rows(file: Path | None) -> bool:
 def rows_in(text: str | None, file: Path | None) -> Path | None:
     """The file, where it holds rows."""
     if (text is None) == (file is None):
-        raise UsageError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
+        raise UsageError(
+            "say what to judge: a text, - for standard input, or --file PATH, one of the three"
+        )
     return file if is_rows(file) else None
 
 
-def texts_in(text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None) -> list[Instance]:
+def texts_in(
+    text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None
+) -> list[Instance]:
     """The one text that was typed, read from standard input or from a file that holds no rows."""
     return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding)})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
-    """Typed where a text belongs, the names of data files would be judged as if they were the texts."""
+    """Typed where a text belongs, the names of data files would be judged as if they were the
+    texts.
+    """
     if texts and all(map(is_data_file, texts)):
-        raise UsageError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
+        raise UsageError(
+            f"{texts[0]!r} is a file, and its name would be judged: give its rows with "
+            f"--file {texts[0]}"
+        )
 
 
 def check_given(criteria: Criteria, fields: Collection[str]) -> None:
@@ -96,8 +114,12 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
     for name in criteria.context_fields or ():
         if name != judged and name not in fields:
             option = _OPTIONS.get(name)
-            way = f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
-            raise UsageError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
+            way = (
+                f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
+            )
+            raise UsageError(
+                f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}"
+            )
 
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
@@ -106,7 +128,10 @@ def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, st
     for field, equals, column in (item.partition("=") for item in given):
         name, meant = (field, column) if equals else (judged, field)
         if found.setdefault(name, meant) != meant:
-            raise UsageError(f"--column names two columns for {name}, {found[name]} and {meant}: keep one of them")
+            raise UsageError(
+                f"--column names two columns for {name}, {found[name]} and {meant}: keep "
+                "one of them"
+            )
     return found
 
 
@@ -124,7 +149,10 @@ def _text(text: str | None, file: Path | None, given: str | None) -> str:
     try:
         return io.TextIOWrapper(io.BytesIO(raw), encoding).read().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise SetupError(f"{file} is not {encoding.upper()} (byte {error.start}): {likely_encoding(error.object)}") from error
+        raise SetupError(
+            f"{file} is not {encoding.upper()} (byte {error.start}): "
+            f"{likely_encoding(error.object)}"
+        ) from error
 
 
 _spoken: list[str] = []
@@ -151,9 +179,15 @@ _FOR_OTHERS = 0o077
 
 
 def signed(argv: list[str], cwd: str) -> dict[str, object]:
-    """A command as it is kept; without a signature where the user's cache folder cannot hold the secret."""
+    """A command as it is kept; without a signature where the user's cache folder cannot hold the
+    secret.
+    """
     secret = _secret(make=True)
-    return {"argv": argv, "cwd": cwd, **({"signature": _signature(secret, argv, cwd)} if secret else {})}
+    return {
+        "argv": argv,
+        "cwd": cwd,
+        **({"signature": _signature(secret, argv, cwd)} if secret else {}),
+    }
 
 
 def is_ours(command: Mapping[str, object]) -> bool:

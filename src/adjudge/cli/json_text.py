@@ -12,11 +12,26 @@ from adjudge.reports.workflow_commands import defused_json
 
 
 def print_results(
-    kind: str, summary: Mapping[str, object], results: Iterable[object], more: Mapping[str, object] | None = None
+    kind: str,
+    summary: Mapping[str, object],
+    results: Iterable[object],
+    more: Mapping[str, object] | None = None,
 ) -> None:
-    """A document of ``adjudge.results``. ``more``: what its kind has beside the results; an iterator is printed as a list."""
+    """A document of ``adjudge.results``.
+
+    ``more``: what its kind has beside the results; an iterator is printed as a list.
+    """
     empty: dict[str, object] = {"criteria": [], "gates": [], "notes": []}
-    echo_json({"schema": SCHEMA, "kind": kind, "summary": summary, **empty, **(more or {}), "results": iter(results)})
+    echo_json(
+        {
+            "schema": SCHEMA,
+            "kind": kind,
+            "summary": summary,
+            **empty,
+            **(more or {}),
+            "results": iter(results),
+        }
+    )
 
 
 def echo_json(whole: Mapping[str, object]) -> None:
@@ -44,5 +59,7 @@ def _listed(name: str, each: Iterator[object]) -> Iterator[str]:
 def _text(value: object, indent: int = 0) -> str:
     """JSON holds no line breaks but its own."""
     space = " " * indent
-    made = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", f"\n{space}")
+    made = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace(
+        "\n", f"\n{space}"
+    )
     return space + defused_json(made)

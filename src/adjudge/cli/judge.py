@@ -1,4 +1,6 @@
-"""``adjudge judge`` and ``adjudge compare``: texts by criteria with options, and responses against each other."""
+"""``adjudge judge`` and ``adjudge compare``: texts by criteria with options, and responses against
+each other.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import Judgments, Seen, data_entry, finish, gated, judge_all, ready, typed
-from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in, typed_wrong
+from adjudge.cli.inputs import (
+    check_given,
+    columns_from,
+    is_rows,
+    refuse_files,
+    rows_in,
+    texts_in,
+    typed_wrong,
+)
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -69,7 +79,14 @@ class Asked:
 @argument("text", "The text to judge; - reads it from standard input.", required=False)
 @questions
 @named
-@click.option("-f", "--file", "--data", "file", type=PATH, help="A text, or rows: .csv, .jsonl, .json, …; - is rows.")
+@click.option(
+    "-f",
+    "--file",
+    "--data",
+    "file",
+    type=PATH,
+    help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
+)
 @columns
 @accompanying
 @votes
@@ -97,12 +114,25 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     )
     data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
     texts = texts_in(text, asked.file, judged, flags.encoding)
-    outcome, judgments = _judged(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags)
+    outcome, judgments = _judged(
+        typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags
+    )
     if judgments is None:
         return ExitCode.OK
-    rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
-    shown = None if asked.as_json else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
-    aggregates = ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
+    rows = Again(
+        lambda: (
+            (row, composite(each[0].instance, multi, each))
+            for row, each in _by_row(judgments, len(wanted))
+        )
+    )
+    shown = (
+        None
+        if asked.as_json
+        else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
+    )
+    aggregates = (
+        ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
+    )
     return finish(outcome, judgments, asked.output, shown, aggregates)
 
 
@@ -110,27 +140,45 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
 @argument("responses", "Two or more responses to compare.", nargs=-1)
 @questions
 @named
-@click.option("-f", "--file", "--data", "file", type=PATH, help="Rows: .csv, .jsonl, .json, …; - reads them.")
+@click.option(
+    "-f", "--file", "--data", "file", type=PATH, help="Rows: .csv, .jsonl, .json, …; - reads them."
+)
 @click.option("--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN.")
 @accompanying
-@click.option("--contests", default="joint", help="joint: one call ranks all; pairs: every two are a contest.")
+@click.option(
+    "--contests", default="joint", help="joint: one call ranks all; pairs: every two are a contest."
+)
 @click.option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
 @votes
 @click.option(
-    "--order", type=click.Choice(ORDERS), default="both", help="both: ask again with the responses reversed; one: as they stand."
+    "--order",
+    type=click.Choice(ORDERS),
+    default="both",
+    help="both: ask again with the responses reversed; one: as they stand.",
 )
 @both_orders
 @output
 @as_json
-@judging({"fail_under": gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable.")})
+@judging(
+    {
+        "fail_under": gate(
+            "Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."
+        )
+    }
+)
 @given_as("asked", Asked, [one.name for one in fields(Asked)])
-def compare(responses: tuple[str, ...], contests: str, tie: bool, order: Order, asked: Asked, flags: Flags) -> int:
+def compare(
+    responses: tuple[str, ...], contests: str, tie: bool, order: Order, asked: Asked, flags: Flags
+) -> int:
     """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError("compare takes one criteria at a time on the command line")
     if asked.check_positional_bias and order == "one":
-        raise UsageError("--check-positional-bias asks in both orders, and --order one in one: leave one of them out")
+        raise UsageError(
+            "--check-positional-bias asks in both orders, and --order one in one: leave one "
+            "of them out"
+        )
     check_writable(asked.output)
     entry = PairwiseEntry(
         kind="pairwise",
@@ -142,8 +190,12 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, order: Order, 
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    data, texts = _comparisons(responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags)
-    outcome, judgments = _judged(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags)
+    data, texts = _comparisons(
+        responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags
+    )
+    outcome, judgments = _judged(
+        typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags
+    )
     if judgments is None:
         return ExitCode.OK
     results = judgments.results(PairwiseInstanceResult)
@@ -160,7 +212,9 @@ def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgme
     return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel))
 
 
-def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
+def _criteria(
+    questions: Sequence[str], named: Sequence[str], kind: Kind, language: str
+) -> list[Criteria]:
     found = [criteria_of(question, kind, language) for question in questions]
     for name in named:
         if len(name.split()) > 1 and not Path(name).exists():
@@ -168,9 +222,14 @@ def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, langua
                 f"{name!r} is a text, and -c takes the name of ready-made criteria or a file: "
                 "give a question of your own with --criterion"
             )
-        found += read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
+        found += (
+            read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
+        )
     if not found:
-        raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
+        raise UsageError(
+            "say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists "
+            "the ready-made ones)"
+        )
     return found
 
 
@@ -183,11 +242,15 @@ def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> st
     """What the text is, or the column that is named without a field."""
     judged = wanted[0].to_evaluate_field
     if judged in given:
-        raise UsageError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
+        raise UsageError(
+            f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it"
+        )
     return judged
 
 
-def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequence[Criteria]) -> list[Instance]:
+def _complete(
+    texts: list[Instance], given: Mapping[str, object], wanted: Sequence[Criteria]
+) -> list[Instance]:
     """Say which option gives what the criteria read and a text alone does not have."""
     for instance in texts:
         for one in wanted:
@@ -195,7 +258,9 @@ def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequen
     return texts
 
 
-def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
+def _by_row(
+    judged: Iterable[Judged], criteria: int
+) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
     """(row, its results) of each row that has one by every criteria."""
     for number, row in groupby(judged, lambda one: one.row):
         each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
@@ -207,15 +272,23 @@ def _comparisons(
     responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
-        raise UsageError("say what to compare: two or more responses, or --file ROWS, one of the two")
+        raise UsageError(
+            "say what to compare: two or more responses, or --file ROWS, one of the two"
+        )
     if file is not None and not is_rows(file):
-        raise UsageError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
+        raise UsageError(
+            f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read "
+            "from rows"
+        )
     refuse_files(responses)
     if len(responses) == 1:
         raise UsageError("a comparison has two or more responses, and one was given")
     plain = tuple(name for name in column if "=" not in name)
     if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
-        raise UsageError(f"--column {twice} stands twice: responses of one column are compared with those of another")
+        raise UsageError(
+            f"--column {twice} stands twice: responses of one column are compared with "
+            "those of another"
+        )
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
     return data_entry(flags, file, named, responses=plain), texts

@@ -20,7 +20,9 @@ from adjudge.runs.folder import reading
 @argument("run", "A run folder.", type=PATH)
 @click.option("-o", "--output", type=PATH, help="Write the page to this Markdown file instead.")
 def judge_card(run: Path, output: Path | None) -> int:
-    """Print a page about the judges of a run: what they judge and how, agreement with people, leanings, cost, limits."""
+    """Print a page about the judges of a run: what they judge and how, agreement with people,
+    leanings, cost, limits.
+    """
     with reading(run):
         page = judge_card_page(run, spoken())
     if output is None:

@@ -92,7 +92,11 @@ class Terminal:
         first = True
         while select.select([self._descriptor], [], [], _PAUSE)[0]:
             data = os.read(self._descriptor, 1)
-            if not data or (first and data not in (b"[", b"O")) or (not first and (data.isalpha() or data == b"~")):
+            if (
+                not data
+                or (first and data not in (b"[", b"O"))
+                or (not first and (data.isalpha() or data == b"~"))
+            ):
                 return
             first = False
 
@@ -131,7 +135,9 @@ else:
 
     @contextmanager
     def keyboard() -> Iterator[Terminal | None]:
-        """The terminal, set to give each key by itself, and set back at the end; None where standard input is none."""
+        """The terminal, set to give each key by itself, and set back at the end; None where
+        standard input is none.
+        """
         try:
             descriptor = sys.stdin.fileno()
             before = termios.tcgetattr(descriptor)

@@ -1,4 +1,6 @@
-"""``adjudge label``: people say of rows what the judge was asked, without seeing what it answered."""
+"""``adjudge label``: people say of rows what the judge was asked, without
+seeing what it answered.
+"""
 
 from __future__ import annotations
 
@@ -39,26 +41,65 @@ _LARGEST_SEED = 2**63 - 1
 @argument("run", "A run folder.", type=PATH)
 @click.option("--criteria", help="Which criteria, where the run has several.")
 @click.option(
-    "--annotator", multiple=True, help="Who labels; by default your login name. At --import: the columns of annotators."
+    "--annotator",
+    multiple=True,
+    help="Who labels; by default your login name. At --import: the columns of annotators.",
 )
 @click.option("--kind", type=click.Choice(KINDS), default="human", help="What the annotator is.")
 @click.option(
-    "--queue", type=click.Choice(QUEUES), default="random", help="Which rows; only random ones count in a corrected rate."
+    "--queue",
+    type=click.Choice(QUEUES),
+    default="random",
+    help="Which rows; only random ones count in a corrected rate.",
 )
-@click.option("--count", type=FROM_ONE, default=FIRST, help="Rows to label, and a few more where a verdict is rare.")
-@click.option("--overlap", type=FROM_ZERO, help="Rows that every annotator labels; the rest is divided among them. Default: all.")
-@click.option("--seed", type=click.IntRange(0, _LARGEST_SEED), help="Of the random order; the first session of a run decides.")
-@click.option("--language", default="en", help="Of the screen: en or ru.")
-@click.option("--import", "source", type=PATH, help="Take labels from a .csv or .jsonl file instead.")
 @click.option(
-    "--design", type=click.Choice(DESIGNS), default="chosen", help="At --import: how rows were chosen, where it is not said."
+    "--count",
+    type=FROM_ONE,
+    default=FIRST,
+    help="Rows to label, and a few more where a verdict is rare.",
 )
-@click.option("--judge-visible", is_flag=True, help="At --import: whoever labelled saw the judge's verdict.")
-@click.option("--skip-bad-rows", is_flag=True, help="At --import: leave out rows that cannot be read, say so and exit with 3.")
-@click.option("--export", "target", type=PATH, help="Write the labels to a .csv or .jsonl file instead.")
+@click.option(
+    "--overlap",
+    type=FROM_ZERO,
+    help="Rows that every annotator labels; the rest is divided among them. Default: all.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, _LARGEST_SEED),
+    help="Of the random order; the first session of a run decides.",
+)
+@click.option("--language", default="en", help="Of the screen: en or ru.")
+@click.option(
+    "--import", "source", type=PATH, help="Take labels from a .csv or .jsonl file instead."
+)
+@click.option(
+    "--design",
+    type=click.Choice(DESIGNS),
+    default="chosen",
+    help="At --import: how rows were chosen, where it is not said.",
+)
+@click.option(
+    "--judge-visible", is_flag=True, help="At --import: whoever labelled saw the judge's verdict."
+)
+@click.option(
+    "--skip-bad-rows",
+    is_flag=True,
+    help="At --import: leave out rows that cannot be read, say so and exit with 3.",
+)
+@click.option(
+    "--export", "target", type=PATH, help="Write the labels to a .csv or .jsonl file instead."
+)
 @click.option("--wide", is_flag=True, help="At --export: a column per annotator, answers alone.")
-@click.option("--history", is_flag=True, help="At --export: every label that was ever given, not only those that count.")
-@click.option("--conflicts", is_flag=True, help="List the rows of which annotators say different things instead.")
+@click.option(
+    "--history",
+    is_flag=True,
+    help="At --export: every label that was ever given, not only those that count.",
+)
+@click.option(
+    "--conflicts",
+    is_flag=True,
+    help="List the rows of which annotators say different things instead.",
+)
 @as_json
 def label(
     run: Path,
@@ -80,17 +121,23 @@ def label(
     conflicts: bool,
     as_json: bool,
 ) -> int:
-    """Label rows of a run by hand, blind: you see the row and the question, not what the judge said.
+    """Label rows of a run by hand, blind: you see the row and the question, not what the judge
+    said.
 
-    Rows come in a seeded random order; after the first 50, verdicts with fewer than 15 labels get some more. One key per
-    answer, and each is on the disk before the next row comes: stop whenever you like, the same command goes on.
+    Rows come in a seeded random order; after the first 50, verdicts with fewer than 15 labels get
+    some more. One key per answer, and each is on the disk before the next row comes: stop whenever
+    you like, the same command goes on.
     """
     check_language(language)
     with reading(run):
         if sum((source is not None, target is not None, conflicts)) > 1:
-            raise UsageError("--import, --export and --conflicts are one thing each: give one of them")
+            raise UsageError(
+                "--import, --export and --conflicts are one thing each: give one of them"
+            )
     if source is not None:
-        return _import(run, source, (annotator, criteria, kind, design, judge_visible), skip=skip_bad_rows)
+        return _import(
+            run, source, (annotator, criteria, kind, design, judge_visible), skip=skip_bad_rows
+        )
     if target is not None:
         return _export(run, target, criteria, wide=wide, history=history)
     if conflicts:
@@ -142,7 +189,9 @@ class _Session:
     def work(self) -> Sentence:
         """How it ended."""
         while (shown := self._work.next()) is not None:
-            click.echo(screen(shown, self._work.judged.scale, self._work.progress(), self._language))
+            click.echo(
+                screen(shown, self._work.judged.scale, self._work.progress(), self._language)
+            )
             if self._note_on(shown):
                 self._say("note kept")
             if not self._answered(shown):
@@ -212,14 +261,22 @@ class _Session:
         return True
 
 
-def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Kind, Design, bool], *, skip: bool) -> int:
+def _import(
+    run: Path,
+    source: Path,
+    said: tuple[tuple[str, ...], str | None, Kind, Design, bool],
+    *,
+    skip: bool,
+) -> int:
     from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
 
     bad: list[BadRow] = []
     with run_rows(run) as rows:
         found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
     if not found and not bad:
-        raise SetupError(f"{source} holds no labels: a line of column names and a label a line are the least")
+        raise SetupError(
+            f"{source} holds no labels: a line of column names and a label a line are the least"
+        )
     store = LabelStore(run)
     known = {_about(one): one for one in store.current()}
     new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
@@ -231,7 +288,9 @@ def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Ki
     click.echo(told(f"{_labels(len(new))} imported from {verbatim(source)}{again}"))
     if chosen := sum(not one.is_random for one in new):
         drawn = "--design random says that they were drawn"
-        click.echo(told(f"{chosen} of them of chosen rows: they do not move the corrected rate ({drawn})"))
+        click.echo(
+            told(f"{chosen} of them of chosen rows: they do not move the corrected rate ({drawn})")
+        )
     return ExitCode.UNSCORED if bad else ExitCode.OK
 
 
@@ -260,7 +319,9 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
 
 
 def _answer(label: Label) -> str:
-    """What an annotator said; an option is the criterion's, a winner may be a tie, which is a word of ours."""
+    """What an annotator said; an option is the criterion's, a winner may be a tie, which is a word
+    of ours.
+    """
     return str(label.answer) if label.option is None else verbatim(label.option)
 
 
@@ -269,7 +330,14 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
     if not found:
         check_criteria(run, criteria)
     if as_json:
-        rows = [{"criteria": one.criteria, "row": one.row, "labels": [each.to_dict() for each in one.labels]} for one in found]
+        rows = [
+            {
+                "criteria": one.criteria,
+                "row": one.row,
+                "labels": [each.to_dict() for each in one.labels],
+            }
+            for one in found
+        ]
         print_results("conflicts", {"rows": len(rows)}, rows)
         return ExitCode.OK
     for one in found:

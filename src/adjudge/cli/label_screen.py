@@ -1,4 +1,5 @@
-"""What an annotator sees of a row: its texts and the question, and nothing that depends on a verdict.
+"""What an annotator sees of a row: its texts and the question, and nothing that depends on a
+verdict.
 
 Plain lines without colour or cursor movement: the same over ssh, in a pipe and in a screen reader.
 """
@@ -22,13 +23,19 @@ _BAR = "| "
 
 
 def width() -> int:
-    """Columns to write in: the terminal's, where it is neither very narrow nor very wide; else 80."""
+    """Columns to write in: the terminal's, where it is neither very narrow nor
+    very wide; else 80.
+    """
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 
 
 def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str) -> str:
     """The row, the question and the keys."""
-    lines = ["-" * width(), sentence("labelled", language, done=progress.done, total=progress.total), ""]
+    lines = [
+        "-" * width(),
+        sentence("labelled", language, done=progress.done, total=progress.total),
+        "",
+    ]
     lines += _wrapped(scale.criteria.titled)
     for name, value in read_fields(shown.fields, scale):
         lines += ["", *_field(name, value, scale, language)]
@@ -36,7 +43,9 @@ def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str
     return "\n".join(lines)
 
 
-def _field(name: str, value: str | Sequence[str], scale: LabelScale, language: str) -> Iterator[str]:
+def _field(
+    name: str, value: str | Sequence[str], scale: LabelScale, language: str
+) -> Iterator[str]:
     if isinstance(value, str):
         yield _one_line(name)
         yield from _quoted(value)
@@ -45,7 +54,11 @@ def _field(name: str, value: str | Sequence[str], scale: LabelScale, language: s
     for place, (label, text) in enumerate(zip(labels(len(value)), value, strict=True)):
         if place:
             yield ""
-        yield sentence("response", language, label=label) if compared else f"{_one_line(name)} {place + 1}"
+        yield (
+            sentence("response", language, label=label)
+            if compared
+            else f"{_one_line(name)} {place + 1}"
+        )
         yield from _quoted(text)
 
 
@@ -57,7 +70,11 @@ def _keys(scale: LabelScale, responses: int, language: str) -> Iterator[str]:
     about = {option.name: option.description for option in scale.criteria.options}
     for key, name in keys_of(scale, responses).items():
         if scale.compares:
-            shown = sentence("tie", language) if name == TIE else sentence("response", language, label=name)
+            shown = (
+                sentence("tie", language)
+                if name == TIE
+                else sentence("response", language, label=name)
+            )
         else:
             shown = ": ".join(filter(None, (name if name != key else "", about[name]))) or name
         yield from _wrapped(shown, f"{key:>3}  ", " " * 5)
@@ -71,7 +88,9 @@ def _quoted(text: str) -> Iterator[str]:
 def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:
     """Lines that fit, with nothing in them that a terminal would obey."""
     plain = clean(text.expandtabs(4)) if first == _BAR else _one_line(text)
-    return textwrap.wrap(plain, width(), initial_indent=first, subsequent_indent=others) or [first.rstrip()]
+    return textwrap.wrap(plain, width(), initial_indent=first, subsequent_indent=others) or [
+        first.rstrip()
+    ]
 
 
 def _one_line(text: str) -> str:

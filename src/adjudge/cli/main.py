@@ -37,7 +37,9 @@ class Entry(NamedTuple):
     help: str
 
     def load(self) -> click.Command:
-        """The command itself. What was loaded stays, so the garbage collector need not look at it."""
+        """The command itself. What was loaded stays, so the garbage collector
+        need not look at it.
+        """
         found: click.Command = getattr(import_module(f"adjudge.cli.{self.module}"), self.name)
         if not gc.isenabled():  # by ``main``: in somebody else's process it is left alone
             gc.freeze()
@@ -56,21 +58,31 @@ COMMANDS = {
     "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
     "report": Entry("report", "report", "Report on a run for CI and reviewers: JUnit, GitHub."),
-    "import": Entry("import_run", "import_run", "Make a run of another tool's judgments and labels."),
+    "import": Entry(
+        "import_run", "import_run", "Make a run of another tool's judgments and labels."
+    ),
     "view": Entry("view", "view", "Look at runs, label and compare them in a browser."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
-    "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),
+    "calibrate": Entry(
+        "calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."
+    ),
     "rank": Entry("rank", "rank", "Rank the systems that a run compares."),
     "bench": Entry("bench", "bench", "Rank judges by how well they agree with people."),
-    "judge-card": Entry("judge_card", "judge_card", "Print a page about a run's judges: what, how, how well."),
-    "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
+    "judge-card": Entry(
+        "judge_card", "judge_card", "Print a page about a run's judges: what, how, how well."
+    ),
+    "generate": Entry(
+        "generate", "generate", "Write code, keep what passes, run it in the sandbox."
+    ),
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
     "models": Entry("models", "models", "List the providers; pull the embedded model."),
     "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
     "schema": Entry("schema", "schema", "Print the JSON schema of what --json prints."),
     "serve": Entry("serve_api", "serve", "Serve judging, criteria and runs as a JSON API."),
     "mcp": Entry("mcp", "serve_mcp", "Serve judging to assistants over MCP."),
-    "completion": Entry("completion", "completion", "Print what a shell needs to complete commands."),
+    "completion": Entry(
+        "completion", "completion", "Print what a shell needs to complete commands."
+    ),
     "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
 }
 
@@ -86,7 +98,9 @@ class LazyCommands(click.Group):
         """The command, loaded now."""
         return COMMANDS[cmd_name].load() if cmd_name in COMMANDS else None
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """With a guess at what was meant where there is no such command."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}.{_guess(args[0])}")
@@ -96,7 +110,11 @@ class LazyCommands(click.Group):
         """From the table, too."""
         from click.shell_completion import CompletionItem
 
-        named = [CompletionItem(name, help=one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        named = [
+            CompletionItem(name, help=one.help)
+            for name, one in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -112,8 +130,15 @@ def _guess(name: str) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-@click.group(cls=LazyCommands, name="adjudge", invoke_without_command=True, context_settings={"show_default": True})
-@click.version_option(adjudge.__version__, message="adjudge %(version)s", help="Print the version and stop.")
+@click.group(
+    cls=LazyCommands,
+    name="adjudge",
+    invoke_without_command=True,
+    context_settings={"show_default": True},
+)
+@click.version_option(
+    adjudge.__version__, message="adjudge %(version)s", help="Print the version and stop."
+)
 @click.pass_context
 def app(context: click.Context) -> None:
     """Judge the answers of language models, and know how sure the judgment is."""
@@ -130,7 +155,10 @@ class _Warnings(logging.Handler):
 
 
 class Terminated:
-    """SIGTERM is taken for Ctrl-C. ``timeout`` sends it twice, to the process and to its group: that is one."""
+    """SIGTERM is taken for Ctrl-C.
+
+    ``timeout`` sends it twice, to the process and to its group: that is one.
+    """
 
     def __init__(self) -> None:
         self._last = -_SAME_SIGNAL
@@ -145,12 +173,18 @@ class Terminated:
 def main() -> None:
     """Run a command; its exit code is the process's."""
     logging.getLogger("adjudge").addHandler(_Warnings(logging.WARNING))
-    gc.disable()  # loading makes no garbage, and a fifth of a short command went into looking for it; see ``Entry.load``
+    # loading makes no garbage, and a fifth of a short command went into looking for it; see
+    # ``Entry.load``
+    gc.disable()
     atexit.register(gc.freeze)  # nor does the end of the process need another look
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # half an emoji in a reply must not cost the report
-    signal.signal(signal.SIGTERM, Terminated())  # also where a shell left Ctrl-C ignored: behind an & in a script
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # half an emoji in a reply must not cost the report
+    signal.signal(
+        signal.SIGTERM, Terminated()
+    )  # also where a shell left Ctrl-C ignored: behind an & in a script
     try:
         code = app(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
     except click.ClickException as error:
@@ -174,7 +208,9 @@ def _of_the_system(error: OSError) -> str:
 
 
 def _show_usage(error: click.ClickException) -> int:
-    """A command of several commands that was called alone answers with its help, which keeps its lines."""
+    """A command of several commands that was called alone answers with its help, which keeps its
+    lines.
+    """
     if type(error).__name__ == "NoArgsIsHelpError":  # not in every click 8
         click.echo(error.format_message(), err=True)
         return ExitCode.USAGE

@@ -20,10 +20,17 @@ from adjudge.runs.project import ServerEntry
 @argument("folder", "The folder whose runs may be looked at.", type=PATH, default=Path())
 @models
 @server
-@click.option("--allow-spend", type=click.FloatRange(min=0), metavar="USD", help="Also ask models that cost money, up to this.")
+@click.option(
+    "--allow-spend",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Also ask models that cost money, up to this.",
+)
 @prices
 @no_cache
-@click.option("--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria.")
+@click.option(
+    "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
+)
 def serve_mcp(
     folder: Path,
     model: tuple[str, ...],
@@ -33,9 +40,11 @@ def serve_mcp(
     no_cache: bool,
     language: str,
 ) -> int:
-    """Serve judging, criteria and runs as tools of the Model Context Protocol, on standard input and output.
+    """Serve judging, criteria and runs as tools of the Model Context Protocol, on standard input
+    and output.
 
-    Without --allow-spend only models that cost nothing are asked: the embedded one, or those of Ollama.
+    Without --allow-spend only models that cost nothing are asked: the embedded one, or those of
+    Ollama.
     """
     if find_spec("mcp") is None:
         raise SetupError("the MCP server needs mcp: pip install 'adjudge[mcp]'")
@@ -43,6 +52,8 @@ def serve_mcp(
     service = judging_service(entries, allow_spend, prices, cache=not no_cache, language=language)
     from adjudge.integrations.mcp_server import server_of
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that waits for standard input would outlast an orderly end
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # the thread that waits for standard input would outlast an orderly end
     server_of(service, folder).run("stdio")
     return ExitCode.OK

@@ -1,4 +1,6 @@
-"""``adjudge models``: which models can be named, what each provider can do, and weights for those that run here."""
+"""``adjudge models``: which models can be named, what each provider can do, and weights for those
+that run here.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from typing import NamedTuple
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from adjudge.cli.json_text import print_results
@@ -45,7 +54,9 @@ def pull(name: str) -> int:
 
     A second call does nothing; one after damage repairs it.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin while they wait, and stop each other
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # numpy's threads spin while they wait, and stop each other
     with PullWatch() as watch:
         weights.pull(name, watch.say, watch.on_result)
     return 0
@@ -56,8 +67,15 @@ class PullWatch:
 
     def __init__(self, *, stderr: bool = False) -> None:
         console = Console(highlight=False, stderr=stderr)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        )
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
@@ -76,7 +94,12 @@ class PullWatch:
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._progress.stop()
 
 
@@ -116,7 +139,13 @@ def _listed(entries: Sequence[_Entry]) -> Table:
 def _as_json(one: _Entry) -> dict[str, object]:
     variable = one.spec.key_variable if one.spec else None
     key = {"key_variable": variable, "key_set": bool(variable and one.spec and key_for(one.spec))}
-    return {"provider": one.provider, "example": one.example, **key, "can_do": list(one.can_do), "state": one.state}
+    return {
+        "provider": one.provider,
+        "example": one.example,
+        **key,
+        "can_do": list(one.can_do),
+        "state": one.state,
+    }
 
 
 def key_state(spec: ProviderSpec) -> str:
@@ -142,5 +171,7 @@ def _weights_state(name: str) -> str:
 
 def _capabilities(spec: ProviderSpec) -> Capabilities:
     module, _, name = spec.adapter.partition(":")
-    capabilities: Capabilities = getattr(import_module(f"adjudge.gateway.providers.{module}"), name).capabilities
+    capabilities: Capabilities = getattr(
+        import_module(f"adjudge.gateway.providers.{module}"), name
+    ).capabilities
     return capabilities

@@ -1,7 +1,9 @@
-"""``adjudge run --watch``: carried out again whenever the eval file, its criteria or its rows change.
+"""``adjudge run --watch``: carried out again whenever the eval file, its criteria or its rows
+change.
 
-Rows that change are judged in the same run folder. Where criteria or settings change, the next run begins in a folder of its own,
-with the answers of the last one that still apply: nothing is asked twice.
+Rows that change are judged in the same run folder. Where criteria or settings change, the next run
+begins in a folder of its own, with the answers of the last one that still apply: nothing is asked
+twice.
 """
 
 from __future__ import annotations
@@ -22,13 +24,22 @@ from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.russian import verbatim
 from adjudge.runs.criteria_entry import CRITERIA_FILES
-from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DirectEntry, EvalFile, PairwiseEntry, RagEntry
+from adjudge.runs.eval_file import (
+    AspectEntry,
+    CascadeEntry,
+    DirectEntry,
+    EvalFile,
+    PairwiseEntry,
+    RagEntry,
+)
 from adjudge.runs.project import find_project
 
 _LOOKS_A_SECOND = 5
 Stamp = tuple[int, int] | None
 Execute = Callable[[Path | None, Path | None], int]
-"""Carries out the file in a run folder (None: its own), with the answers of another one that still apply."""
+"""Carries out the file in a run folder (None: its own), with the answers of another one that still
+apply.
+"""
 
 
 @dataclass
@@ -89,7 +100,9 @@ def _files_of(file: EvalFile) -> Iterator[Path]:
     for entry in file.judges:
         if isinstance(entry, AspectEntry | DirectEntry | PairwiseEntry):
             named = [one.what for one in entry.criteria if isinstance(one.what, str)]
-            yield from (file.beside(one) for one in named if Path(one).suffix.lower() in CRITERIA_FILES)
+            yield from (
+                file.beside(one) for one in named if Path(one).suffix.lower() in CRITERIA_FILES
+            )
         if isinstance(entry, RagEntry) and entry.config:
             yield file.beside(entry.config)
         if isinstance(entry, CascadeEntry) and entry.calibration:
@@ -109,12 +122,21 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
-    """Until something has changed and nothing changes any more: who writes a file may not be done."""
+    """Until something has changed and nothing changes any more: who writes a
+    file may not be done.
+    """
     now, gone = _stamps(paths), Counter[Path]()
     while True:
         time.sleep(1 / _LOOKS_A_SECOND)
         last, now = now, _stamps(paths)
-        _say_gone([path for path, was, found in zip(paths, before, now, strict=True) if was and not found], gone)
+        _say_gone(
+            [
+                path
+                for path, was, found in zip(paths, before, now, strict=True)
+                if was and not found
+            ],
+            gone,
+        )
         if now == last and now != before and None not in now:
             return
 

@@ -43,10 +43,14 @@ class Argument(click.Argument):
         default: object = None,
     ) -> None:
         given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
-        given = {name: value for name, value in given.items() if value is not None}  # a default of None would make it optional
+        given = {
+            name: value for name, value in given.items() if value is not None
+        }  # a default of None would make it optional
         super().__init__(param_decls, required, **given)
         self.about = help
-        self.metavar = f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
+        self.metavar = (
+            f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
+        )
 
 
 def _speaks(context: click.Context, parameter: click.Parameter, language: str | None) -> None:  # noqa: ARG001
@@ -57,7 +61,11 @@ def _speaks(context: click.Context, parameter: click.Parameter, language: str | 
 
 
 _SPOKEN = click.Option(
-    ["--language"], type=LANGUAGE, expose_value=False, callback=_speaks, help="Output language: en (default) or ru."
+    ["--language"],
+    type=LANGUAGE,
+    expose_value=False,
+    callback=_speaks,
+    help="Output language: en (default) or ru.",
 )
 
 
@@ -67,7 +75,11 @@ class _Speaking(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """With the language, before ``--help``."""
         found = super().get_params(ctx)
-        return found if any("--language" in one.opts for one in found) else [*found[:-1], _SPOKEN, *found[-1:]]
+        return (
+            found
+            if any("--language" in one.opts for one in found)
+            else [*found[:-1], _SPOKEN, *found[-1:]]
+        )
 
 
 class Command(_Speaking):
@@ -101,7 +113,9 @@ def argument(
     default: object = None,
 ) -> Callable[[F], F]:
     """An argument with a line of help."""
-    return click.argument(name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default)
+    return click.argument(
+        name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default
+    )
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
@@ -121,10 +135,15 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def given_as(
-    name: str, make: Callable[..., object], taken: Sequence[str], *options: Decorator[Any], if_typed: bool = False
+    name: str,
+    make: Callable[..., object],
+    taken: Sequence[str],
+    *options: Decorator[Any],
+    if_typed: bool = False,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of the ``taken`` values.
-    ``if_typed``: None where none was."""
+    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of
+    the ``taken`` values. ``if_typed``: None where none was.
+    """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
@@ -143,24 +162,42 @@ def _was_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
-def _beside(user_input: str | None, reference: str | None, context: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
+def _beside(
+    user_input: str | None, reference: str | None, context: Sequence[str] | None
+) -> dict[str, str | Sequence[str]]:
     """The fields that --user-input, --reference and --context give."""
     from adjudge.domain.instance import texts_beside
 
     return texts_beside(user_input, reference, context or None)
 
 
-def _server(base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> ServerEntry:
+def _server(
+    base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]
+) -> ServerEntry:
     from adjudge.runs.project import ServerEntry
 
     return ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
 
 
-models = click.option("-m", "--model", multiple=True, shell_complete=model_names, help="Model to ask; repeat for a panel.")
+models = click.option(
+    "-m",
+    "--model",
+    multiple=True,
+    shell_complete=model_names,
+    help="Model to ask; repeat for a panel.",
+)
 
 
-base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
-api_key_env = click.option("--api-key-env", type=variable, metavar="NAME", help="The environment variable that holds the key.")
+base_url = click.option(
+    "--base-url",
+    help="Another address to ask the models at, such as a company's gateway: https://host/v1.",
+)
+api_key_env = click.option(
+    "--api-key-env",
+    type=variable,
+    metavar="NAME",
+    help="The environment variable that holds the key.",
+)
 header = click.option(
     "--header",
     multiple=True,
@@ -168,7 +205,9 @@ header = click.option(
     metavar="'NAME: VALUE'",
     help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
 )
-server = given_as("at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header)
+server = given_as(
+    "at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header
+)
 """Gives the command ``at``: where the models are asked."""
 rows = click.option(
     "-f",
@@ -178,11 +217,18 @@ rows = click.option(
     type=PATH,
     help="Rows (.csv, .tsv, .jsonl, .json, .parquet, .xlsx; - reads them), or one text.",
 )
-columns = click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable.")
-row_names = click.option(
-    "--id", "id", metavar="COLUMN", help="The column that names the rows: by it they are found again in another run."
+columns = click.option(
+    "--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable."
 )
-questions = click.option("--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several.")
+row_names = click.option(
+    "--id",
+    "id",
+    metavar="COLUMN",
+    help="The column that names the rows: by it they are found again in another run.",
+)
+questions = click.option(
+    "--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several."
+)
 named = click.option(
     "-c",
     "--criteria",
@@ -193,17 +239,25 @@ named = click.option(
 )
 user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
-contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
-accompanying = given_as("given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts)
+contexts = click.option(
+    "--context", multiple=True, help="A source the answer should rest on; repeatable."
+)
+accompanying = given_as(
+    "given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts
+)
 """Gives the command ``given``: field → what was typed for it."""
 language = click.option(
     "--language",
     type=LANGUAGE,
     help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.",
 )
-votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order.")
+votes = click.option(
+    "--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order."
+)
 bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
-both_orders = click.option("--check-positional-bias", is_flag=True, hidden=True, help="The same as --order both.")
+both_orders = click.option(
+    "--check-positional-bias", is_flag=True, hidden=True, help="The same as --order both."
+)
 
 
 output = click.option(
@@ -215,64 +269,117 @@ output = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
-temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")
+temperature = click.option(
+    "--temperature", type=float, help="Default: 0 for one vote, 1 for several."
+)
 seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
-at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default.")
+at_once = click.option(
+    "-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default."
+)
 
 
-def _bars(context: click.Context, parameter: click.Parameter, given: Sequence[tuple[str, float]]) -> FailUnder | None:  # noqa: ARG001
+def _bars(
+    _context: click.Context,
+    _parameter: click.Parameter,
+    given: Sequence[tuple[str, float]],
+) -> FailUnder | None:
     """One for everything is a number."""
     return given[0][1] if len(given) == 1 and not given[0][0] else tuple(given) or None
 
 
 def gate(help: str) -> Decorator[Any]:
     """``--fail-under``, which one command explains otherwise than another."""
-    return click.option("--fail-under", multiple=True, type=bar, callback=_bars, metavar="[NAME=]NUMBER", help=help)
+    return click.option(
+        "--fail-under", multiple=True, type=bar, callback=_bars, metavar="[NAME=]NUMBER", help=help
+    )
 
 
-fail_under = gate("Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or system. Repeatable.")
+fail_under = gate(
+    "Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or "
+    "system. Repeatable."
+)
 baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
 confidence = click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
-    help="How sure a gate must be, such as 0.95; else it is undecided (exit 5). Without it, the mean is compared.",
+    help=(
+        "How sure a gate must be, such as 0.95; else it is undecided (exit 5). Without it, the "
+        "mean is compared."
+    ),
 )
 not_worse_than = click.option(
-    "--not-worse-than", metavar="RUN", help="Exit with 4 if a criterion is worse than in this run folder, row by row."
+    "--not-worse-than",
+    metavar="RUN",
+    help="Exit with 4 if a criterion is worse than in this run folder, row by row.",
 )
-margin = click.option("--margin", type=click.FloatRange(min=0), help="By how much it may be worse than that run.")
-run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
+margin = click.option(
+    "--margin", type=click.FloatRange(min=0), help="By how much it may be worse than that run."
+)
+run_folder = click.option(
+    "--run",
+    type=PATH,
+    help="Keep every answer in this folder; what it holds already is not asked again.",
+)
 resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
-max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
-max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more requests than this are sent.")
-max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
-prices = click.option("--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens.")
-no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache.")
+max_usd = click.option(
+    "--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent."
+)
+max_calls = click.option(
+    "--max-calls", type=FROM_ZERO, help="Stop before more requests than this are sent."
+)
+max_tokens = click.option(
+    "--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used."
+)
+prices = click.option(
+    "--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens."
+)
+no_cache = click.option(
+    "--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache."
+)
 
 
 encoding = click.option(
-    "--encoding", type=known_encoding, metavar="TEXT", help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic."
+    "--encoding",
+    type=known_encoding,
+    metavar="TEXT",
+    help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic.",
 )
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
-    help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
+    help=(
+        "What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3."
+    ),
 )
 limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
 LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
-confidence_of_intervals = click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval.")
+confidence_of_intervals = click.option(
+    "--confidence", type=LEVEL, default=0.95, help="Of every interval."
+)
 cluster = click.option(
-    "--cluster", metavar="COLUMN", help="Rows that share a value here belong together: one conversation, one prompt."
+    "--cluster",
+    metavar="COLUMN",
+    help="Rows that share a value here belong together: one conversation, one prompt.",
 )
 gate_cluster = click.option(
     "--cluster",
     metavar="COLUMN",
-    help="Of gates with --confidence or --not-worse-than: rows that share a value here belong together, as one conversation.",
+    help=(
+        "Of gates with --confidence or --not-worse-than: rows that share a value here belong "
+        "together, as one conversation."
+    ),
 )
 otel = click.option(
-    "--otel", is_flag=True, help="Send an event for each judgment and a span for each call to an OpenTelemetry collector (OTLP)."
+    "--otel",
+    is_flag=True,
+    help=(
+        "Send an event for each judgment and a span for each call to an OpenTelemetry collector "
+        "(OTLP)."
+    ),
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
-dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop."
+)
 
 
 @light_dataclass(frozen=True)
@@ -367,8 +474,11 @@ _EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could n
 4 gate failed, 5 gate inconclusive."""
 
 
-def judging(other: Mapping[str, Decorator[Any]] | None = None) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name.
+def judging(
+    other: Mapping[str, Decorator[Any]] | None = None,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those
+    of that name.
 
     What the exit codes of such a command mean is added to its help.
     """
@@ -383,16 +493,22 @@ def judging(other: Mapping[str, Decorator[Any]] | None = None) -> Callable[[Call
 
 def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of RunFlags, given to the command as ``flags``."""
-    return _flags(RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
+    return _flags(
+        RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run
+    )
 
 
-def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def _flags(
+    kind: type[Flags] | type[RunFlags], *options: Decorator[Any]
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     names = [one.name for one in fields(kind)]
     return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
 
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
-    """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
+    """The flags with the project's defaults where nothing was typed; what it says of models is for
+    who opens them.
+    """
     from adjudge.cli.inputs import speak
     from adjudge.runs.project import find_project
 

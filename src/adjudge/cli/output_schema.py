@@ -11,11 +11,21 @@ from click import UsageError
 
 from adjudge.errors import SetupError
 
-_TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict, "None": type(None)}
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": bool,
+    "list": list,
+    "dict": dict,
+    "None": type(None),
+}
 
 
 def schema_from(text: str) -> object:
-    """``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or the path of one."""
+    """``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or the path of
+    one.
+    """
     if text.strip() in ("any", "Any"):
         return None
     if text.lstrip().startswith("{"):
@@ -29,7 +39,10 @@ def schema_from(text: str) -> object:
         return _type(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError):
         known = ", ".join(_TYPES)
-        raise UsageError(f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], or a .json file") from None
+        raise UsageError(
+            f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], "
+            "or a .json file"
+        ) from None
 
 
 def _type(node: ast.expr) -> Any:

@@ -33,6 +33,9 @@ class Parts:
 
     def say(self) -> None:
         """What they have done."""
-        counts = {"rows": counted(self._rows, "row", self._language), "votes": counted(self._asked, "vote", self._language)}
+        counts = {
+            "rows": counted(self._rows, "row", self._language),
+            "votes": counted(self._asked, "vote", self._language),
+        }
         if not self._quiet and self._rows:
             click.echo(clean(sentence("part done", self._language, **counts)), err=True)

@@ -1,4 +1,6 @@
-"""``adjudge rag``: the answers of a retrieval-augmented assistant on six dimensions, as a report."""
+"""``adjudge rag``: the answers of a retrieval-augmented assistant on six
+dimensions, as a report.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,29 @@ import click
 from click import UsageError
 
 from adjudge.cli.estimates import estimated, show_estimate
-from adjudge.cli.execute import Seen, data_entry, exit_code, gated, judge_all, judgments_of, kept_in, ready, typed
+from adjudge.cli.execute import (
+    Seen,
+    data_entry,
+    exit_code,
+    gated,
+    judge_all,
+    judgments_of,
+    kept_in,
+    ready,
+    typed,
+)
 from adjudge.cli.inputs import columns_from
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
+from adjudge.cli.options import (
+    FROM_ONE,
+    FROM_ZERO,
+    LANGUAGE,
+    PATH,
+    Flags,
+    as_json,
+    command,
+    gate,
+    judging,
+)
 from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
@@ -28,40 +50,99 @@ from adjudge.runs.execute import ColumnsChosen, Event
 
 _OTHER = {
     "models": click.option(
-        "-m", "--model", multiple=True, help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model."
+        "-m",
+        "--model",
+        multiple=True,
+        help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model.",
     ),
-    "language": click.option("--language", type=LANGUAGE, help="Of prompts, explanations and reports: en (the default) or ru."),
-    "quiet": click.option("-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."),
-    "fail_under": gate("Exit with 4 when the mean composite is below this; NAME: the mean of that dimension. Repeatable."),
+    "language": click.option(
+        "--language",
+        type=LANGUAGE,
+        help="Of prompts, explanations and reports: en (the default) or ru.",
+    ),
+    "quiet": click.option(
+        "-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."
+    ),
+    "fail_under": gate(
+        "Exit with 4 when the mean composite is below this; NAME: the mean of that "
+        "dimension. Repeatable."
+    ),
 }
 
 
 @command()
-@click.option("--csv", "--data", "-f", "--file", "csv", type=PATH, required=True, help="The rows to judge: .csv, .tsv or .jsonl.")
+@click.option(
+    "--csv",
+    "--data",
+    "-f",
+    "--file",
+    "csv",
+    type=PATH,
+    required=True,
+    help="The rows to judge: .csv, .tsv or .jsonl.",
+)
 @click.option("--model-provider", help="Such as mistral or ollama; with --model-name.")
-@click.option("--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider.")
-@click.option("--api-key", help="The model's key. Default: the provider's own variable; Mistral's may also be $API_KEY.")
+@click.option(
+    "--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider."
+)
+@click.option(
+    "--api-key",
+    help="The model's key. Default: the provider's own variable; Mistral's may also be $API_KEY.",
+)
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension.")
-@click.option("--dimensions", help="Only these, separated by commas; none: only what --measures says.")
 @click.option(
-    "--measures", help="What else to measure of retriever and generator, separated by commas, such as ndcg@5,context_recall."
+    "--dimensions", help="Only these, separated by commas; none: only what --measures says."
 )
-@click.option("--rewrite-questions", is_flag=True, help="Have follow-up questions made self-contained, for relevance.")
-@click.option("--per", type=click.Choice(["row", "turn"]), default="row", help="Judge each turn of logged conversations.")
 @click.option(
-    "--checks", type=click.Choice(["each", "joint"]), default="each", help="How measures ask: part by part, or many in one call."
+    "--measures",
+    help=(
+        "What else to measure of retriever and generator, separated by commas, such as "
+        "ndcg@5,context_recall."
+    ),
 )
-@click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
-@click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
+@click.option(
+    "--rewrite-questions",
+    is_flag=True,
+    help="Have follow-up questions made self-contained, for relevance.",
+)
+@click.option(
+    "--per",
+    type=click.Choice(["row", "turn"]),
+    default="row",
+    help="Judge each turn of logged conversations.",
+)
+@click.option(
+    "--checks",
+    type=click.Choice(["each", "joint"]),
+    default="each",
+    help="How measures ask: part by part, or many in one call.",
+)
+@click.option(
+    "--weight",
+    multiple=True,
+    help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.",
+)
+@click.option(
+    "-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates."
+)
 @click.option(
     "--evidence",
     type=click.Choice(["each", "joint", "rules"]),
     is_flag=False,
     flag_value="each",
-    help="Look every sentence up in the fragments: one call for each (the default), one for all (joint), or none (rules).",
+    help=(
+        "Look every sentence up in the fragments: one call for each (the default), one for all "
+        "(joint), or none (rules)."
+    ),
 )
-@click.option("--claims", is_flag=True, help="With --evidence: have the model say first what each sentence claims.")
-@click.option("--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable.")
+@click.option(
+    "--claims",
+    is_flag=True,
+    help="With --evidence: have the model say first what each sentence claims.",
+)
+@click.option(
+    "--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable."
+)
 @click.option("-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports.")
 @click.option(
     "--entries",
@@ -92,7 +173,8 @@ def rag(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Score every answer of a file on answer relevance, clarity, completeness, conciseness, groundedness and harmfulness.
+    """Score every answer of a file on answer relevance, clarity, completeness, conciseness,
+    groundedness and harmfulness.
 
     Writes a Markdown, a CSV and an HTML report.
     """
@@ -117,7 +199,10 @@ def rag(
     if flags.dry_run:
         show_estimate(estimated(outcome), flags.language, as_json=as_json)
         return ExitCode.OK
-    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel), partial(_check_folder, output))
+    judged = judge_all(
+        _Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel),
+        partial(_check_folder, output),
+    )
     judgments = judgments_of(outcome, judged)
     report = outcome.report()
     paths = [] if outcome.halted else write_reports(report, judgments, output)
@@ -140,7 +225,9 @@ def _weight(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(number)
     except ValueError:
-        raise UsageError(f"--weight takes NAME=NUMBER, such as context_recall=1, not {text!r}") from None
+        raise UsageError(
+            f"--weight takes NAME=NUMBER, such as context_recall=1, not {text!r}"
+        ) from None
 
 
 class _Rows(Seen):
@@ -156,23 +243,30 @@ class _Rows(Seen):
             super().event(event)
 
 
-def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]) -> tuple[Sequence[str], str | None]:
+def _models(
+    provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]
+) -> tuple[Sequence[str], str | None]:
     """The seed's way of naming a model, or ours; and its key."""
     if (provider is None) != (name is None):
-        raise UsageError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
+        raise UsageError(
+            "--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL"
+        )
     if provider and ids:
         raise UsageError("name the model once: with --model-provider and --model-name, or with -m")
     if provider:
         return [f"{provider}/{name}"], api_key or _seeds_key(provider)
     if api_key and len(ids) > 1:
         raise UsageError(
-            "--api-key is for one model: with several, set each provider's own variable ('adjudge models' lists them)"
+            "--api-key is for one model: with several, set each provider's own variable "
+            "('adjudge models' lists them)"
         )
     return ids, api_key
 
 
 def _seeds_key(provider: str) -> str | None:
-    """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own variable comes first."""
+    """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own
+    variable comes first.
+    """
     spec = PROVIDERS["mistral"]
     return None if provider.lower() != spec.name or key_for(spec) else os.environ.get("API_KEY")
 
@@ -182,6 +276,8 @@ def _check_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SetupError(f"the reports cannot be written to {folder}: {error.strerror or error}") from error
+        raise SetupError(
+            f"the reports cannot be written to {folder}: {error.strerror or error}"
+        ) from error
     if not os.access(folder, os.W_OK):
         raise SetupError(f"the reports cannot be written to {folder}: it is read-only")

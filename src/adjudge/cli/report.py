@@ -22,15 +22,31 @@ from adjudge.runs.folder import reading
 
 @command("report")
 @argument("folder", "A run folder.", type=PATH)
-@click.option("--to", type=click.Choice(["junit", "github", "md", "html"]), required=True, help="For whom.")
+@click.option(
+    "--to", type=click.Choice(["junit", "github", "md", "html"]), required=True, help="For whom."
+)
 @click.option("--baseline", type=PATH, help="A run to compare with.")
-@click.option("-o", "--output", type=PATH, help="The file, - for standard output; by default beside the ledger.")
-@click.option("--max-kib", type=click.FloatRange(min=1), default=900, help="Of --to github: the most that the summary takes.")
-def report(folder: Path, to: str, baseline: Path | None, output: Path | None, max_kib: float) -> int:
-    """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for people.
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    help="The file, - for standard output; by default beside the ledger.",
+)
+@click.option(
+    "--max-kib",
+    type=click.FloatRange(min=1),
+    default=900,
+    help="Of --to github: the most that the summary takes.",
+)
+def report(
+    folder: Path, to: str, baseline: Path | None, output: Path | None, max_kib: float
+) -> int:
+    """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for
+    people.
 
-    With --to github the summary is also put where GITHUB_STEP_SUMMARY says, annotations are printed, and score, lower, upper,
-    verdict, cost and report-path are put where GITHUB_OUTPUT says. The exit code is 0 whatever the verdict is.
+    With --to github the summary is also put where GITHUB_STEP_SUMMARY says, annotations are
+    printed, and score, lower, upper, verdict, cost and report-path are put where GITHUB_OUTPUT
+    says. The exit code is 0 whatever the verdict is.
     """
     for run in filter(None, (folder, baseline)):
         with reading(run):
@@ -44,7 +60,9 @@ def report(folder: Path, to: str, baseline: Path | None, output: Path | None, ma
             return 0
         rows = _WRITERS[to](folder, target, baseline)
     except OSError as error:
-        raise RunError(f"{error.filename or target} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            f"{error.filename or target} cannot be written: {error.strerror or error}"
+        ) from error
     _say_where(f"{counted(rows, 'judgment')} written to {verbatim(target)}", target)
     return 0
 
@@ -60,7 +78,10 @@ def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -
     with text_file(target) as file:
         file.write(page)
     _append("GITHUB_STEP_SUMMARY", page)
-    outputs = {**made.outputs, "report-path": "" if target == STDOUT else " ".join(str(target).splitlines())}
+    outputs = {
+        **made.outputs,
+        "report-path": "" if target == STDOUT else " ".join(str(target).splitlines()),
+    }
     _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
     for line in made.annotations():
         click.echo(clean(line, may_command=True))

@@ -15,7 +15,16 @@ from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import estimated, show_estimate
-from adjudge.cli.execute import Seen, check_resumed, gated, note_halt, resumable, skipped_rows, use_prices, with_weights
+from adjudge.cli.execute import (
+    Seen,
+    check_resumed,
+    gated,
+    note_halt,
+    resumable,
+    skipped_rows,
+    use_prices,
+    with_weights,
+)
 from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
     LANGUAGE,
@@ -97,10 +106,14 @@ class Wanted(RowFlags):
         return self._gated(self._reading(file))
 
     def reused(self) -> Path | None:
-        """The run whose answers are taken where they apply: the one named, or the one whose rows are judged anew."""
+        """The run whose answers are taken where they apply: the one named, or the one whose rows
+        are judged anew.
+        """
         if self.fork:
             return self.fork
-        return self.data if self.data and holds_run(self.data) and may_be_reused(self.data) else None
+        return (
+            self.data if self.data and holds_run(self.data) and may_be_reused(self.data) else None
+        )
 
     def _reading(self, file: EvalFile) -> EvalFile:
         if self.stop_at_bad_row is not None:
@@ -108,10 +121,16 @@ class Wanted(RowFlags):
         if self.data is not None:
             file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
         file = replace(file, data=file.data.named_by(self.id)) if self.id else file
-        return replace(file, data=replace(file.data, encoding=self.encoding)) if self.encoding else file
+        return (
+            replace(file, data=replace(file.data, encoding=self.encoding))
+            if self.encoding
+            else file
+        )
 
     def _gated(self, file: EvalFile) -> EvalFile:
-        """With the gates of the command line over the file's own; a path that was typed is seen from here."""
+        """With the gates of the command line over the file's own; a path that was typed is seen
+        from here.
+        """
         gates = file.gates
         if self.confidence is not None:
             gates = replace(gates, confidence=self.confidence)
@@ -119,19 +138,30 @@ class Wanted(RowFlags):
             gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
         if self.cluster is not None:
             gates = replace(gates, cluster=self.cluster)
-        return replace(file, gates=gates if self.margin is None else replace(gates, margin=self.margin))
+        return replace(
+            file, gates=gates if self.margin is None else replace(gates, margin=self.margin)
+        )
 
 
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
-@click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
-@click.option("--data", type=PATH, help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.")
+@click.option(
+    "--run", "folder", type=PATH, help="The run's folder, instead of the one the file names."
+)
+@click.option(
+    "--data",
+    type=PATH,
+    help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.",
+)
 @resume
 @click.option(
     "-m",
     "--model",
     multiple=True,
-    help="Ask this model instead of the file's; with several, every judge is asked with each, and a cascade takes them as steps.",
+    help=(
+        "Ask this model instead of the file's; with several, every judge is asked with each, "
+        "and a cascade takes them as steps."
+    ),
 )
 @server
 @limits
@@ -145,43 +175,81 @@ class Wanted(RowFlags):
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,
-    help="What to do at a row that cannot be judged, whatever the file says: stop, or leave it out, say so and exit with 3.",
+    help=(
+        "What to do at a row that cannot be judged, whatever the file says: stop, or leave it "
+        "out, say so and exit with 3."
+    ),
 )
 @click.option("--fork", type=PATH, help="Reuse the answers of this other run that still apply.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where an answer had no verdict.")
 @click.option(
-    "-o", "--output", type=PATH, multiple=True, help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable."
+    "-o",
+    "--output",
+    type=PATH,
+    multiple=True,
+    help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable.",
 )
 @encoding
-@click.option("--language", type=LANGUAGE, help="Of prompts, explanations, criteria and reports, whatever the file says.")
+@click.option(
+    "--language",
+    type=LANGUAGE,
+    help="Of prompts, explanations, criteria and reports, whatever the file says.",
+)
 @as_json
 @dry_run
 @otel
 @quiet
-@click.option("--watch", is_flag=True, help="Carry it out again whenever the file, its criteria or its rows change.")
-@click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Carry it out again whenever the file, its criteria or its rows change.",
+)
+@click.option(
+    "--schema",
+    "show_schema",
+    is_flag=True,
+    help="Print the JSON schema of eval files, for editors.",
+)
 @cluster_options
 @batch_options
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags | None) -> int:
+def run(
+    file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags | None
+) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
-    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
-    command or by 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before the end,
-    2 usage, 3 some judgments have no score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive.
+    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
+    crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored
+    and the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
+    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive.
     """
     if show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
-        click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
+        click.echo(
+            (
+                "adjudge: "
+                f"{told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}"
+            ),
+            err=True,
+        )
         return ExitCode.USAGE
     settings = batch.settings() if batch else None
     if (wanted.on, wanted.workers, wanted.store) != (None, None, None):
         check_alone(
-            wanted.on, wanted.workers, wanted.store, batch=batch is not None, fork=wanted.reused() is not None, watch=watch
+            wanted.on,
+            wanted.workers,
+            wanted.store,
+            batch=batch is not None,
+            fork=wanted.reused() is not None,
+            watch=watch,
         )
-    return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
+    return (
+        _on_change(file, wanted, settings)
+        if watch
+        else _carry_out(wanted.file(file), wanted, settings)
+    )
 
 
 def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
@@ -192,7 +260,11 @@ def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
         return _carry_out(again.file(path), again, batch)
 
     def load() -> EvalFile:
-        return replace(wanted.file(path), run=str(wanted.folder.absolute())) if wanted.folder else wanted.file(path)
+        return (
+            replace(wanted.file(path), run=str(wanted.folder.absolute()))
+            if wanted.folder
+            else wanted.file(path)
+        )
 
     return OnChange(path, load, execute).run()
 
@@ -204,7 +276,9 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
             export_format(path)
     facts = {"command": command_line()}
     made = with_weights(
-        lambda: EvalRun.of(file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts)
+        lambda: EvalRun.of(
+            file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts
+        )
     )
     check_resumed(made.folder, resume=wanted.resume)
     outcome = gated(made, wanted)
@@ -214,7 +288,10 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
-    seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel), made.folder or Path()
+    seen, kept = (
+        Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel),
+        made.folder or Path(),
+    )
     try:
         with resumable(kept, file.language), seen:
             if wanted.on:
@@ -261,11 +338,19 @@ def _spread(made: EvalRun, wanted: Wanted, seen: Seen) -> None:
         if on.startswith(("postgres://", "postgresql://")):
             from adjudge.runs.together import judge_together
 
-            judge_together(made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, tell=told)
+            judge_together(
+                made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, tell=told
+            )
         else:
             from adjudge.runs.spread import spread
 
-            spread(made, Cluster(on, wanted.workers, wanted.store), budget=wanted.budget(), cache=cache, tell=told)
+            spread(
+                made,
+                Cluster(on, wanted.workers, wanted.store),
+                budget=wanted.budget(),
+                cache=cache,
+                tell=told,
+            )
     finally:
         told.say()
 

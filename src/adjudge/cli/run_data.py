@@ -13,7 +13,9 @@ from adjudge.reports.report import Report
 from adjudge.runs.folder import RunInfo, records_of, run_info
 
 
-def print_run(report: Report, folder: Path, files: Sequence[Path] = (), *, votes: bool = False) -> None:
+def print_run(
+    report: Report, folder: Path, files: Sequence[Path] = (), *, votes: bool = False
+) -> None:
     """A run folder: its report, how it was set up, every judgment, and on request their votes."""
     rows = records_of(folder, votes=votes)
     print_json(report, rows, files=files, run=run_with_configuration(folder))

@@ -14,7 +14,16 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken, typed_wrong
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals, row_names
+from adjudge.cli.options import (
+    PATH,
+    Group,
+    argument,
+    as_json,
+    cluster,
+    command,
+    confidence_of_intervals,
+    row_names,
+)
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show import clean, reasons_told, told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
@@ -54,7 +63,9 @@ def list_runs(parent: Path, as_json: bool) -> int:
         table.add_column(told(heading))
     for one in found:
         table.add_row(*(Text(told(text)) for text in _cells(one)))
-    Console(highlight=False).print(table if found else Text(told(f"there are no runs in {verbatim(parent)}")))
+    Console(highlight=False).print(
+        table if found else Text(told(f"there are no runs in {verbatim(parent)}"))
+    )
     return 0
 
 
@@ -83,7 +94,11 @@ def show_run(folder: Path, as_json: bool) -> int:
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
             asked = sum(info.judges[judge].values())
-            console.print(Text(told(f"{verbatim(judge)}: without {verbatim(model)} on {rows} of {asked} rows")))
+            console.print(
+                Text(
+                    told(f"{verbatim(judge)}: without {verbatim(model)} on {rows} of {asked} rows")
+                )
+            )
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
         spent = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}"
@@ -101,7 +116,10 @@ def _batch(batch: Batch) -> str:
     said = f" ({verbatim(batch.more['said'])})" if batch.more.get("said") else ""
     twice = "; it may have been paid twice" if batch.more.get("twice") else ""
     requests = counted(batch.requests, "request")
-    return f"batch {verbatim(batch.remote_id or batch.id)} at {batch.provider}: {batch.state}{said}, {requests}{twice}"
+    return (
+        f"batch {verbatim(batch.remote_id or batch.id)} at {batch.provider}: "
+        f"{batch.state}{said}, {requests}{twice}"
+    )
 
 
 def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
@@ -109,7 +127,9 @@ def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
     judges = configuration.get("judges")
     each = judges if isinstance(judges, Mapping) else {}
     shown = {
-        judge: {name: value for name, value in one.items() if name != "templates"} if isinstance(one, Mapping) else one
+        judge: {name: value for name, value in one.items() if name != "templates"}
+        if isinstance(one, Mapping)
+        else one
         for judge, one in each.items()
     }
     return {**configuration, **({"judges": shown} if each else {})}
@@ -119,20 +139,38 @@ def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
 @argument("one", "A run folder.", type=PATH)
 @argument("two", "Another run folder.", type=PATH)
 @as_json
-@click.option("--all", "everything", is_flag=True, help="Show every row, not the first hundred of a kind.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show every row, not the first hundred of a kind."
+)
 @confidence_of_intervals
-@click.option("--margin", type=click.FloatRange(min=0), default=0.0, help="Only a larger difference is better or worse.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Only a larger difference is better or worse.",
+)
 @cluster
 @row_names
 def diff_runs(
-    one: Path, two: Path, as_json: bool, everything: bool, confidence: float, margin: float, cluster: str | None, id: str | None
+    one: Path,
+    two: Path,
+    as_json: bool,
+    everything: bool,
+    confidence: float,
+    margin: float,
+    cluster: str | None,
+    id: str | None,
 ) -> int:
-    """Show how two runs differ, and whether the second is better, worse, or cannot be told from the first.
+    """Show how two runs differ, and whether the second is better, worse, or cannot be told from the
+    first.
 
-    Rows are paired by their id; else by the fields that are not judged, such as the question, where these name one row; else by a
-    text that no other row has; else by place, where both runs have as many. Which, and how many, is said.
+    Rows are paired by their id; else by the fields that are not judged, such as the question, where
+    these name one row; else by a text that no other row has; else by place, where both runs have as
+    many. Which, and how many, is said.
     """
-    flags = DiffFlags(everything=everything, confidence=confidence, margin=margin, cluster=cluster, id=id)
+    flags = DiffFlags(
+        everything=everything, confidence=confidence, margin=margin, cluster=cluster, id=id
+    )
     (print_diff if as_json else show_diff)(one, two, flags)
     return 0
 
@@ -143,14 +181,22 @@ def recover_run(folder: Path) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
     click.echo(
-        told(f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the run: what is missing is asked again")
+        told(
+            f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the "
+            "run: what is missing is asked again"
+        )
     )
     return 0
 
 
 @runs.command("gc")
 @_parent
-@click.option("--older-than", type=click.FloatRange(min=0), default=30, help="Days since a run was last written.")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(min=0),
+    default=30,
+    help="Days since a run was last written.",
+)
 @click.option("--cache", is_flag=True, help="Empty the user's cache of replies, too.")
 @click.option("--yes", is_flag=True, help="Delete; without it, only say what would be deleted.")
 def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
@@ -159,12 +205,19 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
     Only a run's own files are deleted; its folder goes with them when nothing else is in it.
     """
     now = time.time()
-    old = [folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY]
+    old = [
+        folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY
+    ]
     for folder in old:
         click.echo(told(_deleted(folder, parent, really=yes)))
     if cache:
         count, size = user_cache().size()
-        click.echo(told(f"{'emptied' if yes else 'would empty'} the cache: {counted(count, 'reply')}, {size / 1e6:.1f} MB"))
+        click.echo(
+            told(
+                f"{'emptied' if yes else 'would empty'} the cache: "
+                f"{counted(count, 'reply')}, {size / 1e6:.1f} MB"
+            )
+        )
         if yes:
             user_cache().clear()
     if not old and not cache:
@@ -175,9 +228,15 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @command("export")
 @_folder
 @click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
-@click.option("-o", "--output", type=PATH, help="The file, - for standard output; by default beside the ledger.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    help="The file, - for standard output; by default beside the ledger.",
+)
 def export_run(folder: Path, to: str | None, output: Path | None) -> int:
-    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit, or as other tools read them.
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit,
+    or as other tools read them.
 
     Works while the run is under way.
     """
@@ -198,7 +257,11 @@ def _say_left_out(folder: Path, format_: str) -> None:
 
     if count := without_verdict(folder):
         click.echo(
-            told(f"{counted(count, 'judgment')} without a verdict left out: {format_} has no place for a failure"), err=True
+            told(
+                f"{counted(count, 'judgment')} without a verdict left out: {format_} has no "
+                "place for a failure"
+            ),
+            err=True,
         )
 
 
@@ -210,7 +273,10 @@ def _ending(to: str | None) -> str:
 
 def _deleted(folder: Path, parent: Path, *, really: bool) -> str:
     if folder.resolve() != parent.resolve() / folder.relative_to(parent):
-        return f"kept {verbatim(folder)}: a symbolic link leads to it, so that it may be somebody else's; delete it where it lies"
+        return (
+            f"kept {verbatim(folder)}: a symbolic link leads to it, so that it may be somebody "
+            "else's; delete it where it lies"
+        )
     try:
         delete_run(folder, only_try=not really)
     except RunError as error:
@@ -220,7 +286,9 @@ def _deleted(folder: Path, parent: Path, *, really: bool) -> str:
 
 
 def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
-    """What a run folder holds, or why that cannot be read: one damaged run does not hide the others."""
+    """What a run folder holds, or why that cannot be read: one damaged run does not hide the
+    others.
+    """
     try:
         return run_info(folder)
     except RunError as error:
@@ -232,15 +300,34 @@ def _cells(info: RunInfo | tuple[Path, RunError]) -> list[str]:
         return [verbatim(info[0]), *["–"] * 5, f"unreadable: {info[1]}"]
     started = info.facts.get("started")
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
-    missing = sum(count for statuses in info.judges.values() for status, count in statuses.items() if status != "scored")
+    missing = sum(
+        count
+        for statuses in info.judges.values()
+        for status, count in statuses.items()
+        if status != "scored"
+    )
     calls = sum(usage.calls for usage in info.usage.values())
-    return [verbatim(info.folder), when, str(info.rows), str(missing), str(calls), _money(info), info.state]
+    return [
+        verbatim(info.folder),
+        when,
+        str(info.rows),
+        str(missing),
+        str(calls),
+        _money(info),
+        info.state,
+    ]
 
 
 def _money(info: RunInfo, model: str | None = None) -> str:
     prices = PriceTable.load()
-    costs = {name: prices.cost(name, usage) for name, usage in info.usage.items() if model in (None, name)}
+    costs = {
+        name: prices.cost(name, usage)
+        for name, usage in info.usage.items()
+        if model in (None, name)
+    }
     total = sum(cost or 0.0 for cost in costs.values())
     unknown = ", ".join(verbatim(name) for name, cost in costs.items() if cost is None)
     known = f"${total:.4f}" if total or not unknown else ""
-    return " and ".join(part for part in (known, f"price of {unknown} not known" if unknown else "") if part)
+    return " and ".join(
+        part for part in (known, f"price of {unknown} not known" if unknown else "") if part
+    )

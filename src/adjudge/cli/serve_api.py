@@ -48,11 +48,26 @@ _SHORTEST_KEY = 16
 @no_cache
 @at_once
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, help="0 takes a free one.")
-@click.option("--host", default="127.0.0.1", help="The address to listen at; any but this machine's own needs a key of yours.")
-@click.option("--name", multiple=True, help="A further name under which clients reach it; repeatable.")
-@click.option("--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait.")
-@click.option("--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria.")
-@click.option("--openapi", "show_openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    help="The address to listen at; any but this machine's own needs a key of yours.",
+)
+@click.option(
+    "--name", multiple=True, help="A further name under which clients reach it; repeatable."
+)
+@click.option(
+    "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
+)
+@click.option(
+    "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
+)
+@click.option(
+    "--openapi",
+    "show_openapi",
+    is_flag=True,
+    help="Print the description of the API as OpenAPI 3.1, and stop.",
+)
 def serve(
     folder: Path,
     model: tuple[str, ...],
@@ -70,9 +85,11 @@ def serve(
     language: str,
     show_openapi: bool,
 ) -> int:
-    """Serve judging, comparing, criteria and runs as JSON, for programs in any language. Ctrl-C ends it.
+    """Serve judging, comparing, criteria and runs as JSON, for programs in any language. Ctrl-C
+    ends it.
 
-    The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for all requests together.
+    The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for
+    all requests together.
     """
     if missing := [one for one in ("starlette", "uvicorn") if find_spec(one) is None]:
         raise SetupError(f"the API needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
@@ -85,7 +102,16 @@ def serve(
     key = _key(host)
     entries = model_entries(model, at, max_concurrency)
     budget = Budget(max_usd, max_calls, max_tokens)
-    _serve(folder, entries, budget, key, (host, port, name), judgments_at_once, cache=not no_cache, language=language)
+    _serve(
+        folder,
+        entries,
+        budget,
+        key,
+        (host, port, name),
+        judgments_at_once,
+        cache=not no_cache,
+        language=language,
+    )
     return ExitCode.OK
 
 
@@ -106,11 +132,16 @@ def _serve(
     from adjudge.web.api_guard import ApiAccess, host_names
     from adjudge.web.loopback import Listening
 
-    service, shelf = JudgingService(models, budget=budget, cache=cache, language=language), RunShelf(folder)
+    service, shelf = (
+        JudgingService(models, budget=budget, cache=cache, language=language),
+        RunShelf(folder),
+    )
     host, port, names = place
     listening = Listening(port, host)
     named = host_names(names if host in _LOOPBACK else (host, *names))
-    access = ApiAccess(listening.port, key, named) if key else ApiAccess(listening.port, names=named)
+    access = (
+        ApiAccess(listening.port, key, named) if key else ApiAccess(listening.port, names=named)
+    )
 
     def tell() -> None:
         click.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening.port}")
@@ -124,7 +155,13 @@ def _serve(
 def _key(host: str) -> str:
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if host not in _LOOPBACK and not key:
-        raise SetupError(f"other machines could reach {host}: set {KEY_VARIABLE} to a key of yours, or leave --host out")
+        raise SetupError(
+            f"other machines could reach {host}: set {KEY_VARIABLE} to a key of yours, or "
+            "leave --host out"
+        )
     if key and len(key) < _SHORTEST_KEY:
-        raise SetupError(f"the key in {KEY_VARIABLE} has {len(key)} characters, and needs {_SHORTEST_KEY} or more")
+        raise SetupError(
+            f"the key in {KEY_VARIABLE} has {len(key)} characters, and needs "
+            f"{_SHORTEST_KEY} or more"
+        )
     return key

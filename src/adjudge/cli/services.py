@@ -1,4 +1,6 @@
-"""How the commands that serve other programs are set up: nothing is spent unless they were told how much."""
+"""How the commands that serve other programs are set up: nothing is spent unless they were told how
+much.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,19 @@ from adjudge.service.judging import JudgingService, paid_for
 
 
 def judging_service(
-    models: Sequence[ModelEntry], allow_spend: float | None, prices: Path | None, *, cache: bool, language: str
+    models: Sequence[ModelEntry],
+    allow_spend: float | None,
+    prices: Path | None,
+    *,
+    cache: bool,
+    language: str,
 ) -> JudgingService:
     """Asks ``models``; refused where they cost money and none may be spent."""
     use_prices(prices or find_project().prices_path)
     if allow_spend is None and (paid := paid_for(models)):
-        raise SetupError(f"{', '.join(paid)} may cost money: --allow-spend USD says how much may be spent")
-    return JudgingService(models, budget=Budget(max_usd=allow_spend or 0.0), cache=cache, language=language)
+        raise SetupError(
+            f"{', '.join(paid)} may cost money: --allow-spend USD says how much may be spent"
+        )
+    return JudgingService(
+        models, budget=Budget(max_usd=allow_spend or 0.0), cache=cache, language=language
+    )

@@ -1,4 +1,6 @@
-"""What shells may complete beside commands, options and files: names of criteria, and how models are named."""
+"""What shells may complete beside commands, options and files: names of criteria, and how models
+are named.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ if TYPE_CHECKING:
 COMPLETE_VARIABLE = "_ADJUDGE_COMPLETE"
 
 
-def criteria_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:  # noqa: ARG001
+def criteria_names(
+    _context: click.Context,
+    _parameter: click.Parameter,
+    incomplete: str,
+) -> list[CompletionItem[str]]:
     """Ready-made criteria, and files."""
     from click.shell_completion import CompletionItem
 
@@ -22,7 +28,11 @@ def criteria_names(context: click.Context, parameter: click.Parameter, incomplet
     return found or [CompletionItem(incomplete, type="file")]
 
 
-def model_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:  # noqa: ARG001
+def model_names(
+    _context: click.Context,
+    _parameter: click.Parameter,
+    incomplete: str,
+) -> list[CompletionItem[str]]:
     """An example of each provider, and the embedded model."""
     from click.shell_completion import CompletionItem
 

@@ -15,7 +15,13 @@ from rich.text import Text
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.domain.message import Usage
-from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
+from adjudge.domain.results import (
+    AspectResult,
+    DirectInstanceResult,
+    PairwiseInstanceResult,
+    Result,
+    Status,
+)
 from adjudge.domain.vote import Vote
 from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.sentences import sentence
@@ -46,18 +52,38 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
-        console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(localised(reason, language))}", style="yellow"))
+        console.print(
+            Text(
+                (
+                    f"{word('excluded', language)} {clean(model)}: "
+                    f"{clean(localised(reason, language))}"
+                ),
+                style="yellow",
+            )
+        )
 
 
 def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language: str) -> None:
     """One row per judgment. There is no mean over several criteria."""
     results = list(given)
     several = any(len(one.item_results) > 1 for one in results)
-    table = headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
+    table = headed(
+        language,
+        "row",
+        *(("criterion",) if several else ()),
+        "verdict",
+        "score",
+        "votes",
+        "explanation",
+    )
     for number, result in enumerate(results, 1):
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
-            table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
+            table.add_row(
+                name,
+                *([_brief(entry.result.criteria.name)] if several else []),
+                *_cells(entry.result, language),
+            )
     Console(highlight=False, emoji=False, soft_wrap=False).print(table)
 
 
@@ -67,27 +93,48 @@ def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -
     for number, result in enumerate(results, 1):
         chosen = result.selected_option
         special = {None: word("no score", language), "tie": word("tie", language)}
-        winner = Text(special.get(chosen if not isinstance(chosen, int) else "") or clean(result.winner or ""))
+        winner = Text(
+            special.get(chosen if not isinstance(chosen, int) else "") or clean(result.winner or "")
+        )
         ranks = " ".join("–" if rank is None else str(rank) for rank in result.ranking)
         certain = "–" if result.certainty is None else percent(result.certainty, language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(
-            Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result, language))
+            Text(clean(result.instance.id or str(number))),
+            winner,
+            ranks,
+            certain,
+            votes,
+            _brief(_reason(result, language)),
         )
     Console(highlight=False, emoji=False, soft_wrap=False).print(table)
 
 
 def say_excluded(summary: Summary, language: str, name: str = "") -> None:
-    """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
+    """Which models of a panel did not count, and on how many rows: on standard error, so that
+    nobody misses it.
+    """
     for model, rows in summary.excluded.items():
-        share = f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
-        click.echo(f"{clean(name)}{': ' if name else ''}{word('excluded', language)} {clean(model)}: {share}", err=True)
+        share = (
+            f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
+        )
+        click.echo(
+            (
+                f"{clean(name)}{': ' if name else ''}{word('excluded', language)} "
+                f"{clean(model)}: {share}"
+            ),
+            err=True,
+        )
 
 
 def scored_of(summary: Summary, language: str) -> str:
     """How many were scored, and how many of them with an outcome that is no number."""
     bare = summary.without_number
-    return f"{summary.scored} ({bare} {word('without a number', language)})" if bare else str(summary.scored)
+    return (
+        f"{summary.scored} ({bare} {word('without a number', language)})"
+        if bare
+        else str(summary.scored)
+    )
 
 
 def headed(language: str, *headings: Word) -> Table:
@@ -100,9 +147,16 @@ def headed(language: str, *headings: Word) -> Table:
 
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
     chosen = result.option if isinstance(result, DirectInstanceResult) else None
-    verdict = _option(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
+    verdict = (
+        _option(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
+    )
     score = "–" if result.score is None else number_text(result.score, 2, language)
-    return verdict, score, f"{result.votes_valid}/{result.votes_requested}", _brief(_reason(result, language))
+    return (
+        verdict,
+        score,
+        f"{result.votes_valid}/{result.votes_requested}",
+        _brief(_reason(result, language)),
+    )
 
 
 def _reason(result: Result, language: str) -> str:
@@ -110,27 +164,38 @@ def _reason(result: Result, language: str) -> str:
     if result.explanation:
         return result.explanation
     shown = next((_why(vote) for vote in result.votes if vote.verdict), None)
-    return shown or localised(next((vote.reason for vote in result.votes if vote.reason), ""), language)
+    return shown or localised(
+        next((vote.reason for vote in result.votes if vote.reason), ""), language
+    )
 
 
 def clean(text: str, *, may_command: bool = False) -> str:
-    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a command of ours)."""
+    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a
+    command of ours).
+    """
     cleaned = _CONTROL.sub("�", text)
     return cleaned if may_command else defused(cleaned)
 
 
 def told(text: str) -> str:
-    """The same in the language that the command speaks; what the user wrote is put in with ``verbatim``."""
+    """The same in the language that the command speaks; what the user wrote is put in with
+    ``verbatim``.
+    """
     return clean(translate_line(text, spoken()))
 
 
 def _one(result: AspectResult, language: str) -> Table:
-    table = Table(title=_verdict(result, language), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table = Table(
+        title=_verdict(result, language), title_justify="left", box=None, padding=(0, 2, 0, 0)
+    )
     for heading in ("model", "verdict", "votes", "explanation"):
         table.add_column(word(heading, language))
     for entry in result.panel:
         own = [vote for vote in result.votes if vote.model == entry.model and vote.verdict]
-        why = next((_why(vote) for vote in own if vote.verdict and vote.verdict.option == entry.option), None)
+        why = next(
+            (_why(vote) for vote in own if vote.verdict and vote.verdict.option == entry.option),
+            None,
+        )
         votes = f"{sum(vote.verdict.option == entry.option for vote in own if vote.verdict)}/{entry.votes_requested}"
         table.add_row(
             Text(clean(entry.model)),
@@ -139,7 +204,12 @@ def _one(result: AspectResult, language: str) -> Table:
             _brief(why),
         )
     for model in result.excluded_models:
-        table.add_row(Text(clean(model)), Text("–"), f"0/{sum(vote.model == model for vote in result.votes)}", Text(""))
+        table.add_row(
+            Text(clean(model)),
+            Text("–"),
+            f"0/{sum(vote.model == model for vote in result.votes)}",
+            Text(""),
+        )
     return table
 
 
@@ -150,14 +220,24 @@ def _many(results: Sequence[AspectResult], language: str) -> Table:
     for number, result in enumerate(results, 1):
         score = "–" if result.score is None else number_text(result.score, 2, language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
-        why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(result.excluded_models.values())
+        why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(
+            result.excluded_models.values()
+        )
         why = localised(why, language)
-        table.add_row(Text(clean(result.instance.id or str(number))), _verdict_word(result, language), score, votes, _brief(why))
+        table.add_row(
+            Text(clean(result.instance.id or str(number))),
+            _verdict_word(result, language),
+            score,
+            votes,
+            _brief(why),
+        )
     return table
 
 
 def _agreeing(result: AspectResult) -> list[Vote]:
-    return [vote for vote in result.votes if vote.verdict and vote.verdict.option == result.verdict][:1]
+    return [
+        vote for vote in result.votes if vote.verdict and vote.verdict.option == result.verdict
+    ][:1]
 
 
 def _why(vote: Vote) -> str | None:
@@ -168,7 +248,9 @@ def _why(vote: Vote) -> str | None:
 def _verdict(result: AspectResult, language: str) -> Text:
     title = Text.assemble(_verdict_word(result, language))
     if result.score is not None:
-        title.append(f"  {word('score', language)} {number_text(result.score, 2, language)}", style="bold")
+        title.append(
+            f"  {word('score', language)} {number_text(result.score, 2, language)}", style="bold"
+        )
     if result.agreement is not None:
         title.append(f"  {word('agreement', language)} {percent(result.agreement, language)}")
     if result.tie:
@@ -188,7 +270,9 @@ def _option(name: str) -> Text:
 
 def _brief(text: str | None) -> Text:
     line = clean(" ".join((text or "").split()))
-    return Text(line if len(line) <= _LONGEST_EXPLANATION else line[: _LONGEST_EXPLANATION - 1] + "…")
+    return Text(
+        line if len(line) <= _LONGEST_EXPLANATION else line[: _LONGEST_EXPLANATION - 1] + "…"
+    )
 
 
 def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
@@ -200,20 +284,38 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
     return found
 
 
-def footer(summary: Summary | None, language: str, usage: Usage | None = None, failed_calls: int = 0) -> str:
+def footer(
+    summary: Summary | None, language: str, usage: Usage | None = None, failed_calls: int = 0
+) -> str:
     """What it took; of several judgments by one criteria how many were scored before it."""
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
     guessed = f" ({word('estimated', language)})" if taken.estimated else ""
     failed = f"{counted(failed_calls, 'failed call', language)}, " if failed_calls else ""
-    used = f"{counted(taken.calls, 'call', language)}, {failed}{counted(tokens, 'token', language)}{guessed}"
+    used = (
+        f"{counted(taken.calls, 'call', language)}, "
+        f"{failed}{counted(tokens, 'token', language)}{guessed}"
+    )
     if summary is None or summary.attempted == 1:
         return used
-    bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had
-    mean = "" if bare else f"{word('mean', language)} {'–' if summary.mean is None else number_text(summary.mean, 3, language)}; "
+    bare = (
+        summary.without_number == summary.scored > 0
+    )  # comparisons, and options without scores: there is no mean to be had
+    mean = (
+        ""
+        if bare
+        else (
+            f"{word('mean', language)} "
+            f"{'–' if summary.mean is None else number_text(summary.mean, 3, language)}; "
+        )
+    )
     scored = summary.scored if bare else scored_of(summary, language)
-    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
-    return f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"
+    counts = (
+        f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
+    )
+    return (
+        f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"
+    )
 
 
 _MOST_REASONS = 10
@@ -243,23 +345,42 @@ def show_report(report: Report, *, rows_shown: bool = False) -> None:
 
 def _show_panel(console: Console, section: Section, language: str) -> None:
     if section.summary.models and section.summary.attempted > 1:
-        each = ", ".join(f"{model} {_figure(one.mean, language)}" for model, one in section.summary.models.items())
-        console.print(Text(clean(f"{section.criteria or section.judge}: {word('models of the panel', language)}: {each}")))
+        each = ", ".join(
+            f"{model} {_figure(one.mean, language)}"
+            for model, one in section.summary.models.items()
+        )
+        console.print(
+            Text(
+                clean(
+                    f"{section.criteria or section.judge}: "
+                    f"{word('models of the panel', language)}: {each}"
+                )
+            )
+        )
 
 
 def _show_changes(console: Console, section: Section, report: Report) -> None:
     language, baseline = report.language, report.setup.baseline
     for one in report.changes(section):
         moved = f"{_figure(one.before, language, 3)} → {_figure(one.now, language, 3)}"
-        name = word("composite", language) if section.rag and one.name == section.criteria else one.name
-        console.print(Text(clean(f"{name}: {moved} ({word('compared with', language)} {baseline.run})")))
+        name = (
+            word("composite", language)
+            if section.rag and one.name == section.criteria
+            else one.name
+        )
+        console.print(
+            Text(clean(f"{name}: {moved} ({word('compared with', language)} {baseline.run})"))
+        )
 
 
 def reasons_told(report: Report) -> Iterator[str]:
     """Why rows have no score, the most frequent reasons first, each with its count."""
     language = report.language
     for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
-        yield f"{word('no score', language)}: {clean(localised(reason, language))}: {counted(rows, 'row', language)}"
+        yield (
+            f"{word('no score', language)}: {clean(localised(reason, language))}: "
+            f"{counted(rows, 'row', language)}"
+        )
 
 
 def warn(report: Report) -> None:
@@ -281,8 +402,14 @@ def print_json(
     files: Sequence[Path] = (),
     run: Mapping[str, object] | None = None,
 ) -> None:
-    """The report and its judgments, for machines. ``files``: what was written; ``run``: the folder that keeps it."""
-    more: dict[str, object] = {**report.to_dict(), **({"files": list(map(str, files))} if files else {})}
+    """The report and its judgments, for machines.
+
+    ``files``: what was written; ``run``: the folder that keeps it.
+    """
+    more: dict[str, object] = {
+        **report.to_dict(),
+        **({"files": list(map(str, files))} if files else {}),
+    }
     more |= {"run": run} if run else {}
     more |= {"aggregates": iter(aggregates)} if aggregates is not None else {}
     print_results("judgments", report.summary(), (one.to_dict() for one in results), more)
@@ -292,7 +419,11 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
     """Where every row is, when they are too many to be shown."""
     places = [str(output)] if output else []
     places += [f"adjudge export {folder}"] if folder else []
-    told = f"{word('every row', language)}: {', '.join(places)}" if places else sentence("rows are not kept", language)
+    told = (
+        f"{word('every row', language)}: {', '.join(places)}"
+        if places
+        else sentence("rows are not kept", language)
+    )
     click.echo(clean(told))
 
 
@@ -305,7 +436,9 @@ def say_columns(columns: Mapping[str, str], language: str) -> None:
 def _tables(report: Report, *, rows_shown: bool) -> Iterable[Table]:
     plain = [one for one in report.sections if not one.rag and not one.contests]
     if len(plain) > 1 or any(one.summary.attempted > rows_shown for one in plain):
-        yield _criteria(plain, report.language, named=len({one.judge for one in report.sections}) > 1)
+        yield _criteria(
+            plain, report.language, named=len({one.judge for one in report.sections}) > 1
+        )
     for one in report.sections:
         if one.rag:
             yield _dimensions(one.rag, report.language)
@@ -338,7 +471,12 @@ def _systems(found: ContestSummary, language: str) -> Table:
         rate = _figure(one.winrate, language)
         counts = map(str, (one.wins, one.ties, one.losses))
         style = "bold" if one is found.leader else ""
-        table.add_row(Text(clean(one.name), style=style), *counts, Text(rate, style=style), _limits(one.interval, language))
+        table.add_row(
+            Text(clean(one.name), style=style),
+            *counts,
+            Text(rate, style=style),
+            _limits(one.interval, language),
+        )
     return table
 
 
@@ -347,8 +485,15 @@ def _show_order(console: Console, found: ContestSummary, language: str) -> None:
         console.print(Text(word("cannot tell", language), style="dim"))
     if (order := found.order) is None:
         return
-    turned = f"{word('turned with the order', language)}: {order.turned} {word('of', language)} {order.rows}"
-    flips = "" if order.flip_rate is None else f"; {word('share of flips', language)}: {_figure(order.flip_rate, language)}"
+    turned = (
+        f"{word('turned with the order', language)}: {order.turned} {word('of', language)} "
+        f"{order.rows}"
+    )
+    flips = (
+        ""
+        if order.flip_rate is None
+        else f"; {word('share of flips', language)}: {_figure(order.flip_rate, language)}"
+    )
     noise = word("noise floor not measured", language)
     if order.noise_rate is not None:
         noise = f"{word('noise floor', language)}: {_figure(order.noise_rate, language)}"
@@ -358,16 +503,26 @@ def _show_order(console: Console, found: ContestSummary, language: str) -> None:
 def _dimensions(summary: RagSummary, language: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column(word("dimension", language))
-    for heading in (word("average", language), word("normalised score", language), word("scored", language)):
+    for heading in (
+        word("average", language),
+        word("normalised score", language),
+        word("scored", language),
+    ):
         table.add_column(heading, justify="right")
     table.add_column("")
     for one in summary.dimensions:
         table.add_row(*_dimension(one, language))
     overall, interval = summary.overall, summary.overall.interval
     mean = _figure(overall.mean, language)
-    limits = f"{word('interval', language)}: {_limits(interval, language)}" if interval else word("no interval", language)
+    limits = (
+        f"{word('interval', language)}: {_limits(interval, language)}"
+        if interval
+        else word("no interval", language)
+    )
     name = Text(word("composite", language), style="bold")
-    table.add_row(name, "", Text(mean, style="bold"), f"{overall.scored}/{overall.attempted}", limits)
+    table.add_row(
+        name, "", Text(mean, style="bold"), f"{overall.scored}/{overall.attempted}", limits
+    )
     return table
 
 
@@ -375,11 +530,21 @@ def _dimension(one: DimensionSummary, language: str) -> tuple[Text, str, str, st
     raw = f"{_figure(one.raw.mean, language)} / {one.dimension.maximum}" if one.raw else "–"
     mean = _figure(one.mean, language)
     flag = word("never varies", language) if one.never_varies else ""
-    return Text(clean(one.dimension.title)), raw, mean, f"{one.scored}/{one.scored + one.missing}", flag
+    return (
+        Text(clean(one.dimension.title)),
+        raw,
+        mean,
+        f"{one.scored}/{one.scored + one.missing}",
+        flag,
+    )
 
 
 def _limits(interval: Interval | None, language: str) -> str:
-    return f"{_figure(interval.lower, language)}–{_figure(interval.upper, language)}" if interval else "–"
+    return (
+        f"{_figure(interval.lower, language)}–{_figure(interval.upper, language)}"
+        if interval
+        else "–"
+    )
 
 
 def _figure(value: float | None, language: str, digits: int = 2) -> str:
@@ -387,13 +552,19 @@ def _figure(value: float | None, language: str, digits: int = 2) -> str:
 
 
 def _footer(report: Report) -> str:
-    """What it took; with one criteria the counts before it, with RAG answers the rules that fired."""
+    """What it took; with one criteria the counts before it, with RAG answers
+    the rules that fired.
+    """
     language = report.language
     only = report.sections[0] if len(report.sections) == 1 else None
     if only and not only.rag:
         return footer(only.summary, language, failed_calls=report.failed_calls)
     used = footer(None, language, report.usage, report.failed_calls)
     rules = only.rag.rules.items() if only and only.rag else ()
-    named = ((word(name, language) if is_word(name) else clean(name), count) for name, count in rules if name != "mean")
+    named = (
+        (word(name, language) if is_word(name) else clean(name), count)
+        for name, count in rules
+        if name != "mean"
+    )
     fired = ", ".join(f"{name} {count}" for name, count in named if count)
     return f"{fired}; {used}" if fired else used

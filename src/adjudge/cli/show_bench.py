@@ -15,7 +15,16 @@ from adjudge.reports.russian import verbatim
 from adjudge.reports.words import counted
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 
-_RIGHT = ("rank", "agreement", "kappa", "one vote", "consistency", "order effect", "confidence error", "per 1000 rows")
+_RIGHT = (
+    "rank",
+    "agreement",
+    "kappa",
+    "one vote",
+    "consistency",
+    "order effect",
+    "confidence error",
+    "per 1000 rows",
+)
 _FIRST = ("agreement", "interval", "kappa", "vs the best", "failed")
 _NAMED = 3
 """The rank, the judge and its agreement, whatever that is measured by."""
@@ -26,7 +35,9 @@ def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
     """A line per judge, the best first; then what to know of it."""
     console = Console(highlight=False, soft_wrap=False)
     for ranking in found.rankings:
-        console.print(Text(f"{clean(found.source)}: {told(title_of(found, ranking))}", style="bold"))
+        console.print(
+            Text(f"{clean(found.source)}: {told(title_of(found, ranking))}", style="bold")
+        )
         for table in _tables(ranking, console.width):
             console.print(table)
         for line in beside(ranking):
@@ -42,7 +53,10 @@ def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
 def _tables(ranking: Ranking, width: int) -> Iterator[Table]:
     """One, or where that is wider than the terminal two: who is best first, then how they judge."""
     headings, lines = table_of(ranking)
-    natural = sum(max(len(told(one)) for one in (name, *cells)) + 1 for name, *cells in zip(headings, *lines, strict=True))
+    natural = sum(
+        max(len(told(one)) for one in (name, *cells)) + 1
+        for name, *cells in zip(headings, *lines, strict=True)
+    )
     if natural <= width:
         yield _table(headings, lines)
         return
@@ -50,7 +64,10 @@ def _tables(ranking: Ranking, width: int) -> Iterator[Table]:
     rest = [0, *(place for place in range(len(headings)) if place not in first)]
     for places in (first, rest):
         if len(places) > 1:
-            yield _table([headings[place] for place in places], [[cells[place] for place in places] for cells in lines])
+            yield _table(
+                [headings[place] for place in places],
+                [[cells[place] for place in places] for cells in lines],
+            )
 
 
 def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
@@ -58,9 +75,20 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     for name in headings:
         judge = name == "judge"
         side: Literal["left", "right"] = "right" if name in _RIGHT else "left"
-        table.add_column(told(name), justify=side, overflow="fold", no_wrap=not judge, min_width=12 if judge else None)
+        table.add_column(
+            told(name),
+            justify=side,
+            overflow="fold",
+            no_wrap=not judge,
+            min_width=12 if judge else None,
+        )
     for cells in lines:
-        table.add_row(*(Text(clean(cell) if name == "judge" else told(cell)) for name, cell in zip(headings, cells, strict=True)))
+        table.add_row(
+            *(
+                Text(clean(cell) if name == "judge" else told(cell))
+                for name, cell in zip(headings, cells, strict=True)
+            )
+        )
     return table
 
 
@@ -72,7 +100,11 @@ def _show_failures(console: Console, judge: BenchedJudge) -> None:
 
 
 def _show_disagreements(console: Console, judge: BenchedJudge, most: int) -> None:
-    console.print(Text(told(f"{verbatim(judge.judge)}: {len(judge.disagreements)} disagreements"), style="bold"))
+    console.print(
+        Text(
+            told(f"{verbatim(judge.judge)}: {len(judge.disagreements)} disagreements"), style="bold"
+        )
+    )
     for one in judge.disagreements[:most]:
         both = told(f"judge {verbatim(one.said)}, people {verbatim(one.truth)}")
         console.print(Text(f"  {clean(str(one.id or one.row))}: {both}: {clean(_short(one.text))}"))
@@ -80,7 +112,12 @@ def _show_disagreements(console: Console, judge: BenchedJudge, most: int) -> Non
             console.print(Text(clean(f"    {_short(one.explanation)}"), style="dim"))
     if len(judge.disagreements) > most:
         console.print(
-            Text(told(f"  … and {len(judge.disagreements) - most} more: --show-disagreements {len(judge.disagreements)}"))
+            Text(
+                told(
+                    f"  … and {len(judge.disagreements) - most} more: --show-disagreements "
+                    f"{len(judge.disagreements)}"
+                )
+            )
         )
 
 

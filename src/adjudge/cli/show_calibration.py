@@ -11,7 +11,13 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
-from adjudge.reports.calibrated import calibration_lines, limits_text, option_name, people_lines, value_text
+from adjudge.reports.calibrated import (
+    calibration_lines,
+    limits_text,
+    option_name,
+    people_lines,
+    value_text,
+)
 from adjudge.reports.russian import verbatim
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted
@@ -22,11 +28,16 @@ from adjudge.trust.panel_check import ConsensusReport, PanelReport
 
 
 def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
-    """The number first, then what stands behind it. ``name_judge``: where several answer the same question."""
+    """The number first, then what stands behind it.
+
+    ``name_judge``: where several answer the same question.
+    """
     console = Console(highlight=False, soft_wrap=True)
     if name_judge:
         console.print(Text(clean(one.judge), style="bold underline"))
-    console.print(Text(clean(trust_sentence(one, spoken())), style="bold" if one.corrected else "bold yellow"))
+    console.print(
+        Text(clean(trust_sentence(one, spoken())), style="bold" if one.corrected else "bold yellow")
+    )
     console.print(_estimates(one))
     for line in calibration_lines(one, spoken()):
         console.print(Text(told(line)))
@@ -51,46 +62,99 @@ def _estimates(one: Calibration) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("estimate", "value", "interval", "stands on"):
         table.add_column(told(heading))
-    named = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
+    named = [
+        ("corrected", one.corrected),
+        ("uncorrected", one.naive),
+        ("labels alone", one.labels_only),
+    ]
     for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
             rows = counted(found.count, "row")
             limits = Text(told(limits_text(found) if found.lower is not None else found.reason))
-            table.add_row(told(name), told(value_text(found)), limits, told(rows if found is one.naive else f"labels of {rows}"))
+            table.add_row(
+                told(name),
+                told(value_text(found)),
+                limits,
+                told(rows if found is one.naive else f"labels of {rows}"),
+            )
     for option, found in one.shares.items():
         rows = told(f"labels of {counted(found.count, 'row')}")
-        table.add_row(Text(told(f"share of {option_name(option)}")), told(value_text(found)), told(limits_text(found)), rows)
+        table.add_row(
+            Text(told(f"share of {option_name(option)}")),
+            told(value_text(found)),
+            told(limits_text(found)),
+            rows,
+        )
     return table
 
 
 def _show_agreement(console: Console, found: AgreementReport) -> None:
-    rows = "drawn at random" if found.drawn else "that somebody chose: the figures are about those alone"
+    rows = (
+        "drawn at random"
+        if found.drawn
+        else "that somebody chose: the figures are about those alone"
+    )
     missing = f"; {found.left_out} without a verdict left out" if found.left_out else ""
-    console.print(Text(told(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}"), style="bold"))
+    console.print(
+        Text(
+            told(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}"),
+            style="bold",
+        )
+    )
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("figure", "value", "interval", "rows"):
         table.add_column(told(heading))
-    for name, one in (*found.figures.items(), *((f"baseline {name}", one) for name, one in found.baselines.items())):
+    for name, one in (
+        *found.figures.items(),
+        *((f"baseline {name}", one) for name, one in found.baselines.items()),
+    ):
         limits = limits_text(one) if one.lower is not None else one.reason
         table.add_row(Text(told(name)), told(value_text(one)), Text(told(limits)), str(one.count))
     for option, scores in found.classes.items():
         for name, one in scores.items():
             figure = Text(told(f"{name} of {option_name(option)}"))
-            table.add_row(figure, told(value_text(one)), Text(told(limits_text(one))), str(one.count))
+            table.add_row(
+                figure, told(value_text(one)), Text(told(limits_text(one))), str(one.count)
+            )
     console.print(table)
     for line in people_lines(found):
         console.print(Text(told(line)))
 
 
 def _show_panel(console: Console, found: PanelReport) -> None:
-    console.print(Text(told(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}"), style="bold"))
+    console.print(
+        Text(
+            told(
+                f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}"
+            ),
+            style="bold",
+        )
+    )
     for name, share in found.members.items():
-        console.print(Text(told(f"{verbatim(name)}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
-    worth = "" if found.alike.effective is None else f"; worth {found.alike.effective:.1f} independent members"
+        console.print(
+            Text(
+                told(
+                    f"{verbatim(name)}: {share:.1%} right; weight that the labels support "
+                    f"{found.usable[name]:g}"
+                )
+            )
+        )
+    worth = (
+        ""
+        if found.alike.effective is None
+        else f"; worth {found.alike.effective:.1f} independent members"
+    )
     weighted = f"with these weights {found.weighted:.1%} on the same labels"
     console.print(Text(told(f"the panel: {found.panel:.1%} right{worth}; {weighted}")))
     if found.unseen is not None:
-        console.print(Text(told(f"weights of four fifths of the labels, on the other fifth: {found.unseen:.1%} right")))
+        console.print(
+            Text(
+                told(
+                    "weights of four fifths of the labels, on the other fifth: "
+                    f"{found.unseen:.1%} right"
+                )
+            )
+        )
     if found.consensus:
         console.print(Text(told(_consensus_line(found.consensus))))
     for warning in found.warnings:
@@ -100,6 +164,8 @@ def _show_panel(console: Console, found: PanelReport) -> None:
 def _consensus_line(found: ConsensusReport) -> str:
     if found.reason:
         return f"Dawid–Skene, which knows no labels: refused: {found.reason}"
-    shares = ", ".join(f"{option_name(option)} {share:.1%}" for option, share in found.shares.items())
+    shares = ", ".join(
+        f"{option_name(option)} {share:.1%}" for option, share in found.shares.items()
+    )
     right = "" if found.accuracy is None else f"; {found.accuracy:.1%} right of the labelled ones"
     return f"Dawid–Skene, which knows no labels, on {counted(found.rows, 'row')}: {shares}{right}"

@@ -1,4 +1,6 @@
-"""Candidates in a terminal: their code, what was said of it, and why each lost or won; then the result."""
+"""Candidates in a terminal: their code, what was said of it, and why each lost or won; then the
+result.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def _show(candidate: Candidate, console: Console) -> None:
     heading.append(f": {told(candidate.why)}")
     console.print(heading)
     for number, attempt in enumerate(candidate.tries[:-1], 1):
-        console.print(Text(told(f"  try {number} failed: {'; '.join(attempt.reasons)}"), style="dim"))
+        console.print(
+            Text(told(f"  try {number} failed: {'; '.join(attempt.reasons)}"), style="dim")
+        )
     if candidate.tries:
         _show_last(candidate.tries[-1], console)
     console.print()
@@ -74,7 +78,10 @@ def _outcome(selection: Selection) -> Text:
 
 def _how(selection: Selection) -> str:
     """How it was chosen: the cheapest of several noisy costs looks cheaper than it is."""
-    chosen = f"candidate {selection.winner.number if selection.winner else '–'} of {len(selection.candidates)}"
+    chosen = (
+        f"candidate {selection.winner.number if selection.winner else '–'} of "
+        f"{len(selection.candidates)}"
+    )
     if selection.cost is None:
         return chosen
     extreme = "highest" if selection.cost_is == "higher" else "lowest"
@@ -82,5 +89,9 @@ def _how(selection: Selection) -> str:
     chosen += f"; cost {selection.cost:g}, the {extreme} of {selection.compared}{apart}"
     if selection.fresh is None:
         return chosen
-    again = f"{selection.fresh.cost:g}" if selection.fresh.cost is not None else f"not known: {selection.fresh.reason or ''}"
+    again = (
+        f"{selection.fresh.cost:g}"
+        if selection.fresh.cost is not None
+        else f"not known: {selection.fresh.reason or ''}"
+    )
     return f"{chosen}; from fresh samples {again}"

@@ -23,7 +23,9 @@ _STYLES = {"error": "bold red", "warning": "yellow"}
 
 
 def show_catalogue(entries: Sequence[CatalogEntry], language: str) -> None:
-    """One line each; where there is no room for a line, options and questions are cut, never a name."""
+    """One line each; where there is no room for a line, options and questions are cut, never a
+    name.
+    """
     table, console = _grid(), _console()
     for heading in ("name", "kind", "languages", "options", "question"):
         table.add_column(word(heading, language), no_wrap=heading not in ("options", "question"))
@@ -38,7 +40,9 @@ def show_entry(entry: CatalogEntry, language: str) -> None:
     """Everything about one."""
     criteria, console = entry.criteria, _console()
     known = " ".join(languages_of(criteria.name))
-    console.print(Text.assemble((criteria.name, "bold"), (f"  {word(entry.kind, language)}, {known}", "dim")))
+    console.print(
+        Text.assemble((criteria.name, "bold"), (f"  {word(entry.kind, language)}, {known}", "dim"))
+    )
     console.print(Text(criteria.description), end="\n\n")
     console.print(_facts(entry, language))
     if entry.kind == "direct":
@@ -57,7 +61,10 @@ def show_findings(findings: Sequence[Finding], count: int) -> None:
         table.add_column(heading)
     for finding in findings:
         severity = Text(finding.severity, style=_STYLES[finding.severity])
-        table.add_row(severity, *(Text(clean(part)) for part in (finding.criteria, finding.field, finding.message)))
+        table.add_row(
+            severity,
+            *(Text(clean(part)) for part in (finding.criteria, finding.field, finding.message)),
+        )
     if findings:
         console.print(table)
     console.print(f"{count} criteria: {_tally(findings)}")
@@ -67,7 +74,10 @@ def _row(entry: CatalogEntry, language: str) -> tuple[str | Text, ...]:
     criteria = entry.criteria
     options = "" if entry.kind == "pairwise" else " / ".join(criteria.option_names)
     known = " ".join(languages_of(criteria.name))
-    cut = (Text(text, no_wrap=True, overflow="ellipsis") for text in (options, _first_words(criteria.description)))
+    cut = (
+        Text(text, no_wrap=True, overflow="ellipsis")
+        for text in (options, _first_words(criteria.description))
+    )
     return (criteria.name, word(entry.kind, language), known, *cut)
 
 
@@ -79,7 +89,10 @@ def _first_words(text: str) -> str:
 def _tally(findings: Sequence[Finding]) -> str:
     errors = sum(finding.severity == "error" for finding in findings)
     counts = {"error": errors, "warning": len(findings) - errors}
-    return ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count) or "nothing found"
+    return (
+        ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
+        or "nothing found"
+    )
 
 
 def _facts(entry: CatalogEntry, language: str) -> Table:
@@ -88,7 +101,10 @@ def _facts(entry: CatalogEntry, language: str) -> Table:
     grid.add_row(verb, criteria.to_evaluate_field)
     grid.add_row(word("reads", language), _context(criteria, language))
     if entry.kind == "direct":
-        grid.add_row(word("better", language), word("more of it" if criteria.higher_is_better else "less of it", language))
+        grid.add_row(
+            word("better", language),
+            word("more of it" if criteria.higher_is_better else "less of it", language),
+        )
     return grid
 
 

@@ -41,7 +41,9 @@ class DiffFlags:
 
 
 def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
-    """The settings, the rows that came out otherwise, those that only one run has, and which run is better."""
+    """The settings, the rows that came out otherwise, those that only one run has, and which run is
+    better.
+    """
     most = None if flags.everything else MOST_SHOWN
     with run_diff(one, two, flags.cluster, flags.id) as found:
         alone = (found.alone(0), found.alone(1))
@@ -49,9 +51,20 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
             click.echo(clean(line))
         _show(map(_change, found.changes()), found.changed, most)
         first, second = verbatim(one), verbatim(two)
-        _show((f"only in {first}: {_row(row)}: {_came(row)}" for row in found.only_in(0)), alone[0], most)
-        _show((f"only in {second}: {_row(row)}: {_came(row)}" for row in found.only_in(1)), alone[1], most)
-        settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
+        _show(
+            (f"only in {first}: {_row(row)}: {_came(row)}" for row in found.only_in(0)),
+            alone[0],
+            most,
+        )
+        _show(
+            (f"only in {second}: {_row(row)}: {_came(row)}" for row in found.only_in(1)),
+            alone[1],
+            most,
+        )
+        settings, changed = (
+            _counted(len(found.settings), "setting"),
+            _counted(found.changed, "judgment"),
+        )
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
         click.echo(told(f"{both}; {alone[0]} only in {first}, {alone[1]} only in {second}"))
         _show_comparisons(compare_runs(one, two, found, flags.settings), two)
@@ -63,7 +76,9 @@ def show_comparison(one: Path, two: Path) -> None:
         comparisons = compare_runs(one, two, found)
         _show_comparisons(comparisons, two)
     if not comparisons:
-        click.echo(told(f"no criteria of {verbatim(one)} was judged again, so there is nothing to compare"))
+        click.echo(
+            told(f"no criteria of {verbatim(one)} was judged again, so there is nothing to compare")
+        )
 
 
 def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
@@ -78,7 +93,10 @@ def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
         comparisons = [each.to_dict() for each in compare_runs(one, two, found, flags.settings)]
         counts = {"compared": found.compared, "changed": found.changed}
         alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}
-        only = {"only_in_one": map(_row_data, found.only_in(0)), "only_in_two": map(_row_data, found.only_in(1))}
+        only = {
+            "only_in_one": map(_row_data, found.only_in(0)),
+            "only_in_two": map(_row_data, found.only_in(1)),
+        }
         more = {"settings": found.settings, "comparisons": comparisons, **only}
         print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
 
@@ -106,10 +124,16 @@ def _came(row: JudgedRow) -> str:
     """The score, what was chosen, and the status of what was not scored."""
     to = row.came
     if to.score is None and to.status == "scored" and to.chosen is not None:
-        return verbatim(system_at(row.systems, to.chosen)) if isinstance(to.chosen, int) else _option(to.chosen)
+        return (
+            verbatim(system_at(row.systems, to.chosen))
+            if isinstance(to.chosen, int)
+            else _option(to.chosen)
+        )
     score = "no score" if to.score is None else f"{to.score:.3f}"
     chosen = None if to.chosen is None else _option(to.chosen)
-    more = [one for one in (chosen, None if to.status == "scored" else to.status) if one is not None]
+    more = [
+        one for one in (chosen, None if to.status == "scored" else to.status) if one is not None
+    ]
     return f"{score} ({', '.join(more)})" if more else score
 
 
@@ -129,4 +153,11 @@ def _change_data(change: Change) -> dict[str, object]:
 
 def _row_data(row: JudgedRow) -> dict[str, object]:
     known = {"systems": list(row.systems)} if row.systems else {}
-    return {"judge": row.judge, "criteria": row.criteria, "row": row.row, "id": row.id, **row.came._asdict(), **known}
+    return {
+        "judge": row.judge,
+        "criteria": row.criteria,
+        "row": row.row,
+        "id": row.id,
+        **row.came._asdict(),
+        **known,
+    }

@@ -15,23 +15,41 @@ from adjudge.stats.difference import Outcome
 from adjudge.trust.benchmark import BenchedJudge
 
 _LONGEST = 160
-_STYLES = {Outcome.BETTER: "bold green", Outcome.WORSE: "bold red", Outcome.CANNOT_TELL: "bold yellow"}
+_STYLES = {
+    Outcome.BETTER: "bold green",
+    Outcome.WORSE: "bold red",
+    Outcome.CANNOT_TELL: "bold yellow",
+}
 
 
 def show_nothing(judge: BenchedJudge, parts: Split) -> None:
     """There was nothing to show to the writer."""
     print_split(Console(highlight=False), parts)
-    share = "" if judge.agreement.value is None else f" (agreement {judge.agreement.value:.3f} on all of them)"
-    Console(highlight=False).print(f"The judge agrees with people on every row that may be shown{share}: nothing to improve.")
+    share = (
+        ""
+        if judge.agreement.value is None
+        else f" (agreement {judge.agreement.value:.3f} on all of them)"
+    )
+    Console(highlight=False).print(
+        f"The judge agrees with people on every row that may be shown{share}: nothing to improve."
+    )
 
 
-def show_improvement(found: Improvement, parts: Split, cases: Sequence[Case], written: Path | None, writer: str) -> None:
+def show_improvement(
+    found: Improvement, parts: Split, cases: Sequence[Case], written: Path | None, writer: str
+) -> None:
     """The disagreements, the proposal, and whether it is better."""
     console = Console(highlight=False)
     print_split(console, parts)
     console.print(Text(f"Disagreements shown to {clean(writer)}: {len(cases)}", style="bold"))
     for one in cases:
-        console.print(Text(clean(f"  {one.instance.id or ''}: judge {one.said}, people {one.truth}: {_text(one)}")))
+        console.print(
+            Text(
+                clean(
+                    f"  {one.instance.id or ''}: judge {one.said}, people {one.truth}: {_text(one)}"
+                )
+            )
+        )
     console.print(Text("Proposal", style="bold"))
     if found.proposal.explanation:
         console.print(Text(clean(f"  {found.proposal.explanation}"), style="dim"))
@@ -39,10 +57,20 @@ def show_improvement(found: Improvement, parts: Split, cases: Sequence[Case], wr
         console.print(Text(clean(f"  {what}")))
         if before:
             console.print(Text(clean(f"    - {before}"), style="red"))
-        console.print(Text(clean(f"    + {_short(after)}" if what == "example" else f"    + {after}"), style="green"))
+        console.print(
+            Text(
+                clean(f"    + {_short(after)}" if what == "example" else f"    + {after}"),
+                style="green",
+            )
+        )
     console.print(Text(clean(found.sentence()), style=_STYLES[found.gain.outcome]))
     if found.failed:
-        console.print(Text(f"{found.failed} held-out rows have no verdict before or after: they are left out.", style="yellow"))
+        console.print(
+            Text(
+                f"{found.failed} held-out rows have no verdict before or after: they are left out.",
+                style="yellow",
+            )
+        )
     told = (
         f"Written to {written}; the old file is as it was."
         if written
@@ -54,7 +82,10 @@ def show_improvement(found: Improvement, parts: Split, cases: Sequence[Case], wr
 def print_split(console: Console, parts: Split) -> None:
     """Which rows were whose."""
     seen, held = len(parts.seen.rows), len(parts.held_out.rows)
-    console.print(f"{seen + held} labelled rows: {seen} for the writer, {held} held out (drawn with seed {parts.seed})")
+    console.print(
+        f"{seen + held} labelled rows: {seen} for the writer, {held} held out (drawn with "
+        f"seed {parts.seed})"
+    )
 
 
 def _text(case: Case) -> str:

@@ -16,12 +16,20 @@ _MOST_ROWS = 10
 
 
 def measure_tables(
-    found: MeasuresSummary, entries: Iterable[JudgmentRecord], language: str, clean: Callable[[str], str]
+    found: MeasuresSummary,
+    entries: Iterable[JudgmentRecord],
+    language: str,
+    clean: Callable[[str], str],
 ) -> Iterator[Table]:
-    """The measures, whom the rows blame, and the worst of the rows that blame somebody. ``clean``: for what rows are called."""
+    """The measures, whom the rows blame, and the worst of the rows that blame somebody.
+
+    ``clean``: for what rows are called.
+    """
     yield _means(found, language)
     yield _blamed(found, language)
-    worst = [one for one in entries if blamed(one) in ("retriever", "generator", "both")][:_MOST_ROWS]
+    worst = [one for one in entries if blamed(one) in ("retriever", "generator", "both")][
+        :_MOST_ROWS
+    ]
     if worst:
         yield _rows(found, worst, language, clean)
 
@@ -29,7 +37,11 @@ def measure_tables(
 def _means(found: MeasuresSummary, language: str) -> Table:
     table = _headed(language, "measure", "of", "mean", "interval", "rows", "without a number")
     for one in found.each:
-        limits = f"{_figure(one.interval.lower, language)}–{_figure(one.interval.upper, language)}" if one.interval else "–"
+        limits = (
+            f"{_figure(one.interval.lower, language)}–{_figure(one.interval.upper, language)}"
+            if one.interval
+            else "–"
+        )
         side, counts = measure_word(one.measure.of, language), (str(one.rows), str(one.missing))
         table.add_row(Text(one.measure.title), side, _figure(one.mean, language), limits, *counts)
     return table
@@ -43,7 +55,12 @@ def _blamed(found: MeasuresSummary, language: str) -> Table:
     return table
 
 
-def _rows(found: MeasuresSummary, worst: Iterable[JudgmentRecord], language: str, clean: Callable[[str], str]) -> Table:
+def _rows(
+    found: MeasuresSummary,
+    worst: Iterable[JudgmentRecord],
+    language: str,
+    clean: Callable[[str], str],
+) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in (word("row", language), measure_word("to blame", language)):
         table.add_column(heading)

@@ -70,9 +70,13 @@ def writable(context: click.Context, parameter: click.Parameter, path: Path | No
     ending = path.suffix.lower() if path is not None else ""
     if path is not None and ending in _OF_RUNS:
         raise click.BadParameter(
-            f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html. "
-            f"For others, keep the run: --run FOLDER, then adjudge export FOLDER --to {_OF_RUNS[ending]}"
+            f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md "
+            "or .html. "
+            "For others, keep the run: --run FOLDER, then adjudge export FOLDER --to "
+            f"{_OF_RUNS[ending]}"
         )
     if path is not None and ending not in _WRITTEN:
-        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html")
+        raise click.BadParameter(
+            f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html"
+        )
     return path

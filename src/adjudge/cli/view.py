@@ -27,12 +27,29 @@ _NEEDED = ("starlette", "uvicorn")
 @click.option("--no-open", is_flag=True, help="Do not open a browser; the address is printed.")
 @click.option("--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs.")
 @click.option("--language", type=LANGUAGE, default="en", help="Of the pages; each has a switch.")
-@click.option("-m", "--model", multiple=True, help="A model that may be asked from the page; repeatable.")
-@click.option("--max-usd", type=click.FloatRange(min=0), default=1.0, help="What the page may spend while it is open.")
-def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str, model: tuple[str, ...], max_usd: float) -> int:
-    """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how far to trust them.
+@click.option(
+    "-m", "--model", multiple=True, help="A model that may be asked from the page; repeatable."
+)
+@click.option(
+    "--max-usd",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    help="What the page may spend while it is open.",
+)
+def view(
+    folder: Path,
+    port: int,
+    no_open: bool,
+    read_only: bool,
+    language: str,
+    model: tuple[str, ...],
+    max_usd: float,
+) -> int:
+    """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
+    far to trust them.
 
-    Only this machine can reach the page, and only who has the address with its token. Ctrl-C ends it.
+    Only this machine can reach the page, and only who has the address with its token. Ctrl-C ends
+    it.
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise SetupError(f"the page needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
@@ -42,7 +59,9 @@ def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str,
     from adjudge.web.server import PageServer
 
     use_prices(find_project().prices_path)
-    server = PageServer(folder, port=port, read_only=read_only, language=language, max_usd=max_usd, models=model)
+    server = PageServer(
+        folder, port=port, read_only=read_only, language=language, max_usd=max_usd, models=model
+    )
     with suppress(KeyboardInterrupt):  # that is how it ends
         if no_open:
             server.serve(click.echo)

@@ -24,10 +24,17 @@ _SECONDS_A_LINE = 30.0
 
 
 class Watch:
-    """Rate, failures, money and time left on standard error; nothing there where there is one judgment, or ``quiet``."""
+    """Rate, failures, money and time left on standard error; nothing there where there is one
+    judgment, or ``quiet``.
+    """
 
     def __init__(
-        self, total: Callable[[], int | None], *, quiet: bool, prices: PriceTable | None = None, language: str = "en"
+        self,
+        total: Callable[[], int | None],
+        *,
+        quiet: bool,
+        prices: PriceTable | None = None,
+        language: str = "en",
     ) -> None:
         self._count = total
         self.language = language
@@ -41,15 +48,23 @@ class Watch:
         self._shown = not quiet
         self._bar = _bar() if self._shown and sys.stderr.isatty() and self.total != 1 else None
         self._lines = self._shown and self._bar is None
-        self._task = self._bar.add_task(word("judging", language), total=self.total, note="") if self._bar else None
+        self._task = (
+            self._bar.add_task(word("judging", language), total=self.total, note="")
+            if self._bar
+            else None
+        )
 
     @cached_property
     def total(self) -> int | None:
-        """How many there will be; counted when somebody asks, since that takes a pass over the rows."""
+        """How many there will be; counted when somebody asks, since that takes a pass over the
+        rows.
+        """
         return self._count()
 
     def on_result(self, result: Result, spent: Spent | None = None) -> None:
-        """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
+        """Count one more. ``spent``: by the whole run so far, where that is known; else what the
+        votes took is added up.
+        """
         self._done += 1
         self._failed += result.status is not Status.SCORED
         self._spent = spent
@@ -64,7 +79,9 @@ class Watch:
         self._show()
 
     def elsewhere(self, done: int, failed: int, votes: int, spent: Spent) -> None:
-        """So far workers have come; what they have judged passes here once more, and is not counted twice."""
+        """So far workers have come; what they have judged passes here once more, and is not counted
+        twice.
+        """
         self._there, self._failed_there, self._votes_there, self._spent = done, failed, votes, spent
         self._show()
 
@@ -74,8 +91,14 @@ class Watch:
             self._bar.update(self._task, completed=completed, note=self.note())
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE and self.total != 1:
             self._said = time.monotonic()
-            done = f"{completed} {word('of', self.language)} {self.total}" if self.total else str(completed)
-            click.echo(sentence("judged so far", self.language, done=done, note=self.note()), err=True)
+            done = (
+                f"{completed} {word('of', self.language)} {self.total}"
+                if self.total
+                else str(completed)
+            )
+            click.echo(
+                sentence("judged so far", self.language, done=done, note=self.note()), err=True
+            )
 
     @cached_property
     def _prices(self) -> PriceTable:
@@ -108,14 +131,25 @@ class Watch:
             self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._bar:
             self._bar.stop()
 
 
 def _bar() -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),

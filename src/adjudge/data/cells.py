@@ -9,7 +9,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def cell(value: object) -> str:
-    """A value as a spreadsheet may show it: what it would run as a formula begins with an apostrophe."""
+    """A value as a spreadsheet may show it: what it would run as a formula begins with an
+    apostrophe.
+    """
     if value is None or value == []:
         return ""
     if isinstance(value, bool | int | float):

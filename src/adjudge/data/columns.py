@@ -11,18 +11,44 @@ from functools import lru_cache
 from typing import TypeVar
 
 from adjudge.data.ids import ID_ALIASES
-from adjudge.data.rendered import chat, chat_call, chat_parts, chat_turns, is_chat, parsed, rendered_calls, shown
+from adjudge.data.rendered import (
+    chat,
+    chat_call,
+    chat_parts,
+    chat_turns,
+    is_chat,
+    parsed,
+    rendered_calls,
+    shown,
+)
 from adjudge.data.sources.row import is_blank
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError, WrongData
 
 ALIASES = {
     "response": (
-        *("response", "answer", "output", "actual_output", "completion", "prediction", "text", "Assistant Answer"),
+        *(
+            "response",
+            "answer",
+            "output",
+            "actual_output",
+            "completion",
+            "prediction",
+            "text",
+            "Assistant Answer",
+        ),
         *("ответ", "ответ модели", "ответ ассистента", "ответ бота", "ответ системы", "текст"),
     ),
     "user_input": (
-        *("user_input", "question", "input", "query", "prompt", "instruction", "Current User Question"),
+        *(
+            "user_input",
+            "question",
+            "input",
+            "query",
+            "prompt",
+            "instruction",
+            "Current User Question",
+        ),
         *(
             "вопрос",
             "запрос",
@@ -40,22 +66,47 @@ ALIASES = {
         *("эталон", "эталонный ответ", "правильный ответ", "ожидаемый ответ", "верный ответ"),
     ),
     "contexts": (
-        *("contexts", "retrieved_contexts", "context", "retrieval_context", "documents", "Fragment Texts"),
+        *(
+            "contexts",
+            "retrieved_contexts",
+            "context",
+            "retrieval_context",
+            "documents",
+            "Fragment Texts",
+        ),
         *("контекст", "контексты", "фрагменты", "тексты фрагментов", "документы", "источники"),
     ),
     "history": (
-        *("history", "conversation_history", "chat_history", "conversation", "dialogue", "Conversation History"),
-        *("история", "история диалога", "история беседы", "история сообщений", "диалог", "переписка"),
+        *(
+            "history",
+            "conversation_history",
+            "chat_history",
+            "conversation",
+            "dialogue",
+            "Conversation History",
+        ),
+        *(
+            "история",
+            "история диалога",
+            "история беседы",
+            "история сообщений",
+            "диалог",
+            "переписка",
+        ),
     ),
 }
-"""How other tools, and people, call our fields; the first that a file has is taken, as it is written or in another case."""
+"""How other tools, and people, call our fields; the first that a file has is taken, as it is
+written or in another case.
+"""
 CALL_ALIASES = {
     "tool_call": ("tool_call", "tool_calls", "function_call", "вызов инструмента"),
     "before_call": ("before_call", *ALIASES["user_input"]),
 }
 """A call of a tool and what led to it: looked for only where a criterion reads them."""
 CHATS = ("messages", "conversations", "conversation", "chat", "сообщения", "диалог")
-"""Columns that may hold a whole chat, the answer included, where no column holds the answer by itself."""
+"""Columns that may hold a whole chat, the answer included, where no column holds the answer by
+itself.
+"""
 CHAT_FIELDS = ("response", "user_input", "history")
 ID_COLUMNS = ("id", "ID", "row_id")
 ID_FIELD = "id"
@@ -69,7 +120,9 @@ _BETWEEN = re.compile(r"[\s_-]+")
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """What two names of a column have in common that differ in case, or in what stands between words."""
+    """What two names of a column have in common that differ in case, or in what stands between
+    words.
+    """
     return _BETWEEN.sub("_", name.strip().casefold()).replace("ё", "е")
 
 
@@ -104,17 +157,29 @@ def is_id(name: object) -> bool:
 
 
 def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, str], str | None]:
-    """Field → column, and the column that names the rows: ``columns`` may say that, too, as if the id were a field."""
+    """Field → column, and the column that names the rows: ``columns`` may say that, too, as if the
+    id were a field.
+    """
     named = columns.get(ID_FIELD)
     if named is not None and id is not None and named != id:
-        raise SetupError(f"two columns are to name the rows, {id!r} and {named!r}: keep one of them")
+        raise SetupError(
+            f"two columns are to name the rows, {id!r} and {named!r}: keep one of them"
+        )
     return {field: column for field, column in columns.items() if field != ID_FIELD}, id or named
 
 
 class Columns:
-    """Field → column. What was once chosen stays: a field does not change its column from one row to the next."""
+    """Field → column. What was once chosen stays: a field does not change its column from one row
+    to the next.
+    """
 
-    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, also: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        wanted: Mapping[str, str],
+        needed: Sequence[str],
+        id: str | None,
+        also: Sequence[str] = (),
+    ) -> None:
         wanted, id = names_apart(wanted, id)
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
@@ -135,15 +200,27 @@ class Columns:
         for field, column in self._wanted.items():
             self.chosen[field] = column_in(self._seen, column) or column
         for field in (*ALIASES, *self._needed, *self._also):
-            if field not in self.chosen and (known := column_in(self._seen, *_names_of(field))) is not None:
+            if (
+                field not in self.chosen
+                and (known := column_in(self._seen, *_names_of(field))) is not None
+            ):
                 self.chosen[field] = known
         self._take_chat()
-        own = (column_in(self._seen, name) for name in (ID_COLUMNS if self._id is None else (self._id,)))
+        own = (
+            column_in(self._seen, name)
+            for name in (ID_COLUMNS if self._id is None else (self._id,))
+        )
         self._ids = tuple(dict.fromkeys(name for name in own if name is not None))
 
     def _take_chat(self) -> None:
-        """Where the answer is needed, or the call of a tool, and has no column of its own, it is in a chat."""
-        log = None if "tool_call" in self.chosen or "tool_call" not in self._needed else column_in(self._seen, *CHATS)
+        """Where the answer is needed, or the call of a tool, and has no column of its own, it is in
+        a chat.
+        """
+        log = (
+            None
+            if "tool_call" in self.chosen or "tool_call" not in self._needed
+            else column_in(self._seen, *CHATS)
+        )
         if log is not None:
             self._log = log
             self.chosen.update({field: log for field in CALL_ALIASES if field not in self._wanted})
@@ -151,11 +228,15 @@ class Columns:
             return
         self._chat = column_in(self._seen, *CHATS)
         if self._chat is not None:
-            taken = [field for field in CHAT_FIELDS if self.chosen.get(field, self._chat) == self._chat]
+            taken = [
+                field for field in CHAT_FIELDS if self.chosen.get(field, self._chat) == self._chat
+            ]
             self.chosen.update(dict.fromkeys(taken, self._chat))
 
     def require(self, found: Sequence[str], name: str) -> None:
-        """Say so when a column that was named, or a field that is needed, is not in the data at all."""
+        """Say so when a column that was named, or a field that is needed, is not in the data at
+        all.
+        """
         has = f"it has: {', '.join(found)}"
         for field, column in self._wanted.items():
             if column_in(found, column) is None:
@@ -171,12 +252,16 @@ class Columns:
                 )
 
     def refuse_doubles(self, found: Collection[str], name: str) -> None:
-        """Say so when two columns have the name of a field that is read: nobody knows which one is meant."""
+        """Say so when two columns have the name of a field that is read: nobody knows which one is
+        meant.
+        """
         for field, column in self.chosen.items():
             if field not in self._wanted and (other := f"{column} (2)") in found:
                 raise WrongData(
-                    f"{name} has the columns {column!r} and {other!r}, one name for two columns: rename one, or say which is "
-                    f"meant with --column {field}={shlex.quote(column)} or --column {field}={shlex.quote(other)}"
+                    f"{name} has the columns {column!r} and {other!r}, one name for two "
+                    "columns: rename one, or say which is "
+                    f"meant with --column {field}={shlex.quote(column)} or --column "
+                    f"{field}={shlex.quote(other)}"
                 )
 
     def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:
@@ -219,10 +304,16 @@ class Columns:
 
 def nothing_in(column: str, cells: Mapping[str, object]) -> str:
     """What is wrong with a row in which a text is missing."""
-    return f"there is nothing in {column!r}" if column in cells else f"the row has no {column!r}; it has: {', '.join(cells)}"
+    return (
+        f"there is nothing in {column!r}"
+        if column in cells
+        else f"the row has no {column!r}; it has: {', '.join(cells)}"
+    )
 
 
-def choose_columns(found: Sequence[str], wanted: Mapping[str, str], name: object, needed: Sequence[str]) -> dict[str, str]:
+def choose_columns(
+    found: Sequence[str], wanted: Mapping[str, str], name: object, needed: Sequence[str]
+) -> dict[str, str]:
     """Field → column. The needed ones must be there; the other fields are taken where they are."""
     columns = Columns(wanted, needed, None)
     columns.see(found)
@@ -231,9 +322,11 @@ def choose_columns(found: Sequence[str], wanted: Mapping[str, str], name: object
 
 
 def text_of(value: object, column: str, field: str = "") -> str | list[str] | None:
-    """A cell as a text, or as a list of texts; None where there is nothing in it. A ValueError says what is in it instead.
+    """A cell as a text, or as a list of texts; None where there is nothing in it. A ValueError says
+    what is in it instead.
 
-    Chat messages are what was said. Contexts and a history may be nested, also as JSON in a text: they become plain text.
+    Chat messages are what was said. Contexts and a history may be nested, also as JSON in a text:
+    they become plain text.
     """
     if field == "tool_call" and (calls := rendered_calls(_nested(value))) is not None:
         return calls
@@ -247,25 +340,36 @@ def text_of(value: object, column: str, field: str = "") -> str | list[str] | No
         return chat(value)
     write = _shown if nested else _written
     if isinstance(value, list | tuple):
-        return [item if isinstance(item, str) else "" if _is_missing(item) else write(item, column) for item in value]
+        return [
+            item if isinstance(item, str) else "" if _is_missing(item) else write(item, column)
+            for item in value
+        ]
     return None if _is_missing(value) else write(value, column)
 
 
 def chat_fields(value: object, column: str) -> dict[str, str]:
-    """The answer of a logged chat, the question and what was said before. A ValueError says what the cell holds instead."""
+    """The answer of a logged chat, the question and what was said before.
+
+    A ValueError says what the cell holds instead.
+    """
     if not holds_chat(value):
         raise ValueError(
             f"column {column!r} holds no chat to find the answer in, such as "
-            '[{"role": "assistant", "content": "…"}]: name the answer\'s column with --column COLUMN'
+            '[{"role": "assistant", "content": "…"}]: name the answer\'s column with '
+            "--column COLUMN"
         )
     return _read_chat(value, column, chat_parts)
 
 
 def call_fields(value: object, column: str) -> dict[str, str]:
-    """The last call of a tool in a logged chat, and what led to it. A ValueError says what the cell holds instead."""
+    """The last call of a tool in a logged chat, and what led to it.
+
+    A ValueError says what the cell holds instead.
+    """
     if not holds_chat(value):
         raise ValueError(
-            f"column {column!r} holds no chat to find the call of a tool in: name the call's column with "
+            f"column {column!r} holds no chat to find the call of a tool in: name the "
+            "call's column with "
             "--column tool_call=COLUMN"
         )
     return _read_chat(value, column, chat_call)
@@ -298,7 +402,9 @@ def _nested(value: object) -> object:
 
 
 def is_blank_row(cells: Mapping[str, object]) -> bool:
-    """Whether there is nothing in any cell: no text but white space, no number, no list with something in it."""
+    """Whether there is nothing in any cell: no text but white space, no number, no list with
+    something in it.
+    """
     return all(_is_blank_cell(value) for value in cells.values())
 
 
@@ -321,7 +427,11 @@ def _plain(value: object) -> object:
 
 def _is_missing(value: object) -> bool:
     """How data frames say that there is nothing."""
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING  # noqa: PLR0124
+    return (
+        value is None
+        or (isinstance(value, float) and value != value)  # noqa: PLR0124
+        or type(value).__name__ in _MISSING
+    )
 
 
 def _shown(value: object, column: str) -> str:

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from adjudge.data.columns import CHAT_FIELDS, CHATS, chat_turns_in, column_in, holds_chat, whole_chat
+from adjudge.data.columns import (
+    CHAT_FIELDS,
+    CHATS,
+    chat_turns_in,
+    column_in,
+    holds_chat,
+    whole_chat,
+)
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 
@@ -20,8 +27,10 @@ def parts_of(instance: Instance, per: Literal["turn", "conversation"]) -> list[I
 
 
 def turns_of(instance: Instance) -> list[Instance]:
-    """One instance for each question that was answered: the answer is ``response``, the question ``user_input``, and what was
-    said before it, tools included, ``history``. The row's other fields are with each."""
+    """One instance for each question that was answered: the answer is ``response``, the question
+    ``user_input``, and what was said before it, tools included, ``history``. The row's other fields
+    are with each.
+    """
     column, chat = _chat(instance)
     try:
         turns = chat_turns_in(chat, column)
@@ -51,9 +60,13 @@ def _chat(instance: Instance) -> tuple[str, object]:
     column = column_in([name for name in held if holds_chat(held[name])], *CHATS)
     if column is None:
         named = ", ".join(CHATS[:4])
-        raise SetupError(f"the row has no conversation, as a list of messages in a column such as {named}")
+        raise SetupError(
+            f"the row has no conversation, as a list of messages in a column such as {named}"
+        )
     return column, held[column]
 
 
 def _beside(instance: Instance) -> dict[str, str | Sequence[str]]:
-    return {name: value for name, value in instance.fields.items() if name not in (*CHAT_FIELDS, *CHATS)}
+    return {
+        name: value for name, value in instance.fields.items() if name not in (*CHAT_FIELDS, *CHATS)
+    }

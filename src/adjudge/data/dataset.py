@@ -74,22 +74,27 @@ def read_instances(
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
-    """One instance a row, read as they are asked for: a data set of any length needs the memory of a few rows.
+    """One instance a row, read as they are asked for: a data set of any length needs the memory of
+    a few rows.
 
-    ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances.
-    ``columns`` says which column is which field; the rest is found by the usual names. ``needed``: the fields that every
-    row must have; ``also``: further ones that are taken where they are there. ``id``: the column with the rows' names;
-    without one a row is called by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
-    ``metadata["row"]``. ``on_bad_row`` is told of each
-    row that cannot be read, and reading goes on; without it the first one raises a WrongData. What is wrong with the whole
-    source raises always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once, at the end,
-    and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged text, the first of the ``needed``, is
-    empty: they are judged. ``format`` and ``encoding`` are for files that do not show them.
+    ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
+    mappings or instances. ``columns`` says which column is which field; the rest is found by the
+    usual names. ``needed``: the fields that every row must have; ``also``: further ones that are
+    taken where they are there. ``id``: the column with the rows' names; without one a row is called
+    by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
+    ``metadata["row"]``. ``on_bad_row`` is told of each row that cannot be read, and reading goes
+    on; without it the first one raises a WrongData. What is wrong with the whole source raises
+    always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once,
+    at the end, and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged
+    text, the first of the ``needed``, is empty: they are judged. ``format`` and ``encoding`` are
+    for files that do not show them.
     """
     chosen = Columns(columns or {}, needed, id, also)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
-        return Instance(chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells})
+        return Instance(
+            chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells}
+        )
 
     judged = needed[0] if needed else "response"
     origin, rows = open_source(source, format, encoding, judged)
@@ -110,12 +115,15 @@ def read_comparisons(
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
-    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that are numbered.
+    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that
+    are numbered.
 
     The rest is as for ``read_instances``.
     """
     named, id = names_apart(columns or {}, id)
-    chosen = _Compared({**{column: column for column in responses}, **named}, (), id, named=bool(responses))
+    chosen = _Compared(
+        {**{column: column for column in responses}, **named}, (), id, named=bool(responses)
+    )
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
@@ -128,16 +136,21 @@ def read_comparisons(
 class _Compared(Columns):
     """Those of comparisons: without responses that are named, some must be known by their names."""
 
-    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool) -> None:
+    def __init__(
+        self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool
+    ) -> None:
         super().__init__(wanted, needed, id)
         self._named = named
 
     def require(self, found: Sequence[str], name: str) -> None:
         """Say so when no row can have responses to compare."""
         super().require(found, name)
-        if not self._named and not any(folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found):
+        if not self._named and not any(
+            folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found
+        ):
             raise WrongData(
-                f"{name} has no columns of responses that are known by their names: name them with --column COLUMN "
+                f"{name} has no columns of responses that are known by their names: name "
+                "them with --column COLUMN "
                 f"--column COLUMN (responses=[…]). It has: {', '.join(found)}"
             )
 
@@ -145,7 +158,8 @@ class _Compared(Columns):
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
     """The fields that at least one row has something in, by the names of the columns and by ours.
 
-    Reads the source once, to its end. A run does not need this: ``read_instances`` looks for the needed fields as it goes.
+    Reads the source once, to its end. A run does not need this: ``read_instances`` looks for the
+    needed fields as it goes.
     """
     _, rows = open_source(source, format, encoding)
     filled: set[str] = set()
@@ -158,7 +172,9 @@ def field_names(source: Source, format: str | None = None, encoding: str | None 
 
 
 class _Noted(Generic[N]):
-    """Rows of one kind, and told of when all were seen: how many there are, and the numbers of the first."""
+    """Rows of one kind, and told of when all were seen: how many there are, and the numbers of the
+    first.
+    """
 
     def __init__(self, origin: Origin, kind: type[N], tell: Callable[[N], None] | None) -> None:
         self._origin = origin
@@ -175,13 +191,19 @@ class _Noted(Generic[N]):
     def tell(self) -> None:
         """Say how many there were, where there were some."""
         if self.count:
-            self._tell(self._kind(self._origin.name, self.count, self._origin.unit, tuple(self._first)))
+            self._tell(
+                self._kind(self._origin.name, self.count, self._origin.unit, tuple(self._first))
+            )
 
 
 def _filled(rows: Rows, blank: _Noted[BlankRows]) -> Iterator[Row | BadRow]:
     """The rows that hold something."""
     for row in rows:
-        if isinstance(row, BadRow) or isinstance(row.cells, Instance) or not is_blank_row(row.cells):
+        if (
+            isinstance(row, BadRow)
+            or isinstance(row.cells, Instance)
+            or not is_blank_row(row.cells)
+        ):
             yield row
         else:
             blank.add(row.number)
@@ -219,7 +241,10 @@ def _each(
     if wanted.limit is not None and wanted.limit < 1:
         return
     origin, tell = wanted.origin, on_bad_row or _stop
-    blank, empty = _Noted(origin, BlankRows, on_blank_rows), _Noted(origin, EmptyAnswers, on_empty_answers)
+    blank, empty = (
+        _Noted(origin, BlankRows, on_blank_rows),
+        _Noted(origin, EmptyAnswers, on_empty_answers),
+    )
     filled = _filled(rows, blank)
     first = list(islice(filled, _LOOKED_AT_FIRST))
     _check_columns(origin, first, wanted.columns)
@@ -250,7 +275,9 @@ def _nothing(origin: Origin, blank: int, trouble: str) -> str:
 
 def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
     """Before anything is judged, so that a slip of the pen is not told of for every row."""
-    cells = [row.cells for row in first if isinstance(row, Row) and not isinstance(row.cells, Instance)]
+    cells = [
+        row.cells for row in first if isinstance(row, Row) and not isinstance(row.cells, Instance)
+    ]
     found = list(dict.fromkeys(name for each in cells for name in each))
     chosen.see(found)
     if cells:
@@ -273,10 +300,18 @@ def _stop(bad: BadRow) -> None:
 
 
 def comparison_of(
-    cells: Mapping[str, object], name: str, place: str, responses: Sequence[str] = (), columns: Mapping[str, str] | None = None
+    cells: Mapping[str, object],
+    name: str,
+    place: str,
+    responses: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> Instance:
     """One row as a comparison. A ValueError says why it is none."""
-    found = {field: column for field in ALIASES if field != "response" and (column := column_for(field, cells)) is not None}
+    found = {
+        field: column
+        for field in ALIASES
+        if field != "response" and (column := column_for(field, cells)) is not None
+    }
     named = {field: column_in(cells, column) or column for field, column in (columns or {}).items()}
     field_of = {column: field for field, column in {**found, **named}.items()}
     responses = [column_in(cells, column) or column for column in responses]
@@ -292,7 +327,9 @@ def comparison_of(
     about = {"place": place, "row": cells, **({"systems": tuple(responses)} if responses else {})}
     instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, about)
     if isinstance(instance.value("response") or "", str):
-        raise ValueError(f"no two responses found; name their columns with --column. It has: {', '.join(cells)}")
+        raise ValueError(
+            f"no two responses found; name their columns with --column. It has: {', '.join(cells)}"
+        )
     return instance
 
 
@@ -304,16 +341,26 @@ def _compared_text(cell: object, column: str, field: str) -> str | list[str] | N
     return text_of(cell, column, field)
 
 
-def check_responses(cells: Mapping[str, object], texts: Mapping[str, object], named: Sequence[str] = ()) -> None:
-    """A ValueError where a response is missing before another: those behind it would be taken for their neighbours."""
+def check_responses(
+    cells: Mapping[str, object], texts: Mapping[str, object], named: Sequence[str] = ()
+) -> None:
+    """A ValueError where a response is missing before another: those behind it would be taken for
+    their neighbours.
+    """
     columns = list(named) or [column for column in cells if NUMBERED.fullmatch(str(column))]
     there = [column in texts for column in columns]
-    missing = [column for place, column in enumerate(columns) if not there[place] and (named or any(there[place:]))]
+    missing = [
+        column
+        for place, column in enumerate(columns)
+        if not there[place] and (named or any(there[place:]))
+    ]
     if missing:
         raise ValueError(nothing_in(missing[0], cells))
 
 
-def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:
+def _responses(
+    texts: Mapping[str, str | list[str]], named: Sequence[str]
+) -> dict[str, str | Sequence[str]]:
     """The columns named, else a list, else columns that are numbered."""
     if named:
         return {"response": [str(texts[name]) for name in named]}

@@ -11,31 +11,75 @@ from adjudge.data.rendered import parsed
 
 ID_ALIASES: Mapping[str, tuple[str, ...]] = {
     "retrieved_ids": (
-        *("retrieved_ids", "retrieved_context_ids", "retrieved_doc_ids", "retrieved_document_ids", "retrieved_docs", "retrieved"),
+        *(
+            "retrieved_ids",
+            "retrieved_context_ids",
+            "retrieved_doc_ids",
+            "retrieved_document_ids",
+            "retrieved_docs",
+            "retrieved",
+        ),
         *("context_ids", "fragment_ids", "chunk_ids", "doc_ids", "document_ids", "Fragment IDs"),
         *("найденные id", "id найденных", "id фрагментов", "id документов"),
     ),
     "relevant_ids": (
-        *("relevant_ids", "reference_context_ids", "relevant_context_ids", "relevant_doc_ids", "relevant_document_ids"),
-        *("relevant_docs", "relevant", "gold_ids", "gold_doc_ids", "ground_truth_ids", "expected_ids", "expected_doc_ids"),
-        *("reference_ids", "qrels", "релевантные id", "id релевантных", "правильные id", "ожидаемые id"),
+        *(
+            "relevant_ids",
+            "reference_context_ids",
+            "relevant_context_ids",
+            "relevant_doc_ids",
+            "relevant_document_ids",
+        ),
+        *(
+            "relevant_docs",
+            "relevant",
+            "gold_ids",
+            "gold_doc_ids",
+            "ground_truth_ids",
+            "expected_ids",
+            "expected_doc_ids",
+        ),
+        *(
+            "reference_ids",
+            "qrels",
+            "релевантные id",
+            "id релевантных",
+            "правильные id",
+            "ожидаемые id",
+        ),
     ),
 }
-"""How other tools call the two; they are looked for only where somebody asks for a measure that reads them."""
+"""How other tools call the two; they are looked for only where somebody asks for a measure that
+reads them.
+"""
 _SEPARATORS = re.compile(r"[\n\r\t;|,]+")
 _WHOLE = re.compile(r"^(-?\d+)\.0$")
-_IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "context_id", "fragment_id", "docid", "source")
+_IDS = (
+    "id",
+    "_id",
+    "doc_id",
+    "document_id",
+    "chunk_id",
+    "context_id",
+    "fragment_id",
+    "docid",
+    "source",
+)
 _GRADES = ("grade", "relevance", "rel", "gain", "score", "label")
 Cell = str | Sequence[str]
 
 
 def id_list(value: Cell) -> list[str]:
-    """The ids in their order: of a list, of JSON, or between line breaks, tabs and ``; | ,``. A ValueError says what is none."""
+    """The ids in their order: of a list, of JSON, or between line breaks, tabs and ``; | ,``. A
+    ValueError says what is none.
+    """
     return [one for one, _ in _graded(value)]
 
 
 def graded_ids(value: Cell) -> dict[str, float]:
-    """Id → its grade, 1 where none is given: of ``{"d1": 3, "d2": 1}``, of ``[{"id": "d1", "grade": 3}]`` or of plain ids."""
+    """Id → its grade, 1 where none is given: of ``{"d1": 3, "d2": 1}``, of ``[{"id": "d1", "grade":
+    3}]`` or of plain ids.
+    """
     return dict(_graded(value))
 
 
@@ -54,7 +98,9 @@ def _item(item: object) -> Iterator[tuple[str, float]]:
     if isinstance(read, Mapping):
         yield _document(read)
     elif isinstance(read, list):
-        raise ValueError(f"{json.dumps(read, ensure_ascii=False)[:100]} is a list within a list, not an id")
+        raise ValueError(
+            f"{json.dumps(read, ensure_ascii=False)[:100]} is a list within a list, not an id"
+        )
     elif read is not None and str(read).strip():
         yield _name(read), 1.0
 

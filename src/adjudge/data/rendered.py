@@ -1,4 +1,6 @@
-"""Nested values as texts that people and models read: chat messages, retrieved documents, whatever else JSON holds."""
+"""Nested values as texts that people and models read: chat messages, retrieved documents, whatever
+else JSON holds.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _LONGEST = 1_000_000
 
 
 def parsed(text: str) -> object:
-    """What a text holds that is a list or an object in JSON, or as Python writes it; else the text itself."""
+    """What a text holds that is a list or an object in JSON, or as Python writes it; else the text
+    itself.
+    """
     if text[:1] not in ("[", "{") or len(text) > _LONGEST:
         return text
     value: object = text
@@ -41,23 +45,33 @@ def is_chat(value: object) -> bool:
 
 def chat(value: object) -> str:
     """What the messages say, one after the other with who says it; one alone is what it says."""
-    messages = [found for one in (value if isinstance(value, list | tuple) else [value]) if (found := _message(one))]
+    messages = [
+        found
+        for one in (value if isinstance(value, list | tuple) else [value])
+        if (found := _message(one))
+    ]
     if len(messages) == 1:
         return messages[0][1]
     return "\n".join(f"{role}: {said}" for role, said in messages)
 
 
 def chat_parts(value: object) -> dict[str, str]:
-    """A logged chat by our fields: the last answer of the assistant, the question before it, and what was said before that.
+    """A logged chat by our fields: the last answer of the assistant, the question before it, and
+    what was said before that.
 
     What a tool said between the two is part of the history, which then holds the question as well.
     """
-    given = [one for one in (value if isinstance(value, list | tuple) else [value]) if _message(one)]
+    given = [
+        one for one in (value if isinstance(value, list | tuple) else [value]) if _message(one)
+    ]
     messages = [_message(one) or ("", "") for one in given]
     answers = [place for place, (role, _) in enumerate(messages) if role.casefold() in _ASSISTANT]
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
-        raise ValueError(f"nobody answers: the roles are {', '.join(dict.fromkeys(role for role, _ in messages))}")
+        raise ValueError(
+            "nobody answers: the roles are "
+            f"{', '.join(dict.fromkeys(role for role, _ in messages))}"
+        )
     before = messages[: spoken[-1]]
     asked = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
     questions = [place for place in asked if not _is_result(given[place])]
@@ -65,7 +79,11 @@ def chat_parts(value: object) -> dict[str, str]:
     parts = {"response": messages[spoken[-1]][1]}
     if questions:
         parts["user_input"] = before[questions[-1]][1]
-    return {**parts, "history": "\n".join(f"{role}: {said}" for role, said in history)} if history else parts
+    return (
+        {**parts, "history": "\n".join(f"{role}: {said}" for role, said in history)}
+        if history
+        else parts
+    )
 
 
 def chat_call(value: object) -> dict[str, str]:
@@ -78,19 +96,27 @@ def chat_call(value: object) -> dict[str, str]:
     said = "\n".join(_part(part) for part in _parts_of(last) if part and not _is_call(part))
     before = [found for one in messages[: calling[-1]] if (found := _message(one))]
     before += [("assistant", said)] if said else []
-    led = before[0][1] if len(before) == 1 else "\n".join(f"{role}: {text}" for role, text in before)
+    led = (
+        before[0][1] if len(before) == 1 else "\n".join(f"{role}: {text}" for role, text in before)
+    )
     return {"tool_call": "\n".join(map(_call, _calls_of(last))), "before_call": led}
 
 
 def rendered_calls(value: object) -> str | None:
-    """Calls of tools that stand by themselves, as a log keeps them; None where this is something else."""
+    """Calls of tools that stand by themselves, as a log keeps them; None where this is something
+    else.
+    """
     calls = value if isinstance(value, list | tuple) else [value]
-    named = [call for call in calls if isinstance(call, Mapping) and not _call(call).startswith("{")]
+    named = [
+        call for call in calls if isinstance(call, Mapping) and not _call(call).startswith("{")
+    ]
     return "\n".join(map(_call, calls)) if calls and len(named) == len(calls) else None
 
 
 def chat_turns(value: object) -> list[dict[str, str]]:
-    """The parts of every question that was answered: its last answer in words, before somebody else asks the next one."""
+    """The parts of every question that was answered: its last answer in words, before somebody else
+    asks the next one.
+    """
     messages = list(value) if isinstance(value, list | tuple) else [value]
     ends: list[int] = []
     answering = False
@@ -112,7 +138,9 @@ def _calls_of(message: object) -> list[object]:
         return []
     found = _bare(message)
     listed, legacy = found.get("tool_calls"), found.get("function_call")
-    calls = [*listed] if isinstance(listed, list) else [legacy] if isinstance(legacy, Mapping) else []
+    calls = (
+        [*listed] if isinstance(listed, list) else [legacy] if isinstance(legacy, Mapping) else []
+    )
     return calls or [part for part in _parts_of(message) if _is_call(part)]
 
 
@@ -125,14 +153,18 @@ def _parts_of(message: object) -> list[object]:
 
 
 def _is_call(part: object) -> bool:
-    return isinstance(part, Mapping) and (part.get("type") == "tool_use" or isinstance(part.get("functionCall"), Mapping))
+    return isinstance(part, Mapping) and (
+        part.get("type") == "tool_use" or isinstance(part.get("functionCall"), Mapping)
+    )
 
 
 def _is_result(message: object) -> bool:
     """Whether a message is nothing but what tools returned, which some send in the user's name."""
     content = message.get("content") if isinstance(message, Mapping) else None
     parts = content if isinstance(content, list) else []
-    return bool(parts) and all(isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts)
+    return bool(parts) and all(
+        isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts
+    )
 
 
 def _in_words(message: object) -> bool:
@@ -156,14 +188,20 @@ def _message(value: object) -> tuple[str, str] | None:
         return None
     value = _bare(value)
     for role, content in _ROLES:
-        if isinstance(value.get(role), str) and (content in value or any(value.get(name) for name in _CALLS)):
+        if isinstance(value.get(role), str) and (
+            content in value or any(value.get(name) for name in _CALLS)
+        ):
             legacy = value.get("function_call")
-            return str(value[role]), _said(value.get(content), value.get("tool_calls") or ([legacy] if legacy else None))
+            return str(value[role]), _said(
+                value.get(content), value.get("tool_calls") or ([legacy] if legacy else None)
+            )
     return None
 
 
 def _bare(message: Mapping[str, object]) -> Mapping[str, object]:
-    """A message with its ``role``, also one of LangChain, by itself or as ``messages_to_dict`` wraps it."""
+    """A message with its ``role``, also one of LangChain, by itself or as ``messages_to_dict``
+    wraps it.
+    """
     if "role" in message or message.get("type") not in _LANGCHAIN:
         return message
     inner = message.get("data")
@@ -179,17 +217,31 @@ def _said(content: object, calls: object) -> str:
 
 
 def _call(call: object) -> str:
-    """A call of a tool as programs write it, such as ``[tool call: search(query="tower")]``; what is no such call, as JSON."""
+    """A call of a tool as programs write it, such as ``[tool call: search(query="tower")]``; what
+    is no such call, as JSON.
+    """
     given = call if isinstance(call, Mapping) else {}
-    function = next((given[name] for name in ("function", "functionCall") if isinstance(given.get(name), Mapping)), given)
+    function = next(
+        (
+            given[name]
+            for name in ("function", "functionCall")
+            if isinstance(given.get(name), Mapping)
+        ),
+        given,
+    )
     name = function.get("name")
     if not isinstance(name, str):
         return json.dumps(call, ensure_ascii=False, default=str)
-    said: object = next((function[key] for key in ("arguments", "args", "input") if key in function), {})
+    said: object = next(
+        (function[key] for key in ("arguments", "args", "input") if key in function), {}
+    )
     given_as = parsed(said.strip()) if isinstance(said, str) else said
     if not isinstance(given_as, Mapping):
         return f"[tool call: {name}({given_as or ''})]"
-    values = (f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in given_as.items())
+    values = (
+        f"{key}={json.dumps(value, ensure_ascii=False, default=str)}"
+        for key, value in given_as.items()
+    )
     return f"[tool call: {name}({', '.join(values)})]"
 
 
@@ -218,7 +270,9 @@ def _lines(value: object) -> Iterator[str]:
 
 
 def _mapping_lines(value: Mapping[object, object]) -> Iterator[str]:
-    """A document is its title and its text, with what else is known about it below; other keys stand before their values."""
+    """A document is its title and its text, with what else is known about it below; other keys
+    stand before their values.
+    """
     given = {str(name): below for name, below in value.items() if below not in (None, "", [], {})}
     text = next((name for name in _TEXT_KEYS if isinstance(given.get(name), str)), None)
     if text is None:
@@ -227,7 +281,9 @@ def _mapping_lines(value: Mapping[object, object]) -> Iterator[str]:
     if isinstance(given.get("title"), str):
         yield str(given["title"])
     yield str(given[text])
-    yield from _named({name: below for name, below in given.items() if name not in (text, "title", *_ABOUT)})
+    yield from _named(
+        {name: below for name, below in given.items() if name not in (text, "title", *_ABOUT)}
+    )
 
 
 def _named(given: Mapping[str, object]) -> Iterator[str]:

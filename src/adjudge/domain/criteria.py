@@ -81,26 +81,44 @@ class Criteria:
     name: str
     description: str
     options: Sequence[CriteriaOption] = ()
-    """Left out, or empty, where responses are compared, since their labels are chosen from, and where a number is asked for."""
+    """Left out, or empty, where responses are compared, since their labels are chosen from, and
+    where a number is asked for.
+    """
     to_evaluate_field: str = "response"
     context_fields: Sequence[str] | None = None
     """None: every other field of the instance is context; empty: none is."""
     examples: Sequence[CriteriaExample] = ()
     """Results of earlier judgments may be given as well; they become examples."""
     higher_is_better: bool = True
-    """Whether more of what the criteria is named after is better. Scores do not depend on it: 1.0 is the good end."""
+    """Whether more of what the criteria is named after is better.
+
+    Scores do not depend on it: 1.0 is the good end.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(self.options or ()))
         if self.options:
-            _check_options(self.name, [option.name if isinstance(option, CriteriaOption) else None for option in self.options])
+            _check_options(
+                self.name,
+                [
+                    option.name if isinstance(option, CriteriaOption) else None
+                    for option in self.options
+                ],
+            )
         if isinstance(self.context_fields, str):
-            raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
+            raise SetupError(
+                f"context_fields of criteria {self.name!r} must be a list of field names, "
+                "not a text"
+            )
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
-        object.__setattr__(self, "examples", tuple(_as_example(self.name, one) for one in self.examples or ()))
+        object.__setattr__(
+            self, "examples", tuple(_as_example(self.name, one) for one in self.examples or ())
+        )
         _check_description(self.name, self.description)
-        if self.options:  # without them the labels of responses are the options: judges know how many there are
+        if (
+            self.options
+        ):  # without them the labels of responses are the options: judges know how many there are
             _check_examples(self.name, self.examples, self.option_names)
 
     @cached_property
@@ -110,7 +128,9 @@ class Criteria:
 
     @property
     def definition(self) -> str:
-        """What is asked: the description; of criteria without one, the name, which is then a sentence."""
+        """What is asked: the description; of criteria without one, the name, which is then a
+        sentence.
+        """
         return self.description if (self.description or "").strip() else self.name
 
     @property
@@ -125,11 +145,16 @@ class Criteria:
 
     @property
     def best_options(self) -> tuple[str, ...]:
-        """The options with the highest score. None where that would be a guess: all score the same, or the criteria says that
-        less of it is better and scores its Yes highest."""
-        scores = {option.name: option.points for option in self.options if option.points is not None}
+        """The options with the highest score. None where that would be a guess: all score the same,
+        or the criteria says that less of it is better and scores its Yes highest.
+        """
+        scores = {
+            option.name: option.points for option in self.options if option.points is not None
+        }
         best = tuple(name for name, score in scores.items() if score == max(scores.values()))
-        contrary = not self.higher_is_better and any(name.strip().casefold() in _YES for name in best)
+        contrary = not self.higher_is_better and any(
+            name.strip().casefold() in _YES for name in best
+        )
         return () if contrary or len(best) == len(self.options) else best
 
     @cached_property
@@ -161,49 +186,68 @@ def yes_no_criteria(question: str) -> Criteria:
     """The criteria that a plain question means: Yes is 1.0, No is 0.0."""
     if not question.strip():
         raise SetupError("the criterion is empty: say in a sentence what is to be judged")
-    return Criteria(question, question, [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
+    return Criteria(
+        question, question, [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+    )
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a text can stand alone as a question or a demand, as a bare name such as "tone" cannot."""
+    """Whether a text can stand alone as a question or a demand, as a bare name such as "tone"
+    cannot.
+    """
     return len(text.split()) >= _WORDS_OF_A_SENTENCE or text.rstrip().endswith(_SENTENCE_ENDS)
 
 
 def _check_description(criteria: str, description: str) -> None:
     if not (description or "").strip() and not is_sentence(criteria or ""):
-        raise SetupError(f"criteria {criteria!r} has no description: say in a sentence what is judged")
+        raise SetupError(
+            f"criteria {criteria!r} has no description: say in a sentence what is judged"
+        )
 
 
 def _check_options(criteria: str, names: list[str | None]) -> None:
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise SetupError(f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')")
+            raise SetupError(
+                f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')"
+            )
         if name in seen:
             raise SetupError(f"criteria {criteria!r} offers the option {name!r} twice")
         seen.add(name)
 
 
 def _as_example(criteria: str, given: object) -> CriteriaExample:
-    """An example as it is; a result as the example it makes, the place of a response as its label."""
+    """An example as it is; a result as the example it makes, the place of a
+    response as its label.
+    """
     if isinstance(given, CriteriaExample):
         return given
     if not isinstance(given, Judged):
         raise SetupError(
-            f"an example of criteria {criteria!r} is a CriteriaExample or the result of a judgment, not {type(given).__name__}"
+            f"an example of criteria {criteria!r} is a CriteriaExample or the result of a "
+            f"judgment, not {type(given).__name__}"
         )
     option = given.selected_option
     if not isinstance(given.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
-        raise SetupError(f"an example of criteria {criteria!r} has no {missing}: an example shows a text and what it got")
+        raise SetupError(
+            f"an example of criteria {criteria!r} has no {missing}: an example shows a text "
+            "and what it got"
+        )
     label = letter(option) if isinstance(option, int) else option
     return CriteriaExample(given.instance.fields, label, given.explanation or "")
 
 
-def _check_examples(criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]) -> None:
+def _check_examples(
+    criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]
+) -> None:
     """Compared responses may be a tie, which is no option of its own."""
     allowed = {*names, TIE}
     for example in examples:
         if example.option not in allowed:
             offered = ", ".join(names)
-            raise SetupError(f"an example of criteria {criteria!r} has the option {example.option!r}; there are {offered}")
+            raise SetupError(
+                f"an example of criteria {criteria!r} has the option {example.option!r}; "
+                f"there are {offered}"
+            )

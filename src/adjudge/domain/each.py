@@ -1,4 +1,6 @@
-"""Questions about several numbered texts in one call; the plainest: one of the same options for each."""
+"""Questions about several numbered texts in one call; the plainest: one of the same options for
+each.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from adjudge.domain.verdict import Chosen
 
 _BETWEEN = "; "
 MOST_AT_ONCE = 20
-"""Texts that one call asks about; of more, there are several calls, each about as long as the others."""
+"""Texts that one call asks about; of more, there are several calls, each about as long as the
+others.
+"""
 T = TypeVar("T")
 
 
@@ -67,7 +71,9 @@ class Listed:
 
 @dataclass(frozen=True)
 class ChoiceOfLists(ChoiceOfEach):
-    """Several questions in one call, each about the numbered texts of a field of its own; ``count`` is of all of them."""
+    """Several questions in one call, each about the numbered texts of a field of its own; ``count``
+    is of all of them.
+    """
 
     lists: tuple[Listed, ...] = ()
     repair: ClassVar[str] = "repair_lists"
@@ -76,7 +82,12 @@ class ChoiceOfLists(ChoiceOfEach):
     def of(cls, lists: Sequence[Listed]) -> ChoiceOfLists:
         """The options of all questions are those of the first."""
         first = lists[0].criteria
-        return cls(first.option_names, first.points, count=sum(one.count for one in lists), lists=tuple(lists))
+        return cls(
+            first.option_names,
+            first.points,
+            count=sum(one.count for one in lists),
+            lists=tuple(lists),
+        )
 
     @property
     def identity(self) -> str:
@@ -91,7 +102,9 @@ class ChoiceOfLists(ChoiceOfEach):
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on parts
         """JSON schema of an answer."""
-        return object_schema({one.field: _numbered(one.criteria.option_names) for one in self.lists})
+        return object_schema(
+            {one.field: _numbered(one.criteria.option_names) for one in self.lists}
+        )
 
 
 def said_of_each(options: Sequence[str]) -> Chosen:
@@ -106,9 +119,17 @@ def each_of(verdict: Chosen) -> list[str]:
 
 def _numbered(options: Sequence[str]) -> Schema:
     option = {"type": "string", "enum": list(options)}
-    return {"type": "array", "items": object_schema({"number": {"type": "integer"}, "selected_option": option})}
+    return {
+        "type": "array",
+        "items": object_schema({"number": {"type": "integer"}, "selected_option": option}),
+    }
 
 
 def object_schema(properties: Mapping[str, object]) -> Schema:
     """JSON schema of an object that has all of these, and nothing else."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

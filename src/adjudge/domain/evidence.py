@@ -1,4 +1,6 @@
-"""Whether a source says what a sentence says: the question, the verdict, and the quotes that show it."""
+"""Whether a source says what a sentence says: the question, the verdict, and the quotes that show
+it.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,19 @@ class Grounded(Chosen):
     @property
     def details(self) -> Details:
         """What there is beside the option and the explanation."""
-        return {"each": [one.kept() for one in self.each]} if self.each else {"evidence": self.kept()["evidence"]}
+        return (
+            {"each": [one.kept() for one in self.each]}
+            if self.each
+            else {"evidence": self.kept()["evidence"]}
+        )
 
     def kept(self) -> KeptSupport:
         """As one of several."""
-        return {"option": self.option, "explanation": self.explanation, "evidence": [quote.to_dict() for quote in self.evidence]}
+        return {
+            "option": self.option,
+            "explanation": self.explanation,
+            "evidence": [quote.to_dict() for quote in self.evidence],
+        }
 
     @classmethod
     def of(cls, option: str, explanation: str | None, evidence: Sequence[KeptQuote]) -> Grounded:
@@ -50,7 +60,9 @@ def grounded_each(each: Sequence[Grounded]) -> Grounded:
 
 @dataclass(frozen=True)
 class SupportQuestion(Choice):
-    """Whether one sentence is supported, contradicted or not found, with quotes from the fragments."""
+    """Whether one sentence is supported, contradicted or not found, with quotes
+    from the fragments.
+    """
 
     sources: str = "contexts"
     """The field that holds the fragments."""
@@ -60,7 +72,9 @@ class SupportQuestion(Choice):
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on a sentence
         """JSON schema of an answer."""
-        return object_schema({"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION})
+        return object_schema(
+            {"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION}
+        )
 
     def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
@@ -81,13 +95,19 @@ class SupportOfEach(OfEach, SupportQuestion):
 
     def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
-        each = [Grounded.of(one["option"], one["explanation"], one["evidence"]) for one in details.get("each") or ()]
+        each = [
+            Grounded.of(one["option"], one["explanation"], one["evidence"])
+            for one in details.get("each") or ()
+        ]
         return Grounded(option, explanation, each=tuple(each))
 
 
 @dataclass(frozen=True)
 class ClaimsQuestion(OfEach):
-    """What each of several numbered sentences claims. The answer in writing: [[number, claim], …] as JSON."""
+    """What each of several numbered sentences claims.
+
+    The answer in writing: [[number, claim], …] as JSON.
+    """
 
     about: ClassVar[str] = "claims of {} sentences"
     repair: ClassVar[str] = "repair_claims"
@@ -99,4 +119,7 @@ class ClaimsQuestion(OfEach):
 
 
 _OPTION: Schema = {"type": "string", "enum": list(SUPPORTS)}
-_QUOTES: Schema = {"type": "array", "items": object_schema({"fragment": {"type": "integer"}, "quote": {"type": "string"}})}
+_QUOTES: Schema = {
+    "type": "array",
+    "items": object_schema({"fragment": {"type": "integer"}, "quote": {"type": "string"}}),
+}

@@ -28,9 +28,13 @@ class SentenceSupport(Span):
 
     text: str
     kind: str = "claim"
-    """Only a claim is looked for; a courtesy, a question, a refusal, a heading, a footnote and code are not."""
+    """Only a claim is looked for; a courtesy, a question, a refusal, a heading, a footnote and code
+    are not.
+    """
     support: str | None = None
-    """Supported, contradicted or not found; None where nobody could say, and of what is no claim."""
+    """Supported, contradicted or not found; None where nobody could say, and of
+    what is no claim.
+    """
     evidence: tuple[Quote, ...] = ()
     unseen: tuple[UnseenFact, ...] = ()
     by_rule: bool = False
@@ -89,7 +93,9 @@ class EvidenceResult(Result):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The share of supported claims if those without a verdict were not supported, and if they were."""
+        """The share of supported claims if those without a verdict were not supported, and if they
+        were.
+        """
         if not self.claims:
             return 1.0, 1.0
         least = self.count(SUPPORTED)
@@ -100,7 +106,10 @@ class EvidenceResult(Result):
         """From 0 to 2, by ``scale_of``; None where claims without a verdict could change it."""
         counts = (self.count(SUPPORTED), self.count(CONTRADICTED), len(self.claims))
         missing = self.count(None)
-        least, most = scale_of(counts[0], counts[1] + missing, counts[2]), scale_of(counts[0] + missing, *counts[1:])
+        least, most = (
+            scale_of(counts[0], counts[1] + missing, counts[2]),
+            scale_of(counts[0] + missing, *counts[1:]),
+        )
         return least if least == most else None
 
     @property
@@ -129,14 +138,17 @@ class EvidenceResult(Result):
 
 
 def scale_of(supported: int, contradicted: int, claims: int) -> int:
-    """0 to 2: 2 where every claim is supported (also where there is none), 0 where one is contradicted or not even half of
-    them are supported, else 1."""
+    """0 to 2: 2 where every claim is supported (also where there is none), 0 where one is
+    contradicted or not even half of them are supported, else 1.
+    """
     if supported == claims:
         return SCALE
     return 0 if contradicted or 2 * supported < claims else 1
 
 
 def worst(supports: Sequence[str | None]) -> str | None:
-    """What several claims make of their sentence: contradicted before not found before unknown before supported."""
+    """What several claims make of their sentence: contradicted before not found before unknown
+    before supported.
+    """
     order = (CONTRADICTED, NOT_FOUND, None, SUPPORTED)
     return min(supports, key=order.index, default=None)

@@ -37,7 +37,9 @@ NOTHING: FrozenDict[Any] = FrozenDict()
 
 
 def plain(value: object) -> object:
-    """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums their values."""
+    """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums
+    their values.
+    """
     if type(value) in _PLAIN:
         return value
     if is_dataclass(value) and not isinstance(value, type):
@@ -45,7 +47,9 @@ def plain(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): item if type(item) in _PLAIN else plain(item) for key, item in value.items()}
+        return {
+            str(key): item if type(item) in _PLAIN else plain(item) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [item if type(item) in _PLAIN else plain(item) for item in value]
     return value
@@ -57,7 +61,9 @@ def some_of(value: object, *names: str) -> dict[str, object]:
 
 
 def json_text(value: object) -> str:
-    """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which JSON does not know, as texts."""
+    """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which
+    JSON does not know, as texts.
+    """
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -88,5 +94,7 @@ def text_hash(*parts: object) -> str:
 
 def content_hash(*parts: object) -> str:
     """The SHA-256 of what ``parts`` say; equal content gives equal hashes in every process."""
-    text = json.dumps(_canonical(plain(parts)), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(
+        _canonical(plain(parts)), sort_keys=True, ensure_ascii=True, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode()).hexdigest()

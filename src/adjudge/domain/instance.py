@@ -14,17 +14,25 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
 
 NUMBERED = re.compile(
-    r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+|(?-i:(?=[A-Z])))([a-z]))", re.IGNORECASE
+    (
+        r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+"
+        r"|(?-i:(?=[A-Z])))([a-z]))"
+    ),
+    re.IGNORECASE,
 )
 """How tools name the responses they compare: response_1, Answer A, …"""
 FieldValue = str | tuple[str, ...]
 NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
-"""What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model must not be asked about."""
+"""What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model
+must not be asked about.
+"""
 
 
 def names_only(row: object) -> bool:
     """Whether a row, as it was read, has names in place of its texts."""
-    return isinstance(row, Mapping) and all(row.get(name) == value for name, value in NAMED_ONLY.items())
+    return isinstance(row, Mapping) and all(
+        row.get(name) == value for name, value in NAMED_ONLY.items()
+    )
 
 
 def cell_of(value: object) -> object:
@@ -45,7 +53,9 @@ class Instance:
     """Named text fields. A value is a text or a list of texts (contexts, compared responses)."""
 
     fields: Mapping[str, str | Sequence[str]]
-    """The texts by name; which of them is judged and which are context is for the criteria to say."""
+    """The texts by name; which of them is judged and which are context is for
+    the criteria to say.
+    """
     id: str | None = None
     """What the caller calls this instance; reports show it."""
     metadata: Mapping[str, object] = field(default_factory=FrozenDict, compare=False)
@@ -53,22 +63,32 @@ class Instance:
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, Mapping) or not self.fields:
-            raise SetupError('an Instance needs at least one field, such as Instance(fields={"response": "…"})')
+            raise SetupError(
+                'an Instance needs at least one field, such as Instance(fields={"response": "…"})'
+            )
         frozen = {str(name): _field_value(str(name), value) for name, value in self.fields.items()}
         object.__setattr__(self, "fields", FrozenDict(frozen))
         object.__setattr__(self, "metadata", FrozenDict(self.metadata or {}))
 
     @cached_property
     def identity(self) -> str:
-        """Equal for instances that show the same: what the caller calls them is left out, the order of the fields is not."""
+        """Equal for instances that show the same: what the caller calls them is left out, the order
+        of the fields is not.
+        """
         said = "".join([_measured(name, value) for name, value in self.fields.items()])
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     @property
     def input(self) -> dict[str, object]:
-        """The row as it was read, by its own columns, JSON-ready; empty where a program made the instance."""
+        """The row as it was read, by its own columns, JSON-ready; empty where a program made the
+        instance.
+        """
         row = self.metadata.get("row")
-        return {str(column): cell_of(value) for column, value in row.items()} if isinstance(row, Mapping) else {}
+        return (
+            {str(column): cell_of(value) for column, value in row.items()}
+            if isinstance(row, Mapping)
+            else {}
+        )
 
     def value(self, name: str) -> FieldValue | None:
         """The field's text or texts, or None where this instance has no such field."""
@@ -76,14 +96,19 @@ class Instance:
         return value if value is None or isinstance(value, str) else tuple(value)
 
 
-def texts_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
+def texts_beside(
+    user_input: str | None, reference: str | None, contexts: Sequence[str] | None
+) -> dict[str, str | Sequence[str]]:
     """The fields that may accompany a response, those that were given."""
     given = {"user_input": user_input, "reference": reference, "contexts": contexts}
     return {name: value for name, value in given.items() if value is not None}
 
 
 class DirectInstance(Instance):
-    """An instance whose one text is judged by itself. ``response`` and ``context`` may be given instead of ``fields``."""
+    """An instance whose one text is judged by itself.
+
+    ``response`` and ``context`` may be given instead of ``fields``.
+    """
 
     def __init__(
         self,
@@ -101,8 +126,8 @@ class DirectInstance(Instance):
 class PairwiseInstance(Instance):
     """An instance whose responses are compared with each other: a list under ``response``.
 
-    ``responses`` and ``context`` may be given instead of ``fields``, and fields that are numbered or lettered
-    (``response_1``, ``response_2``; ``Answer A``, ``Answer B``) are taken together.
+    ``responses`` and ``context`` may be given instead of ``fields``, and fields that are numbered
+    or lettered (``response_1``, ``response_2``; ``Answer A``, ``Answer B``) are taken together.
     """
 
     def __init__(
@@ -128,33 +153,45 @@ def _measured(name: str, value: str | Sequence[str]) -> str:
 
 
 def _numbered(fields: Iterable[str]) -> list[str]:
-    """The fields that are responses by their numbers or letters, in that order; none where a field holds them all."""
+    """The fields that are responses by their numbers or letters, in that order; none where a field
+    holds them all.
+    """
     kinds: dict[str, dict[tuple[int, str], str]] = {}
     for name in fields:
         if name in ("response", "responses"):
             return []
         if match := NUMBERED.fullmatch(name):
-            kinds.setdefault(match[1].lower(), {})[int(match[2] or 0), (match[3] or "").lower()] = name
+            kinds.setdefault(match[1].lower(), {})[int(match[2] or 0), (match[3] or "").lower()] = (
+                name
+            )
     several = [places for places in kinds.values() if len(places) > 1]
     return [several[0][place] for place in sorted(several[0])] if len(several) == 1 else []
 
 
 def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
-    """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is the same as ``response``."""
+    """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is
+    the same as ``response``.
+    """
     found = {"response" if name == "responses" else name: value for name, value in fields.items()}
     names = _numbered(found)
     if not names:
         return found
     rest = {name: value for name, value in found.items() if name not in names}
-    texts: list[Any] = [found[name] for name in names]  # whether they are texts is checked with the other fields
+    texts: list[Any] = [
+        found[name] for name in names
+    ]  # whether they are texts is checked with the other fields
     return {**rest, "response": texts}
 
 
 def _field_value(name: str, value: object) -> FieldValue:
     if isinstance(value, str):
         return value
-    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | Set):  # a set has another order in each process
+    if isinstance(value, Iterable) and not isinstance(
+        value, bytes | Mapping | Set
+    ):  # a set has another order in each process
         items = tuple(value)
         if all(isinstance(item, str) for item in items):
             return items
-    raise SetupError(f"field {name!r} must be a text or a list of texts, not {type(value).__name__}")
+    raise SetupError(
+        f"field {name!r} must be a text or a list of texts, not {type(value).__name__}"
+    )

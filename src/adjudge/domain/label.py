@@ -16,14 +16,20 @@ State = Literal["given", "unsure", "skipped", "withdrawn"]
 Kind = Literal["human", "expert", "model"]
 Design = Literal["random", "random_within_verdict", "chosen"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
-"""How a row came to be labelled, the strongest first. Labels of chosen rows never enter a corrected number."""
+"""How a row came to be labelled, the strongest first.
+
+Labels of chosen rows never enter a corrected number.
+"""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What one annotator says of one row under one criteria. It is about the row, so it survives a new judge."""
+    """What one annotator says of one row under one criteria.
+
+    It is about the row, so it survives a new judge.
+    """
 
     row: str
     """The row's ``Instance.identity``."""
@@ -42,7 +48,10 @@ class Label:
     """The very wording of the criteria (``Criteria.identity``), where it is known."""
     kind: Kind = "human"
     design: Design = "chosen"
-    """How the row was chosen. Only what was drawn at random says something of the rows that nobody looked at."""
+    """How the row was chosen.
+
+    Only what was drawn at random says something of the rows that nobody looked at.
+    """
     judge_visible: bool = False
     """Whether the annotator saw the judge's verdict."""
     note: str = ""
@@ -53,13 +62,18 @@ class Label:
     drawn_at: float | None = None
     """When that was drawn."""
     drawn_under: str | None = None
-    """Of a row that was drawn within a verdict: the identity of the judge whose verdict it was. For another judge's
-    verdicts the row is not a random one."""
+    """Of a row that was drawn within a verdict: the identity of the judge whose verdict it was. For
+    another judge's verdicts the row is not a random one.
+    """
     id: str | None = None
     """What the run calls the row: for people, no key."""
 
     def __post_init__(self) -> None:
-        for name, value in (("row", self.row), ("criteria", self.criteria), ("annotator", self.annotator)):
+        for name, value in (
+            ("row", self.row),
+            ("criteria", self.criteria),
+            ("annotator", self.annotator),
+        ):
             if not isinstance(value, str) or not value.strip():
                 raise SetupError(f"a label needs {name}: it is {value!r}")
         _check_choice("state", self.state, STATES)
@@ -67,7 +81,9 @@ class Label:
         _check_choice("design", self.design, DESIGNS)
         answers = [value for value in (self.option, self.score, self.winner) if value is not None]
         if len(answers) != (self.state == "given"):
-            wanted = "exactly one of option, score and winner" if self.state == "given" else "no answer"
+            wanted = (
+                "exactly one of option, score and winner" if self.state == "given" else "no answer"
+            )
             raise SetupError(f"a label that is {self.state} has {wanted}, not {len(answers)}")
         if self.score is not None and not math.isfinite(self.score):
             raise SetupError(f"the score of a label must be a finite number, not {self.score}")
@@ -75,7 +91,9 @@ class Label:
     @property
     def answer(self) -> str | float | Winner | None:
         """The option, the score or the winner; None where no answer was given."""
-        return next((value for value in (self.option, self.score, self.winner) if value is not None), None)
+        return next(
+            (value for value in (self.option, self.score, self.winner) if value is not None), None
+        )
 
     @property
     def is_random(self) -> bool:
@@ -98,7 +116,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class LabelScale:
-    """What may be said of rows under one criteria: one of its options, a number, or which response is better."""
+    """What may be said of rows under one criteria: one of its options, a number, or which response
+    is better.
+    """
 
     criteria: Criteria
     range: tuple[float, float] | None = None
@@ -108,7 +128,9 @@ class LabelScale:
     ties: bool = True
     """Whether compared responses may be equally good."""
     by_parts: bool = False
-    """Whether the votes of a judgment are about its sentences, or about other criteria as well: none is a verdict of its own."""
+    """Whether the votes of a judgment are about its sentences, or about other criteria as well:
+    none is a verdict of its own.
+    """
 
     @property
     def name(self) -> str:
@@ -116,13 +138,21 @@ class LabelScale:
         return self.criteria.name
 
     def choices(self, responses: int = 2) -> tuple[str, ...]:
-        """What can be chosen from, of ``responses`` where they are compared; nothing where a number is asked for."""
+        """What can be chosen from, of ``responses`` where they are compared; nothing where a number
+        is asked for.
+        """
         if self.range:
             return ()
-        return (*labels(responses), *((TIE,) if self.ties else ())) if self.compares else self.criteria.option_names
+        return (
+            (*labels(responses), *((TIE,) if self.ties else ()))
+            if self.compares
+            else self.criteria.option_names
+        )
 
     def read(self, text: str, responses: int | None = None) -> Answer:
-        """What ``text`` says. A ValueError says why it says nothing. ``responses``: how many are compared, where known."""
+        """What ``text`` says. A ValueError says why it says nothing. ``responses``: how many are
+        compared, where known.
+        """
         if self.range:
             return Answer(score=_number(text, *self.range))
         if self.compares:
@@ -133,32 +163,54 @@ class LabelScale:
         found = [name for name in self.criteria.option_names if _same(name, text)]
         if text in found or len(found) == 1:
             return text if text in found else found[0]
-        raise ValueError(f"{text!r} is no option of criteria {self.name!r}: {', '.join(self.criteria.option_names)}")
+        raise ValueError(
+            f"{text!r} is no option of criteria {self.name!r}: "
+            f"{', '.join(self.criteria.option_names)}"
+        )
 
     def _winner(self, text: str, responses: int | None) -> Winner:
         """A letter, or the index that exports show."""
         if text.casefold() == TIE and self.ties:
             return "tie"
         most = len(ascii_uppercase) if responses is None else responses
-        index = ascii_uppercase.find(text.upper()) if len(text) == 1 and not text.isdecimal() else _index(text)
+        index = (
+            ascii_uppercase.find(text.upper())
+            if len(text) == 1 and not text.isdecimal()
+            else _index(text)
+        )
         if 0 <= index < most:
             return index
-        known = ", ".join([*labels(responses or 2), *(["…"] if responses is None else []), *([TIE] if self.ties else [])])
-        raise ValueError(f"{text!r} is no response of criteria {self.name!r}: {known}, or an index from 0")
+        known = ", ".join(
+            [
+                *labels(responses or 2),
+                *(["…"] if responses is None else []),
+                *([TIE] if self.ties else []),
+            ]
+        )
+        raise ValueError(
+            f"{text!r} is no response of criteria {self.name!r}: {known}, or an index from 0"
+        )
 
 
 def labels(count: int) -> tuple[str, ...]:
     """How compared responses are called: A, B, …; beyond Z by their numbers."""
-    return tuple(ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1) for place in range(count))
+    return tuple(
+        ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1)
+        for place in range(count)
+    )
 
 
 def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise SetupError(f"the {name} of a label must be one of {', '.join(allowed)}, not {value!r}")
+        raise SetupError(
+            f"the {name} of a label must be one of {', '.join(allowed)}, not {value!r}"
+        )
 
 
 def _same(name: str, text: str) -> bool:
-    """Whether a person who wrote ``text`` meant the option ``name``; a spreadsheet writes the option 4 as 4.0."""
+    """Whether a person who wrote ``text`` meant the option ``name``; a spreadsheet writes the
+    option 4 as 4.0.
+    """
     if name.strip().casefold() == text.strip().casefold():
         return True
     try:

@@ -1,7 +1,8 @@
-"""Dataclasses that are quick to make: a command loads a hundred, and a third of its start went into methods written for each.
+"""Dataclasses that are quick to make: a command loads a hundred, and a third of its start went into
+methods written for each.
 
-These share what compares, hashes and shows them. It is slower when called, so what is asked about a thousand times a second
-stays an ordinary dataclass.
+These share what compares, hashes and shows them. It is slower when called, so what is asked about a
+thousand times a second stays an ordinary dataclass.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 else:
 
-    def light_dataclass(*, frozen: bool = False, kw_only: bool = False, init: bool = True) -> Callable[[type[T]], type[T]]:
+    def light_dataclass(
+        *, frozen: bool = False, kw_only: bool = False, init: bool = True
+    ) -> Callable[[type[T]], type[T]]:
         """As ``dataclasses.dataclass``."""
 
         def made(cls: type[T]) -> type[T]:
@@ -35,8 +38,14 @@ else:
 
 
 @cache
-def _values(cls: type[DataclassInstance], *, hashed: bool) -> Callable[[object], tuple[object, ...]]:
-    getters = [attrgetter(one.name) for one in fields(cls) if (one.hash if hashed and one.hash is not None else one.compare)]
+def _values(
+    cls: type[DataclassInstance], *, hashed: bool
+) -> Callable[[object], tuple[object, ...]]:
+    getters = [
+        attrgetter(one.name)
+        for one in fields(cls)
+        if (one.hash if hashed and one.hash is not None else one.compare)
+    ]
     return lambda thing: tuple(get(thing) for get in getters)
 
 

@@ -38,7 +38,10 @@ class Prompt:
     @property
     def shared_text(self) -> str:
         """What this prompt begins with, as others do."""
-        return "\n\n".join(message.content for message in self.messages[:-1]) + self.messages[-1].content[: self.shared]
+        return (
+            "\n\n".join(message.content for message in self.messages[:-1])
+            + self.messages[-1].content[: self.shared]
+        )
 
     @property
     def text(self) -> str:
@@ -49,7 +52,10 @@ class Prompt:
     def hash(self) -> str:
         """The SHA-256 of the whole prompt."""
         said = _hashed(self.messages[:-1]).copy()
-        last = [f"[{_quoted(message.role)},{_quoted(message.content)}]" for message in self.messages[-1:]]
+        last = [
+            f"[{_quoted(message.role)},{_quoted(message.content)}]"
+            for message in self.messages[-1:]
+        ]
         said.update(f"{''.join(last)}]".encode())
         return said.hexdigest()
 
@@ -60,13 +66,20 @@ class Prompt:
 
 @lru_cache(maxsize=256)
 def _hashed(messages: tuple[Message, ...]) -> HASH:
-    """The beginning of a hash, as ``text_hash`` makes one: what stands before the last turn is the same in many prompts."""
-    return sha256(f"[{''.join([f'[{_quoted(one.role)},{_quoted(one.content)}],' for one in messages])}".encode())
+    """The beginning of a hash, as ``text_hash`` makes one: what stands before the last turn is the
+    same in many prompts.
+    """
+    return sha256(
+        f"[{''.join([f'[{_quoted(one.role)},{_quoted(one.content)}],' for one in messages])}".encode()
+    )
 
 
 @light_dataclass(frozen=True)
 class Calibration:
-    """How the log-probabilities of one kind of label are read. As it stands: as they are, the whole prior taken out."""
+    """How the log-probabilities of one kind of label are read.
+
+    As it stands: as they are, the whole prior taken out.
+    """
 
     temperature: float = 1.0
     """What they are divided by."""
@@ -86,9 +99,13 @@ class Capabilities:
     """Of any token asked for, at no further cost: the model is in this process."""
     seed: bool = False
     calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
-    """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
+    """Kind of label → how its log-probabilities are read; kinds that are not there are read as they
+    are.
+    """
     fresh_samples: bool = True
-    """Whether a question that is asked again is answered anew, and not by the reply that was kept."""
+    """Whether a question that is asked again is answered anew, and not by the
+    reply that was kept.
+    """
     priors_kept_as: str = ""
     """The very weights, for the name of priors that are kept on disk; empty: none are."""
 
@@ -106,7 +123,9 @@ class Request:
     logprobs: int = 0
     """How many alternatives to report for each token; 0 asks for none."""
     labels: tuple[str, ...] = ()
-    """Tokens whose probability as the first of the answer is wanted; the answer is then not written out."""
+    """Tokens whose probability as the first of the answer is wanted; the answer is then not written
+    out.
+    """
     sample: int = 0
     """Which repetition this is: two samples of one prompt are two requests."""
 
@@ -114,7 +133,9 @@ class Request:
     def key(self) -> str:
         """Equal for requests that ask the same."""
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return content_hash({**parts, "samples": 1})  # as it was when several could be asked for: caches are found by it
+        return content_hash(
+            {**parts, "samples": 1}
+        )  # as it was when several could be asked for: caches are found by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +170,20 @@ class Usage(Amounts):
     cached_tokens: int = 0
     """Prompt tokens that the provider read from its own cache."""
     estimated: int = 0
-    """Calls whose tokens are estimated by the length of the texts, since the provider did not say, or not sensibly."""
+    """Calls whose tokens are estimated by the length of the texts, since the provider did not say,
+    or not sensibly.
+    """
     batch_prompt_tokens: int = 0
     """Prompt tokens that went through a provider's batches, at their price."""
     batch_completion_tokens: int = 0
 
     def in_batch(self) -> Usage:
         """The same, asked in a batch."""
-        return replace(self, batch_prompt_tokens=self.prompt_tokens, batch_completion_tokens=self.completion_tokens)
+        return replace(
+            self,
+            batch_prompt_tokens=self.prompt_tokens,
+            batch_completion_tokens=self.completion_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,4 +205,6 @@ class Reply:
 
     def after(self, latency: float, ignored: tuple[str, ...]) -> Reply:
         """This reply with how long it took and what was not done."""
-        return Reply(self.text, self.usage, latency, self.finish, self.logprobs, ignored, self.details)
+        return Reply(
+            self.text, self.usage, latency, self.finish, self.logprobs, ignored, self.details
+        )

@@ -28,12 +28,20 @@ class MultiCriteriaItem:
 
     def __post_init__(self) -> None:
         if not isinstance(self.criterion, Criteria):
-            raise SetupError(f"an item of a MultiCriteria needs a Criteria, not {type(self.criterion).__name__}")
+            raise SetupError(
+                f"an item of a MultiCriteria needs a Criteria, not {type(self.criterion).__name__}"
+            )
         if self.target_option is not None and self.score_threshold is not None:
-            raise SetupError(f"criteria {self.criterion.name!r} has a target option and a threshold: give it one of the two")
+            raise SetupError(
+                f"criteria {self.criterion.name!r} has a target option and a threshold: "
+                "give it one of the two"
+            )
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
             known = ", ".join(self.criterion.option_names)
-            raise SetupError(f"criteria {self.criterion.name!r} has no option {self.target_option!r}; it has {known}")
+            raise SetupError(
+                f"criteria {self.criterion.name!r} has no option {self.target_option!r}; it "
+                f"has {known}"
+            )
 
 
 ItemLike = MultiCriteriaItem | Criteria | str
@@ -44,8 +52,8 @@ class MultiCriteria:
     """Several criteria that make one score.
 
     Parameters:
-        items: the criteria, as items with a weight each; bare ones have equal weights, and a text is a yes/no question.
-        normalize_scores: bring each criteria's scores to 0…1 first.
+        items: the criteria, as items with a weight each; bare ones have equal weights, and a text
+        is a yes/no question. normalize_scores: bring each criteria's scores to 0…1 first.
     """
 
     items: tuple[MultiCriteriaItem, ...]
@@ -53,7 +61,9 @@ class MultiCriteria:
 
     def __init__(self, items: ItemLike | Iterable[ItemLike], normalize_scores: bool = True) -> None:
         several = [items] if isinstance(items, str | Criteria | MultiCriteriaItem) else items
-        object.__setattr__(self, "items", _named_once(_weighted(tuple(_item(one) for one in several))))
+        object.__setattr__(
+            self, "items", _named_once(_weighted(tuple(_item(one) for one in several)))
+        )
         object.__setattr__(self, "normalize_scores", normalize_scores)
         for item in self.items:
             points = [option.points for option in item.criterion.options]
@@ -61,7 +71,10 @@ class MultiCriteria:
                 self._check(item)
 
     def check_scores(self) -> None:
-        """Say so when an item can have no score. Comparisons need none, so that this is not said before."""
+        """Say so when an item can have no score.
+
+        Comparisons need none, so that this is not said before.
+        """
         for item in self.items:
             self._check(item)
 
@@ -89,17 +102,22 @@ class MultiCriteria:
 
     def _check(self, item: MultiCriteriaItem) -> None:
         if not item.criterion.options:
-            raise SetupError(f"criteria {item.criterion.name!r} offers no options, so that it can have no score")
+            raise SetupError(
+                f"criteria {item.criterion.name!r} offers no options, so that it can have no score"
+            )
         highest, threshold = self.maximum(item), item.score_threshold
         if threshold is not None and not highest:
-            raise SetupError(f"criteria {item.criterion.name!r} can never be above the threshold {threshold:g}")
+            raise SetupError(
+                f"criteria {item.criterion.name!r} can never be above the threshold {threshold:g}"
+            )
 
     def _value(self, item: MultiCriteriaItem, option: str) -> float:
         scores = {one.name: one.points for one in item.criterion.options}
         missing = [name for name, score in scores.items() if score is None]
         if missing:
             raise SetupError(
-                f"option {missing[0]!r} of criteria {item.criterion.name!r} has no score: give it one, or a target_option"
+                f"option {missing[0]!r} of criteria {item.criterion.name!r} has no score: "
+                "give it one, or a target_option"
             )
         values = {name: score for name, score in scores.items() if score is not None}
         if not all(map(math.isfinite, values.values())):
@@ -108,7 +126,10 @@ class MultiCriteria:
             return values[option]
         low, high = min(values.values()), max(values.values())
         if low == high:
-            raise SetupError(f"all options of criteria {item.criterion.name!r} have the same score: nothing can be normalised")
+            raise SetupError(
+                f"all options of criteria {item.criterion.name!r} have the same score: "
+                "nothing can be normalised"
+            )
         return (values[option] - low) / (high - low)
 
 
@@ -123,7 +144,9 @@ def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem
     names = [item.criterion.name for item in items]
     for name in names:
         if names.count(name) > 1:
-            raise SetupError(f"{names.count(name)} criteria are called {name!r}: give each a name of its own")
+            raise SetupError(
+                f"{names.count(name)} criteria are called {name!r}: give each a name of its own"
+            )
     return items
 
 
@@ -134,7 +157,11 @@ def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, 
     if not weights:
         return tuple(replace(item, weight=1 / len(items)) for item in items)
     if len(weights) < len(items):
-        raise SetupError("some criteria have a weight and some have none: give it to all of them or to none")
+        raise SetupError(
+            "some criteria have a weight and some have none: give it to all of them or to none"
+        )
     if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
-        raise SetupError(f"the weights of the criteria sum to {sum(weights):g}: they must sum to 1, none below 0")
+        raise SetupError(
+            f"the weights of the criteria sum to {sum(weights):g}: they must sum to 1, none below 0"
+        )
     return items

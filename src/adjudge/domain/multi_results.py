@@ -40,19 +40,28 @@ class MultiCriteriaDirectInstanceResult(Shown):
         if self.aggregated_score is not None:
             return Status.SCORED
         missing = [entry.result.status for entry in self.item_results if entry.score is None]
-        return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED
+        return (
+            Status.ABSTAINED
+            if all(status is Status.ABSTAINED for status in missing)
+            else Status.FAILED
+        )
 
     def __str__(self) -> str:
         """A line for the aggregate, and one for each criteria."""
         score = "–" if self.aggregated_score is None else f"{self.aggregated_score:.3g}"
         name = f"{self.instance.id}: " if self.instance.id else ""
         return "\n".join(
-            [f"{name}{self.status.value}, aggregated score {score}", *(f"  {one.result}" for one in self.item_results)]
+            [
+                f"{name}{self.status.value}, aggregated score {score}",
+                *(f"  {one.result}" for one in self.item_results),
+            ]
         )
 
     @property
     def per_criterion_score(self) -> dict[str, float | None]:
-        """Each criteria's own score, normalised where the MultiCriteria says so, before its weight."""
+        """Each criteria's own score, normalised where the MultiCriteria says
+        so, before its weight.
+        """
         return {entry.item.criterion.name: entry.score for entry in self.item_results}
 
     @property
@@ -62,7 +71,10 @@ class MultiCriteriaDirectInstanceResult(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """This result as a JSON-ready dict."""
-        return {**self.aggregate(), "items": [entry.result.to_dict() for entry in self.item_results]}
+        return {
+            **self.aggregate(),
+            "items": [entry.result.to_dict() for entry in self.item_results],
+        }
 
     def aggregate(self) -> dict[str, object]:
         """The same without the results by each criteria."""
@@ -89,4 +101,6 @@ class MultiCriteriaPairwiseInstanceResult:
     """Of each response: its win rates, weighted; None when a criteria has no verdict."""
     selected_option: Selection | None
     tie: bool = False
-    """Whether several responses have the highest win rate, also where the first of them was selected."""
+    """Whether several responses have the highest win rate, also where the first of them was
+    selected.
+    """

@@ -1,4 +1,7 @@
-"""Which number a value is, if it lies between the bounds. Never the nearest one, never another scale made to fit."""
+"""Which number a value is, if it lies between the bounds.
+
+Never the nearest one, never another scale made to fit.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,20 @@ import re
 from adjudge.domain.plain import plain
 
 MOST_WEIGHT = 1e100
-"""Of a weight among others: only their ratio counts, and sums of larger ones may be no numbers any more."""
+"""Of a weight among others: only their ratio counts, and sums of larger ones may be no numbers any
+more.
+"""
 _BEFORE = r"""[\s"'`*_(\[«“]*+"""
 _AFTER = r"""[\s"'`*_)\].;!»”]*+"""
-_NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"  # "7,5" is how it is written in Russian; "1,000" is anybody's guess
+# "7,5" is how it is written in Russian; "1,000" is anybody's guess
+_NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"
 _UNIT = r"(?:\s*+(?:stars?|points?|pts|зв[её]зд\w{0,2}|балл\w{0,3}|очк\w{0,2})\b)?"
 _WRITTEN = re.compile(
-    rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:[\s*_`]*+(?:/|out of|of|из)\s*({_NUMBER}))?{_UNIT}{_AFTER}", re.IGNORECASE
+    (
+        rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:[\s*_`]*+(?:/|out of|of"
+        rf"|из)\s*({_NUMBER}))?{_UNIT}{_AFTER}"
+    ),
+    re.IGNORECASE,
 )
 _PLAIN = re.compile(rf"([-+−–]?)({_NUMBER})")
 _NOTED = re.compile(r"([^:(]{1,30}?)\s*(?::|\s[-–—]\s|\()\D*")
@@ -26,13 +36,17 @@ def plain_number(name: str) -> float | None:
 
 
 def without_note(text: str) -> str:
-    """ "2: clear", "2 - clear", "2 (clear)" → "2". A note with a number in it stays: it may be another verdict."""
+    """ "2: clear", "2 - clear", "2 (clear)" → "2". A note with a number in it stays: it may be
+    another verdict.
+    """
     found = _NOTED.fullmatch(text.strip())
     return found[1] if found and any(map(str.isdigit, found[1])) else text
 
 
 def match_number(value: object, low: float, high: float) -> float | None:
-    """The number that ``value`` is or writes: "7", 7.0, "7/10" where ten is the highest. None outside the bounds, and for NaN."""
+    """The number that ``value`` is or writes: "7", 7.0, "7/10" where ten is the highest. None
+    outside the bounds, and for NaN.
+    """
     number = _written(value, high) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
         return None

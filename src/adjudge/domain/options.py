@@ -14,7 +14,10 @@ _YES, _NO = frozenset({"yes", "true", "да", "верно"}), frozenset({"no", "
 _PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
 _INTEGER = re.compile(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
 _AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’「」『』【】|\u200b\ufeff"
-"""Punctuation that only decorates. Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "C"."""
+"""Punctuation that only decorates.
+
+Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "C".
+"""
 _ONE_DASH = str.maketrans(dict.fromkeys("–−‐‑‒﹣－", "-"))
 _SIGNS = "-+<>≤≥=≠≈~±—"
 _SIGN_BEFORE = re.compile(rf"\A([{_SIGNS}]+) ")
@@ -22,16 +25,26 @@ _SIGN_BEHIND = re.compile(r" ([-+—#]+)\Z")
 _BULLET = re.compile(r"\A[->—•] ")
 _JOINER = re.compile(r"(?<=[^\W\d_])[_-](?=[^\W\d_])")
 _ROOM = 100
-"""Characters that decorate a name at the most: what is longer names nothing, and is not worth the time."""
+"""Characters that decorate a name at the most: what is longer names nothing, and is not worth the
+time.
+"""
 
 
-def match_option(value: object, options: Sequence[str], points: Sequence[float | None] = ()) -> str | None:
-    """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, as a number, in two-way words.
+def match_option(
+    value: object, options: Sequence[str], points: Sequence[float | None] = ()
+) -> str | None:
+    """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, as
+    a number, in two-way words.
 
-    ``points``: what each option scores. Where it is not known, "pass" names only an option that is called so.
+    ``points``: what each option scores. Where it is not known, "pass" names only an option that is
+    called so.
     """
     offered = tuple(options)
-    if isinstance(value, str) and len(value) > _ROOM and len(value) > _ROOM + max(map(len, offered), default=0):
+    if (
+        isinstance(value, str)
+        and len(value) > _ROOM
+        and len(value) > _ROOM + max(map(len, offered), default=0)
+    ):
         return None
     for text in _spellings(value):
         named = _named(text, offered)
@@ -42,7 +55,10 @@ def match_option(value: object, options: Sequence[str], points: Sequence[float |
 
 def match_integer(value: object) -> int | None:
     """The integer that ``value`` is or writes."""
-    return next((int(found[1]) for text in _spellings(value) if (found := _INTEGER.fullmatch(_key(text)))), None)
+    return next(
+        (int(found[1]) for text in _spellings(value) if (found := _INTEGER.fullmatch(_key(text)))),
+        None,
+    )
 
 
 def are_numbers(options: Sequence[str]) -> bool:
@@ -51,11 +67,15 @@ def are_numbers(options: Sequence[str]) -> bool:
 
 
 def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
-    """The option that is called yes or pass and the one that is called no or fail, where there are just these two."""
+    """The option that is called yes or pass and the one that is called no or fail, where there are
+    just these two.
+    """
     return _only(options, _YES | _PASS, _NO | _FAIL) if len(options) == 2 else None
 
 
-def _only(options: Sequence[str], good: frozenset[str], bad: frozenset[str]) -> tuple[str, str] | None:
+def _only(
+    options: Sequence[str], good: frozenset[str], bad: frozenset[str]
+) -> tuple[str, str] | None:
     """The one option that is called one of ``good`` and the one that is called one of ``bad``."""
     yes = [option for option in options if _folded(option) in good]
     no = [option for option in options if _folded(option) in bad]
@@ -63,7 +83,9 @@ def _only(options: Sequence[str], good: frozenset[str], bad: frozenset[str]) -> 
 
 
 def as_pass(value: object) -> object:
-    """What stands under the key "pass": true and "yes" mean that it passes, whatever the options are called."""
+    """What stands under the key "pass": true and "yes" mean that it passes, whatever the options
+    are called.
+    """
     said = _folded(str(value)) if isinstance(value, bool | str) else ""
     return "pass" if said in _YES else "fail" if said in _NO else value
 
@@ -97,7 +119,9 @@ def _index(options: tuple[str, ...]) -> tuple[Mapping[str, tuple[str, ...]], ...
     return tuple(_by_spelling(dict.fromkeys(options), way) for way in _WAYS)
 
 
-def _by_spelling(options: Iterable[str], way: Callable[[str], str]) -> Mapping[str, tuple[str, ...]]:
+def _by_spelling(
+    options: Iterable[str], way: Callable[[str], str]
+) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for option in options:
         found[way(option)] = (*found.get(way(option), ()), option)
@@ -131,7 +155,10 @@ def _stripped(text: str) -> str:
 
 
 def _without_bullet(text: str) -> str:
-    """ "- FAIL", "<FAIL>" and "✅ FAIL" → "fail". What stands before anything but a letter is a sign."""
+    """ "- FAIL", "<FAIL>" and "✅ FAIL" → "fail".
+
+    What stands before anything but a letter is a sign.
+    """
     text = _stripped(_without_pictures(_stripped(_one_way(text))))
     inner = _BULLET.sub("", text)
     if text[:1] == "<" and text[-1:] == ">":
@@ -168,7 +195,9 @@ _WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _parted)
 def _numbers(options: tuple[str, ...]) -> Mapping[float, str]:
     """The options by their values; empty unless each is a number of its own."""
     values = [plain_number(option) for option in options]
-    found = {value: option for value, option in zip(values, options, strict=True) if value is not None}
+    found = {
+        value: option for value, option in zip(values, options, strict=True) if value is not None
+    }
     return found if len(found) == len(options) else {}
 
 
@@ -178,14 +207,24 @@ def _numbered(value: object, options: tuple[str, ...]) -> str | None:
     return None if number is None else numbers.get(number)
 
 
-def _two_way(value: object, options: tuple[str, ...], points: tuple[float | None, ...]) -> str | None:
-    """Yes and true go by the options' names, pass and fail by their scores; where these disagree, neither is taken."""
+def _two_way(
+    value: object, options: tuple[str, ...], points: tuple[float | None, ...]
+) -> str | None:
+    """Yes and true go by the options' names, pass and fail by their scores; where these disagree,
+    neither is taken.
+    """
     said = _folded(str(value)) if isinstance(value, bool | str) else ""
     named, scored = _both_ends(options), _better_and_worse(options, points)
     if said in _YES | _NO:
         both = named if named and (_folded(named[0]) in _YES or scored in (None, named)) else None
     elif said in _PASS | _FAIL:
-        both = _if_not_named_otherwise(scored) if scored else named if named and _folded(named[0]) in _PASS else None
+        both = (
+            _if_not_named_otherwise(scored)
+            if scored
+            else named
+            if named and _folded(named[0]) in _PASS
+            else None
+        )
     else:
         return None
     return both and both[0 if said in _YES | _PASS else 1]
@@ -197,9 +236,17 @@ def _both_ends(options: tuple[str, ...]) -> tuple[str, str] | None:
     return yes_and_no(options) or _only(options, _YES, _NO) or _only(options, _PASS, _FAIL)
 
 
-def _better_and_worse(options: tuple[str, ...], points: tuple[float | None, ...]) -> tuple[str, str] | None:
+def _better_and_worse(
+    options: tuple[str, ...], points: tuple[float | None, ...]
+) -> tuple[str, str] | None:
     """Of two options with different scores."""
-    if len(options) != 2 or len(points) != 2 or points[0] is None or points[1] is None or points[0] == points[1]:
+    if (
+        len(options) != 2
+        or len(points) != 2
+        or points[0] is None
+        or points[1] is None
+        or points[0] == points[1]
+    ):
         return None
     return (options[0], options[1]) if points[0] > points[1] else (options[1], options[0])
 

@@ -37,5 +37,13 @@ class Pairing:
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        found: dict[str, object] = {"rows": self.paired, "of": list(self.rows), "by": dict(self.ways)}
-        return {**found, "rows_that_share_an_id": self.shared, "pairs_with_another_question": self.other_questions}
+        found: dict[str, object] = {
+            "rows": self.paired,
+            "of": list(self.rows),
+            "by": dict(self.ways),
+        }
+        return {
+            **found,
+            "rows_that_share_an_id": self.shared,
+            "pairs_with_another_question": self.other_questions,
+        }

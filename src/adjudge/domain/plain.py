@@ -1,4 +1,6 @@
-"""Text as it reads, whatever it is written with: without marks that nobody sees, and with one kind of digit."""
+"""Text as it reads, whatever it is written with: without marks that nobody sees, and with one kind
+of digit.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a ballot asks: which option, which of several responses, or which number.
 
-Each kind of question knows what may be answered, in the order it is shown, the schema of an answer, which answer a value is,
-and what that answer is in the instance's own order.
+Each kind of question knows what may be answered, in the order it is shown, the schema of an answer,
+which answer a value is, and what that answer is in the instance's own order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ Schema = Mapping[str, object]
 AnswerKey = Literal["selected_option", "score"]
 _TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
 _RESPONSE_WORD = re.compile(
-    r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант|модель)[\s:_]+", re.IGNORECASE
+    (
+        r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант"
+        r"|модель)[\s:_]+"
+    ),
+    re.IGNORECASE,
 )
 _BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
 _LONGEST_ORDER = 400
@@ -58,7 +62,9 @@ class _Asked:
 
     @property
     def at_once(self) -> Sequence[tuple[str, Criteria]]:
-        """The questions that are asked in one call, each with the field whose texts it is about; none where there is one."""
+        """The questions that are asked in one call, each with the field whose texts it is about;
+        none where there is one.
+        """
         return ()
 
     @property
@@ -114,14 +120,19 @@ class Choice(_Asked):
         return _option_schema(self.labels, feedback)
 
     def match(self, value: object, *, certain: bool = False) -> Chosen | None:
-        """The option that ``value`` names. ``certain``: it can be nothing else, so that "2: clear" is the option "2"."""
+        """The option that ``value`` names.
+
+        ``certain``: it can be nothing else, so that "2: clear" is the option "2".
+        """
         option = self._option(value)
         if option is None and certain and self.numeric and isinstance(value, str):
             option = self._option(without_note(value))
         return None if option is None else self.put_back(option)
 
     def put_back(self, label: str) -> Chosen:
-        """The verdict that the label stands for: options are named, whatever order they are shown in."""
+        """The verdict that the label stands for: options are named, whatever order they are shown
+        in.
+        """
         return Chosen(label)
 
     def chosen(self, value: object) -> Chosen | None:
@@ -184,9 +195,17 @@ class Comparison(_Asked):
         return _option_schema(self.labels, feedback, self.letters if self.ranked else (), self.tie)
 
     def match(self, value: object, *, certain: bool = False) -> Compared | None:
-        """The response that ``value`` names. ``certain``: it can be nothing else, so that "Response B" is "B"."""
+        """The response that ``value`` names.
+
+        ``certain``: it can be nothing else, so that "Response B" is "B".
+        """
         label = self._label(value) if certain else match_option(value, self.labels)
-        if label is None and certain and isinstance(value, str) and (ranking := self.ranking(value)):
+        if (
+            label is None
+            and certain
+            and isinstance(value, str)
+            and (ranking := self.ranking(value))
+        ):
             return Compared(best_of(ranking), ranking=ranking if self.ranked else None)
         return None if label is None else self.put_back(label)
 
@@ -195,8 +214,9 @@ class Comparison(_Asked):
         return Compared(None if label == TIE else self._index[label])
 
     def ranking(self, value: object) -> Ranking | None:
-        """The order that a list of labels gives, or "B > A = C", equal ones together; None unless each is named once, and
-        ties only where there may be some."""
+        """The order that a list of labels gives, or "B > A = C", equal ones together; None unless
+        each is named once, and ties only where there may be some.
+        """
         listed = _in_order(value) if isinstance(value, str) else value
         if not isinstance(listed, list):
             return None
@@ -208,15 +228,24 @@ class Comparison(_Asked):
         return tuple(tuple(sorted(self._index[label] for label in group)) for group in groups)
 
     def best_first(self, labels: Sequence[str]) -> Compared:
-        """The verdict of labels that stand in an order, a tie among them: all are equal where that stands first."""
+        """The verdict of labels that stand in an order, a tie among them: all are equal where that
+        stands first.
+        """
         best = self.put_back(labels[0])
         if not self.ranked:
             return best
         indexes = [self._index[label] for label in labels if label != TIE]
-        return replace(best, ranking=tuple((one,) for one in indexes) if labels[0] != TIE else (tuple(sorted(indexes)),))
+        return replace(
+            best,
+            ranking=tuple((one,) for one in indexes)
+            if labels[0] != TIE
+            else (tuple(sorted(indexes)),),
+        )
 
     def chosen(self, value: object) -> Compared | None:
-        """What a judge of one's own returned, as a verdict: a place among the shown responses, or a tie."""
+        """What a judge of one's own returned, as a verdict: a place among the shown responses, or a
+        tie.
+        """
         if value == TIE:
             return Compared(None) if self.tie else None
         if isinstance(value, bool):  # whose place would that be?
@@ -231,25 +260,34 @@ class Comparison(_Asked):
         if len(known) != len(ranks) or len(ranks) != len(self.order):
             return None
         ranked = list(zip(self.order, known, strict=True))
-        return tuple(tuple(sorted(index for index, rank in ranked if rank == each)) for each in sorted(set(known)))
+        return tuple(
+            tuple(sorted(index for index, rank in ranked if rank == each))
+            for each in sorted(set(known))
+        )
 
     @property
     def choices(self) -> str:
         """What a judge of one's own may return, in words."""
-        return f"one of {', '.join([*map(str, range(len(self.order))), *([TIE] if self.tie else [])])}"
+        return (
+            f"one of {', '.join([*map(str, range(len(self.order))), *([TIE] if self.tie else [])])}"
+        )
 
     def recorded(self, option: str, explanation: str | None, details: Details) -> Compared:
         """The verdict that a ledger holds."""
         groups = details.get("ranking")
         ranking = None if groups is None else tuple(map(tuple, groups))
-        return Compared(None if option == TIE else int(option), explanation, details.get("feedback"), ranking)
+        return Compared(
+            None if option == TIE else int(option), explanation, details.get("feedback"), ranking
+        )
 
     @cached_property
     def _index(self) -> Mapping[str, int]:
         return dict(zip(self.letters, self.order, strict=True))
 
     def _label(self, value: object, *, tie: bool = True) -> str | None:
-        """The label that ``value`` names, alone or as it was shown: "Response B" is "B", «ничья» is "tie"."""
+        """The label that ``value`` names, alone or as it was shown: "Response B" is "B", «ничья» is
+        "tie".
+        """
         offered = self.labels if tie else self.letters
         named = match_option(value, offered) or match_option(_without_word(value), self.letters)
         return named or (TIE if TIE in offered and match_option(value, _TIES) else None)
@@ -285,17 +323,29 @@ class Rating(_Asked):
 
     def criteria_identity(self, criteria: Criteria) -> str:
         """What a ballot's identity says of its criteria."""
-        return replace(criteria, options=(_NUMBER_IN_LEDGERS,)).identity if self.bounds else criteria.identity
+        return (
+            replace(criteria, options=(_NUMBER_IN_LEDGERS,)).identity
+            if self.bounds
+            else criteria.identity
+        )
 
     def schema(self, *, feedback: bool = False) -> Schema:
-        """JSON schema of an answer. The bounds are said in words: some providers refuse a schema with bounds."""
+        """JSON schema of an answer.
+
+        The bounds are said in words: some providers refuse a schema with bounds.
+        """
         if self.bounds is None:
             return _answer({"selected_option": {"type": "integer"}}, feedback)
         low, high = self.bounds
-        return _answer({"score": {"type": "number", "description": f"from {low:g} to {high:g}"}}, feedback)
+        return _answer(
+            {"score": {"type": "number", "description": f"from {low:g} to {high:g}"}}, feedback
+        )
 
     def match(self, value: object, *, certain: bool = False) -> Rated | None:
-        """The number that ``value`` is or writes. ``certain``: it can be nothing else, so that "2: clear" is 2."""
+        """The number that ``value`` is or writes.
+
+        ``certain``: it can be nothing else, so that "2: clear" is 2.
+        """
         number = self._number(value)
         if number is None and certain and isinstance(value, str):
             number = self._number(without_note(value))
@@ -312,13 +362,21 @@ class Rating(_Asked):
     def recorded(self, option: str, explanation: str | None, details: Details) -> Rated:
         """The verdict that a ledger holds."""
         number = details.get("number")
-        return Rated(self.put_back(option).number if number is None else number, explanation, details.get("feedback"))
+        return Rated(
+            self.put_back(option).number if number is None else number,
+            explanation,
+            details.get("feedback"),
+        )
 
     def _number(self, value: object) -> float | None:
         return match_integer(value) if self.bounds is None else match_number(value, *self.bounds)
 
     def __str__(self) -> str:
-        return "an integer" if self.bounds is None else f"a number from {self.bounds[0]:g} to {self.bounds[1]:g}"
+        return (
+            "an integer"
+            if self.bounds is None
+            else f"a number from {self.bounds[0]:g} to {self.bounds[1]:g}"
+        )
 
 
 Question = Choice | Comparison | Rating
@@ -330,18 +388,27 @@ def question_of(criteria: Criteria) -> Choice | Rating:
 
 
 @lru_cache(maxsize=1024)
-def _choice(options: tuple[str, ...], points: tuple[float | None, ...], order: tuple[int, ...] | None = None) -> Choice:
+def _choice(
+    options: tuple[str, ...], points: tuple[float | None, ...], order: tuple[int, ...] | None = None
+) -> Choice:
     """One for all ballots that ask it, which then share what it works out."""
     return Choice(options, points, order)
 
 
 def _without_word(item: object) -> object:
     """ "Response A" and «Ответ A» → "A"."""
-    return _RESPONSE_WORD.sub("", item, count=1) if isinstance(item, str) and _RESPONSE_WORD.match(item) else item
+    return (
+        _RESPONSE_WORD.sub("", item, count=1)
+        if isinstance(item, str) and _RESPONSE_WORD.match(item)
+        else item
+    )
 
 
 def _in_order(text: str) -> list[list[str]]:
-    """ "B > A = C" → B, then A and C. Only what says which is better is an order: "B, A" may be a list of both."""
+    """ "B > A = C" → B, then A and C.
+
+    Only what says which is better is an order: "B, A" may be a list of both.
+    """
     if len(text) > _LONGEST_ORDER:
         return []
     names = _BETTER.split(text.strip().strip("[]*`\"'. "))
@@ -360,17 +427,28 @@ def _in_order(text: str) -> list[list[str]]:
 
 
 @lru_cache(maxsize=1024)
-def _option_schema(labels: tuple[str, ...], feedback: bool, ranked: tuple[str, ...] = (), tie: bool = False) -> Schema:
-    """Exactly one of ``labels``; before it the ranking of those in ``ranked``, where there are some."""
+def _option_schema(
+    labels: tuple[str, ...], feedback: bool, ranked: tuple[str, ...] = (), tie: bool = False
+) -> Schema:
+    """Exactly one of ``labels``; before it the ranking of those in ``ranked``, where there are
+    some.
+    """
     ranking = {"ranking": _ranking(ranked, tie)} if ranked else {}
-    return _answer({**ranking, "selected_option": {"type": "string", "enum": list(labels)}}, feedback)
+    return _answer(
+        {**ranking, "selected_option": {"type": "string", "enum": list(labels)}}, feedback
+    )
 
 
 def _answer(asked: Schema, feedback: bool) -> Schema:
     """The explanation first, then advice where it is asked for, then what is asked."""
     advice = {"feedback": {"type": "string"}} if feedback else {}
     properties = {"explanation": {"type": "string"}, **advice, **asked}
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _ranking(labels: Sequence[str], tie: bool) -> Schema:

@@ -15,9 +15,13 @@ class Composite:
     """One number for an answer, between 0 and 1."""
 
     value: float | None
-    """None while a missing score could change it: nothing is made up for that one, and the others do not take its place."""
+    """None while a missing score could change it: nothing is made up for that one, and the others
+    do not take its place.
+    """
     rule: str
-    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a missing score leaves no value."""
+    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a missing
+    score leaves no value.
+    """
     lower: float
     """The least it can be, whatever the missing scores would have been."""
     upper: float

@@ -1,7 +1,7 @@
 """One judgment as everything behind the ledger reads it: made just now, or kept in a run folder.
 
-What ``--json`` and exports show is ``to_dict``; the fields of a ``detail`` are its keys there, and one whose default is
-None is left out while it is None.
+What ``--json`` and exports show is ``to_dict``; the fields of a ``detail`` are its keys there, and
+one whose default is None is left out while it is None.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ class AspectDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class SystemResult:
-    """How one of the compared responses fared. The lists have an entry for each other response, in the order given."""
+    """How one of the compared responses fared.
+
+    The lists have an entry for each other response, in the order given.
+    """
 
     contest_results: tuple[float | None, ...]
     """1.0 won, 0.0 lost, 0.5 tied, None: no valid vote."""
@@ -142,9 +145,15 @@ class PairwiseDetail(Detail):
 
     @property
     def system_names(self) -> tuple[str, ...]:
-        """What the responses are called, one name each: by their place where a ledger has other names than responses."""
+        """What the responses are called, one name each: by their place where a ledger has other
+        names than responses.
+        """
         count = len(self.per_system_results)
-        return self.systems if len(self.systems) == count else tuple(f"response {place}" for place in range(1, count + 1))
+        return (
+            self.systems
+            if len(self.systems) == count
+            else tuple(f"response {place}" for place in range(1, count + 1))
+        )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -158,7 +167,9 @@ class OtherDetail(Detail):
     @property
     def chosen(self) -> str | None:
         """The first of the keys that name one."""
-        named = (self.values.get(name) for name in ("winner", "verdict", "option", "selected_option"))
+        named = (
+            self.values.get(name) for name in ("winner", "verdict", "option", "selected_option")
+        )
         return next((one for one in named if isinstance(one, str) and one), None)
 
     def to_dict(self) -> dict[str, object]:
@@ -218,7 +229,9 @@ class VoteRecord:
             "low_confidence": self.low_confidence,
             **({"answered_by": self.answered_by} if self.answered_by else {}),
             **{
-                name: json_ready(found) for name, found in (("evidence", self.evidence), ("each", self.each)) if found is not None
+                name: json_ready(found)
+                for name, found in (("evidence", self.evidence), ("each", self.each))
+                if found is not None
             },
         }
 
@@ -256,7 +269,9 @@ class JudgmentRecord:
     used: Mapping[str, Usage] = field(default=NOTHING, compare=False)
     """Model → what it took; empty where the votes were not read."""
     named: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False)
-    """The model that was asked, and the one that its reply names → how many votes; empty as ``used`` is."""
+    """The model that was asked, and the one that its reply names → how many votes; empty as
+    ``used`` is.
+    """
 
     @property
     def row(self) -> int:
@@ -270,7 +285,9 @@ class JudgmentRecord:
 
     @property
     def verdict(self) -> str | None:
-        """What was decided, in a word: the option, PASS or FAIL, or the name of the better response."""
+        """What was decided, in a word: the option, PASS or FAIL, or the name of the better
+        response.
+        """
         return self.detail.chosen
 
     @property
@@ -281,8 +298,16 @@ class JudgmentRecord:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Of a panel: the models that did not count."""
-        known = {*self.detail.model_scores, *self.excluded_models} if isinstance(self.detail, AspectDetail) else None
-        return () if self.steps or (known is not None and len(known) < 2) else tuple(self.excluded_models)
+        known = (
+            {*self.detail.model_scores, *self.excluded_models}
+            if isinstance(self.detail, AspectDetail)
+            else None
+        )
+        return (
+            ()
+            if self.steps or (known is not None and len(known) < 2)
+            else tuple(self.excluded_models)
+        )
 
     @property
     def model_scores(self) -> Mapping[str, float]:
@@ -305,9 +330,13 @@ class JudgmentRecord:
         return self.id or str(self.row)
 
     def group(self, column: str) -> Hashable:
-        """What the row shares with those it belongs to, by a column; one that has nothing there stands alone."""
+        """What the row shares with those it belongs to, by a column; one that has nothing there
+        stands alone.
+        """
         held = {**self.fields, **self.input}
-        found = next((value for name, value in held.items() if name.casefold() == column.casefold()), None)
+        found = next(
+            (value for name, value in held.items() if name.casefold() == column.casefold()), None
+        )
         return ("", self.row) if found in (None, "") else str(found)
 
     def to_dict(self) -> dict[str, object]:
@@ -316,7 +345,15 @@ class JudgmentRecord:
         given |= {"input": dict(self.input)} if self.input else {}
         votes = {} if self.votes is None else {"votes": [vote.to_dict() for vote in self.votes]}
         identity = {} if self.judge_identity is None else {"judge_identity": self.judge_identity}
-        return {"judge": self.judge, "row": self.row, "id": self.id, **given, **self.outcome(), **identity, **votes}
+        return {
+            "judge": self.judge,
+            "row": self.row,
+            "id": self.id,
+            **given,
+            **self.outcome(),
+            **identity,
+            **votes,
+        }
 
     def outcome(self) -> dict[str, object]:
         """The same without where the judgment stands, what was judged, and the votes."""
@@ -345,11 +382,15 @@ class JudgmentRecord:
 
 
 def json_ready(value: object) -> object:
-    """A record, or a part of one, as JSON has it; a field that may be left out is, while it is None."""
+    """A record, or a part of one, as JSON has it; a field that may be left out is, while it is
+    None.
+    """
     if type(value) in _SCALARS:
         return value
     if isinstance(value, Mapping):
-        return {name: one if type(one) in _SCALARS else json_ready(one) for name, one in value.items()}
+        return {
+            name: one if type(one) in _SCALARS else json_ready(one) for name, one in value.items()
+        }
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [one if type(one) in _SCALARS else json_ready(one) for one in value]
     return _members(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -90,7 +90,9 @@ class Result(Shown):
     fallback: str | None = None
     """The stand-in the caller asked for, where one was used; it counts in no aggregate."""
     notes: tuple[str, ...] = ()
-    """What a reader of this result must know: what was asked for and could not be done, what a number does not mean."""
+    """What a reader of this result must know: what was asked for and could not be done, what a
+    number does not mean.
+    """
     steps: tuple[StepTaken, ...] = ()
     """Of a cascade: the steps that were asked, in their order."""
 
@@ -100,18 +102,34 @@ class Result(Shown):
         return next((one.step for one in self.steps if one.accepted), None)
 
     def __str__(self) -> str:
-        """One line: what was judged by what, the outcome, the votes behind it and how the explanation begins."""
-        names = [self.instance.id or "" if self.instance else "", self.criteria.name if self.criteria else ""]
+        """One line: what was judged by what, the outcome, the votes behind it and how the
+        explanation begins.
+        """
+        names = [
+            self.instance.id or "" if self.instance else "",
+            self.criteria.name if self.criteria else "",
+        ]
         why = self.explanation if self.status is Status.SCORED else self.reason
-        parts = [self._in_words, f"{self.votes_valid} of {self.votes_requested} votes", _beginning(why or "")]
+        parts = [
+            self._in_words,
+            f"{self.votes_valid} of {self.votes_requested} votes",
+            _beginning(why or ""),
+        ]
         return ": ".join([*filter(None, names), "; ".join(filter(None, parts))])
 
     @property
     def _in_words(self) -> str:
         """The verdict and the score in a few words; without one, the status."""
         if self.status is not Status.SCORED:
-            return f"{self.status.value}, fallback {self.fallback}" if self.fallback else self.status.value
-        verdict, score = self.verdict_name, None if self.score is None else f"score {self.score:.3g}"
+            return (
+                f"{self.status.value}, fallback {self.fallback}"
+                if self.fallback
+                else self.status.value
+            )
+        verdict, score = (
+            self.verdict_name,
+            None if self.score is None else f"score {self.score:.3g}",
+        )
         return ", ".join(filter(None, (verdict, score))) or self.status.value
 
     @property
@@ -136,7 +154,9 @@ class Result(Shown):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score: what the first vote without a verdict says, or that no step of a cascade was sure enough."""
+        """Why there is no score: what the first vote without a verdict says, or that no step of a
+        cascade was sure enough.
+        """
         if self.status is Status.SCORED:
             return None
         if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
@@ -155,22 +175,32 @@ class Result(Shown):
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """Of a panel: the models none of whose votes counts, and why. The steps of a cascade are none."""
+        """Of a panel: the models none of whose votes counts, and why. The steps of a cascade are
+        none.
+        """
         if self.steps:
             return {}
         cast = [(vote.ballot.model, vote) for vote in self.votes]
         if len({model for model, _ in cast}) < 2:
             return {}
         counted = {model for model, vote in cast if vote.verdict is not None}
-        return {model: f"{vote.outcome.value}: {vote.reason}" for model, vote in cast if model not in counted}
+        return {
+            model: f"{vote.outcome.value}: {vote.reason}"
+            for model, vote in cast
+            if model not in counted
+        }
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a panel lost some."""
+        """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a
+        panel lost some.
+        """
         found = {"id": self.instance.id, **self.record().outcome()}
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
     def record(self, judge: str = "", index: int = 0, *, votes: bool = False) -> JudgmentRecord:
-        """As everything reads it that comes after a judgment; ``index`` counts the judge's judgments from 0."""
+        """As everything reads it that comes after a judgment; ``index`` counts the judge's
+        judgments from 0.
+        """
         return JudgmentRecord(
             judge=judge,
             index=index,
@@ -216,17 +246,24 @@ class PositionalBias:
     """What the other order of options or responses says."""
 
     detected: bool | None
-    """Whether the two orders' pooled options differ; None where an order has no verdict. Bias takes many: adjudge.stats."""
+    """Whether the two orders' pooled options differ; None where an order has no verdict.
+
+    Bias takes many: adjudge.stats.
+    """
     result: Result | None = None
     """The whole judgment in the other order."""
     flip_rate: float | None = None
     """Share of the votes that change with the order."""
     noise_rate: float | None = None
-    """Share of the votes that differ within one order: so much is noise, not bias. None with one vote an order."""
+    """Share of the votes that differ within one order: so much is noise, not bias. None with one
+    vote an order.
+    """
 
     def record(self) -> OrderCheck:
         """As a record of the judgment has it."""
-        return OrderCheck(detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate)
+        return OrderCheck(
+            detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate
+        )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -240,7 +277,9 @@ class _DirectFields(Result):
     """Advice, where it was asked for and the best option was not chosen."""
     positional_bias: PositionalBias | None = None
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
-    """What the judge has to say of itself: the prompt it used, or what a judge of one's own returned."""
+    """What the judge has to say of itself: the prompt it used, or what a judge of one's own
+    returned.
+    """
 
 
 @light_dataclass(frozen=True, kw_only=True, init=False)
@@ -270,7 +309,9 @@ class DirectInstanceResult(_DirectFields):
     ) -> None:
         """``selected_option`` may be written for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
-            raise SetupError(f"a result has one option, and was given {option!r} and {selected_option!r}")
+            raise SetupError(
+                f"a result has one option, and was given {option!r} and {selected_option!r}"
+            )
         super().__init__(
             option=selected_option if option is None else option,
             instance=instance,
@@ -355,7 +396,9 @@ class PairwiseInstanceResult(Result):
 
     @property
     def winner(self) -> str | None:
-        """The name of the best response, or "tie"; a system that is itself called so gets its place."""
+        """The name of the best response, or "tie"; a system that is itself called so gets its
+        place.
+        """
         if not isinstance(self.selected_option, int):
             return self.selected_option
         name = self.systems[self.selected_option]
@@ -405,7 +448,11 @@ class AspectResult(Result):
     @property
     def left_out(self) -> Mapping[str, str]:
         """Of a panel: the models that do not count, and why."""
-        return self.excluded_models if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
+        return (
+            self.excluded_models
+            if len({vote.model for vote in self.votes}) > 1 and not self.steps
+            else {}
+        )
 
     @property
     def model_scores(self) -> dict[str, float]:

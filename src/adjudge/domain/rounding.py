@@ -1,11 +1,15 @@
-"""Comparing pooled numbers: .1 + .2 is .3 to whoever gave the weights, and a little more to a computer."""
+"""Comparing pooled numbers: .1 + .2 is .3 to whoever gave the weights, and a little more to a
+computer.
+"""
 
 from __future__ import annotations
 
 import math
 
 _TOLERANCE = 1e-12
-"""Far above what sums of some thousand numbers are off by, far below any difference that somebody means."""
+"""Far above what sums of some thousand numbers are off by, far below any difference that somebody
+means.
+"""
 
 
 def equal(one: float, other: float) -> bool:

@@ -41,7 +41,12 @@ class QualitativeResult(SampledResult):
 
     def detail(self) -> QualitativeDetail:
         """What this kind of result says beside what all of them say."""
-        return QualitativeDetail(distribution=self.distribution, verdict=self.verdict, passes=self.passes, min_pass=self.min_pass)
+        return QualitativeDetail(
+            distribution=self.distribution,
+            verdict=self.verdict,
+            passes=self.passes,
+            min_pass=self.min_pass,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,21 @@ class Shown:
 
 
 def html_of(value: object) -> str:
-    """A mapping as a table of names and values, several mappings as one of columns and rows, anything else as text."""
+    """A mapping as a table of names and values, several mappings as one of columns and rows,
+    anything else as text.
+    """
     if isinstance(value, Mapping):
         told = [(name, one) for name, one in value.items() if one not in (None, "", [], {})]
-        return _table(f"<tr><th>{_text(name)}</th><td>{html_of(one)}</td></tr>" for name, one in told[:_MOST_ROWS]) + _more(told)
+        return _table(
+            f"<tr><th>{_text(name)}</th><td>{html_of(one)}</td></tr>"
+            for name, one in told[:_MOST_ROWS]
+        ) + _more(told)
     if isinstance(value, list | tuple):
-        return _rows(value) if value and all(isinstance(one, Mapping) for one in value) else _items(value)
+        return (
+            _rows(value)
+            if value and all(isinstance(one, Mapping) for one in value)
+            else _items(value)
+        )
     return _text(f"{value:.4g}" if isinstance(value, float) else value)
 
 
@@ -37,7 +46,10 @@ def _rows(rows: Sequence[Mapping[str, object]]) -> str:
     told = (name for row in shown for name, one in row.items() if one not in (None, "", [], {}))
     names = list(dict.fromkeys(told))[:_MOST_ROWS]
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
-    body = ("".join(f"<td>{'' if row.get(name) is None else html_of(row[name])}</td>" for name in names) for row in shown)
+    body = (
+        "".join(f"<td>{'' if row.get(name) is None else html_of(row[name])}</td>" for name in names)
+        for row in shown
+    )
     return _table([f"<tr>{head}</tr>", *(f"<tr>{cells}</tr>" for cells in body)]) + _more(rows)
 
 

@@ -30,4 +30,6 @@ class Threshold:
 
     def accepts(self, confidence: float | None) -> bool:
         """Whether a verdict of this confidence may stand; one without a confidence never does."""
-        return self.confidence is not None and confidence is not None and confidence >= self.confidence
+        return (
+            self.confidence is not None and confidence is not None and confidence >= self.confidence
+        )

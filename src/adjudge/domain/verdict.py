@@ -1,6 +1,7 @@
 """What a reply says: an option that was chosen, responses that were compared, or a number.
 
-``option`` is every verdict in writing, as reports and ledgers have it; ``details`` is what a ledger keeps beside it.
+``option`` is every verdict in writing, as reports and ledgers have it; ``details`` is what a ledger
+keeps beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ TIE = "tie"
 
 
 def letter(place: int) -> str:
-    """What the response at a place, from 0, is called: A to Z, then AA, AB, … as in a spreadsheet."""
+    """What the response at a place, from 0, is called: A to Z, then AA, AB, …
+    as in a spreadsheet.
+    """
     before, own = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[own]
 

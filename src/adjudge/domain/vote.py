@@ -34,7 +34,9 @@ class Ballot:
     model: str
     language: str = "en"
     mode: Mode = "generate"
-    """Whether the model writes an answer, or the offered options are compared by their log-probability."""
+    """Whether the model writes an answer, or the offered options are compared by their
+    log-probability.
+    """
     feedback: bool = False
     """Whether advice is asked for along with the verdict."""
     persona: str | None = None
@@ -45,7 +47,10 @@ class Ballot:
 
     @cached_property
     def id(self) -> str:
-        """Equal for ballots that ask the same of the same model. What the caller calls the instance is left out."""
+        """Equal for ballots that ask the same of the same model.
+
+        What the caller calls the instance is left out.
+        """
         how = f"{self.template}\0{self.model}\0{self.language}\0{self.mode}\0{self.feedback}\0{self.persona}"
         which = f"{self.question.identity}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
         asked = f"{self.question.criteria_identity(self.criteria)}{self.instance.identity}{which}\0{how}"
@@ -89,11 +94,15 @@ class Vote(Shown):
     metadata: Mapping[str, object] = NOTHING
     """What a judge of one's own has to say beside its verdict."""
     answered_by: str = ""
-    """The model that answered, as the last reply names it; empty where it does not say, and of replies that were kept."""
+    """The model that answered, as the last reply names it; empty where it does not say, and of
+    replies that were kept.
+    """
     answered_before: str = ""
     """What earlier replies of the same model named, where that is another."""
     unfinished: bool = False
-    """Whether the run ended before the model could be asked again for a readable reply: no answer yet."""
+    """Whether the run ended before the model could be asked again for a readable reply: no answer
+    yet.
+    """
 
     @property
     def valid(self) -> bool:
@@ -105,7 +114,10 @@ class Vote(Shown):
         """The probability of the verdict, where one was read, with a mark where it is low."""
         if self.verdict is None or not self.distribution:
             return None
-        return f"p = {self.distribution[self.verdict.option]:.2f}{' (low confidence)' if self.low_confidence else ''}"
+        return (
+            "p = "
+            f"{self.distribution[self.verdict.option]:.2f}{' (low confidence)' if self.low_confidence else ''}"
+        )
 
     @property
     def model(self) -> str:

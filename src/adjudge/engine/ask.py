@@ -1,4 +1,6 @@
-"""One ballot → one vote: render, complete, read, repair. A failure is a vote, never an exception."""
+"""One ballot → one vote: render, complete, read, repair. A failure is a vote,
+never an exception.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +64,13 @@ def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, obj
     return _in_writing(ballot, model, max_repairs)
 
 
-async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]) -> Vote:
-    """One question in a form of its own. A reply that ``read`` can make nothing of is not asked for again."""
+async def ask_as(
+    ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]
+) -> Vote:
+    """One question in a form of its own.
+
+    A reply that ``read`` can make nothing of is not asked for again.
+    """
     return await _or_failed(ballot, _ask_once(ballot, model, _request(ballot, prompt, None), read))
 
 
@@ -73,7 +80,10 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
 
 
 def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
-    """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
+    """What the model answers.
+
+    For those whose own machinery reads it; everybody else asks for a vote.
+    """
     return _complete(request, model)
 
 
@@ -94,7 +104,9 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     prompt = render(ballot)
     asked = so_far.get()
     begun = asked.begun if asked else None
-    vote = begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
+    vote = (
+        begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
+    )
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
         if begun is not None:
@@ -107,18 +119,31 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
 
 
 def _settled(vote: Vote) -> Vote:
-    """Of a vote that stays unreadable, what the last reply says without the quotes that do not exist, if anything."""
+    """Of a vote that stays unreadable, what the last reply says without the quotes that do not
+    exist, if anything.
+    """
     if vote.outcome is not Outcome.UNREADABLE or not vote.ballot.question.quoted:
         return vote
     reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
-    return replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None) if reading.verdict else vote
+    return (
+        replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None)
+        if reading.verdict
+        else vote
+    )
 
 
 def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[Vote]:
-    return _ask_once(ballot, model, _request(ballot, prompt, _schema(ballot)), lambda reply: read_ballot(reply, ballot))
+    return _ask_once(
+        ballot,
+        model,
+        _request(ballot, prompt, _schema(ballot)),
+        lambda reply: read_ballot(reply, ballot),
+    )
 
 
-async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
+async def _ask_once(
+    ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
+) -> Vote:
     reply = await _complete(request, model, ballot)
     reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
@@ -180,13 +205,19 @@ def _counted_on(earlier: Mapping[str, object], later: Mapping[str, object]) -> M
     counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
     now = {name: value for name, value in later.items() if isinstance(value, int)}
     return (
-        FrozenDict({**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}) if counts else later
+        FrozenDict(
+            {**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}
+        )
+        if counts
+        else later
     )
 
 
 # -- by log-probability --------------------------------------------------------
 
-_priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] = WeakKeyDictionary()
+_priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] = (
+    WeakKeyDictionary()
+)
 
 
 async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
@@ -202,7 +233,9 @@ async def _read(ballot: Ballot, model: Model) -> Read:
 
 
 async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
-    """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
+    """What the model says of neutral texts under these criteria: asked once, then the same for
+    every instance.
+    """
     key, known = prior_key(ballot), _priors.setdefault(model, {})
     if key not in known or _broken(known[key]):
         known[key] = asyncio.create_task(_estimate(ballot, model))
@@ -241,8 +274,26 @@ async def _told_of(request: Request, model: Model, ballot: Ballot | None, told: 
     except HALTS:
         raise  # nobody was asked
     except ModelError as error:
-        told(Call(model=model.name, request=request, ballot=ballot, started=started, ended=time.time_ns(), error=error))
+        told(
+            Call(
+                model=model.name,
+                request=request,
+                ballot=ballot,
+                started=started,
+                ended=time.time_ns(),
+                error=error,
+            )
+        )
         raise
     if reply.usage.calls:
-        told(Call(model=model.name, request=request, ballot=ballot, started=started, ended=time.time_ns(), reply=reply))
+        told(
+            Call(
+                model=model.name,
+                request=request,
+                ballot=ballot,
+                started=started,
+                ended=time.time_ns(),
+                reply=reply,
+            )
+        )
     return reply

@@ -29,7 +29,10 @@ _REPEATED = {"low": 1.0, "high": 1.1}
 
 
 class Known:
-    """What need not be asked, or not again. As it stands nothing was answered yet, and nothing is kept."""
+    """What need not be asked, or not again.
+
+    As it stands nothing was answered yet, and nothing is kept.
+    """
 
     once: ClassVar[bool] = False
     """Whether equal ballots are asked once: a run finds the answer to the second in its ledger."""
@@ -37,7 +40,9 @@ class Known:
     def __init__(self) -> None:
         self.wordings: Mapping[str, str] = {}
         """How prompts were worded when the run began."""
-        self._planned = sqlite3.connect("")  # a file that is gone with the process: keys of many rows are not held in memory
+        self._planned = sqlite3.connect(
+            ""
+        )  # a file that is gone with the process: keys of many rows are not held in memory
         finalize(self, self._planned.close)
         self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")
 
@@ -51,7 +56,9 @@ class Known:
 
     def is_new(self, key: bytes) -> bool:
         """Whether nobody asked this here before; from now on somebody did."""
-        return self._planned.execute("INSERT OR IGNORE INTO planned VALUES (?)", (key,)).rowcount > 0
+        return (
+            self._planned.execute("INSERT OR IGNORE INTO planned VALUES (?)", (key,)).rowcount > 0
+        )
 
 
 @dataclass
@@ -117,7 +124,10 @@ class Questions(Generic[I]):
 
 
 def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable) -> Estimate:
-    """What ``items`` would take. At the lower end the next ballots of each are asked, and decide; at the upper end all are."""
+    """What ``items`` would take.
+
+    At the lower end the next ballots of each are asked, and decide; at the upper end all are.
+    """
     rows = answered = rounds = in_batches = 0
     shares: dict[str, _Share] = {}
     for item in items:
@@ -125,11 +135,18 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
         ballots = judge.most(item)
         keys = [judge.key(ballot) for ballot in ballots]
         votes = known.recall(ballots, keys)
-        answered += sum(vote is not None and known.is_new(b"answered" + key) for vote, key in zip(votes, keys, strict=True))
+        answered += sum(
+            vote is not None and known.is_new(b"answered" + key)
+            for vote, key in zip(votes, keys, strict=True)
+        )
         if missing := _next(judge, item, known):
             asked = known.asked(keys)
             in_batches += sum(known.is_new(b"asked" + key) for key in asked)
-            left = [ballot for ballot, vote, key in zip(ballots, votes, keys, strict=True) if vote is None and key not in asked]
+            left = [
+                ballot
+                for ballot, vote, key in zip(ballots, votes, keys, strict=True)
+                if vote is None and key not in asked
+            ]
             missing = [ballot for ballot in missing if judge.key(ballot) not in asked]
             _add(shares, judge, known, missing, left)
             rounds = max(rounds, min(len(left), 1 + len(left) - len(missing)))
@@ -150,12 +167,17 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
 def tokens_of(text: str) -> tuple[int, int]:
     """How many tokens a text is, at least and at most."""
     ascii_only = sum(map(str.isascii, text))
-    low, high = (round(ascii_only / plain + (len(text) - ascii_only) / other) for plain, other in _CHARACTERS_A_TOKEN.values())
+    low, high = (
+        round(ascii_only / plain + (len(text) - ascii_only) / other)
+        for plain, other in _CHARACTERS_A_TOKEN.values()
+    )
     return low, high
 
 
 def _next(judge: Questions[I], item: I, known: Known) -> list[Ballot]:
-    """The first ballots of an item that nobody answered, given the votes there are; none where those are enough."""
+    """The first ballots of an item that nobody answered, given the votes there are; none where
+    those are enough.
+    """
     votes: list[Vote] = []
     while ballots := judge.least.plan(item, votes):
         found = known.recall(ballots, [judge.key(ballot) for ballot in ballots])
@@ -166,7 +188,13 @@ def _next(judge: Questions[I], item: I, known: Known) -> list[Ballot]:
     return []
 
 
-def _add(shares: dict[str, _Share], judge: Questions[I], known: Known, missing: Sequence[Ballot], left: Sequence[Ballot]) -> None:
+def _add(
+    shares: dict[str, _Share],
+    judge: Questions[I],
+    known: Known,
+    missing: Sequence[Ballot],
+    left: Sequence[Ballot],
+) -> None:
     """Count what has to be asked, and all that may be. What a cache would answer is in neither."""
     needed = {judge.key(ballot) for ballot in missing}
     for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *left)}.items():
@@ -203,7 +231,9 @@ def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[st
         calls = share.fewest if end == "low" else max(repeated, share.fewest)
         ascii_only, others = share.characters
         prompt = (ascii_only / plain + others / other) / max(share.rendered, 1)
-        found[model] = Usage(calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1))
+        found[model] = Usage(
+            calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1)
+        )
     return found
 
 

@@ -1,6 +1,7 @@
 """Who judged: one hash over everything that decides a verdict.
 
-Calibrations are bound to it. It is made of what a run stores about its judges, so that it can be told of any run folder.
+Calibrations are bound to it. It is made of what a run stores about its judges, so that it can be
+told of any run folder.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.frozen import content_hash
 
 _DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
-"""Settings without a part in any verdict: what a judge is called, when it stops asking for votes that cannot matter, the path
-of a file whose content stands beside it, who is told, and where weights come from."""
+"""Settings without a part in any verdict: what a judge is called, when it stops asking for votes
+that cannot matter, the path of a file whose content stands beside it, who is told, and where
+weights come from.
+"""
 _OTHER_TEMPLATES = (
     *("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja"),
     *("test_data.jinja", "test_data_pairs.jinja", "text_action.jinja"),
@@ -25,7 +28,8 @@ _LENGTH = 16
 def judge_identity(configuration: Mapping[str, object], criteria: str | None = None) -> str:
     """The identity of one judge by its stored configuration (``PlannedJudge.configuration``).
 
-    ``criteria``: of the judge asking only this one of its questions; other questions beside it then make no difference.
+    ``criteria``: of the judge asking only this one of its questions; other questions beside it then
+    make no difference.
     """
     return content_hash(dict(_ingredients(configuration, criteria)))[:_LENGTH]
 
@@ -37,13 +41,19 @@ def judge_identities(configuration: Mapping[str, object]) -> dict[str, str]:
 
 
 def panel_identity(configuration: Mapping[str, object], criteria: str | None = None) -> str:
-    """The identity of a panel, however its members are weighed: what learnt weights are bound to."""
+    """The identity of a panel, however its members are weighed: what learnt
+    weights are bound to.
+    """
     settings = _without(_mapping(configuration.get("settings")), ("weights",))
     return judge_identity({**configuration, "settings": settings}, criteria)
 
 
-def step_identities(configuration: Mapping[str, object], criteria: str | None = None) -> dict[str, str]:
-    """Step → identity, by the stored configuration of a cascade: what its thresholds are bound to."""
+def step_identities(
+    configuration: Mapping[str, object], criteria: str | None = None
+) -> dict[str, str]:
+    """Step → identity, by the stored configuration of a cascade: what its
+    thresholds are bound to.
+    """
     common = _without(configuration, ("steps",))
     found = {}
     for step in _listed(configuration.get("steps")):
@@ -52,12 +62,25 @@ def step_identities(configuration: Mapping[str, object], criteria: str | None = 
     return found
 
 
-def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> Iterator[tuple[str, object]]:
-    templates, versions = _mapping(configuration.get("templates")), _mapping(configuration.get("versions"))
+def _ingredients(
+    configuration: Mapping[str, object], criteria: str | None
+) -> Iterator[tuple[str, object]]:
+    templates, versions = (
+        _mapping(configuration.get("templates")),
+        _mapping(configuration.get("versions")),
+    )
     yield "judge", configuration.get("judge")
     beside = ("dimensions", "weights") if "dimensions" in configuration else ()
-    yield "settings", _as_votes(_without(_set(_mapping(configuration.get("settings"))), (*_DECIDES_NOTHING, *beside)))
-    yield "models", sorted(map(content_hash, _mapping(configuration.get("models")).values()))  # in no order: they are pooled
+    yield (
+        "settings",
+        _as_votes(
+            _without(_set(_mapping(configuration.get("settings"))), (*_DECIDES_NOTHING, *beside))
+        ),
+    )
+    yield (
+        "models",
+        sorted(map(content_hash, _mapping(configuration.get("models")).values())),
+    )  # in no order: they are pooled
     yield "criteria", sorted(map(content_hash, _asked(configuration.get("criteria"), criteria)))
     yield "templates", _without(templates, _OTHER_TEMPLATES)
     yield "dimensions", dict(_dimensions(_mapping(configuration.get("dimensions")), criteria))
@@ -71,13 +94,17 @@ def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> I
 
 def _set(settings: Mapping[str, object]) -> Mapping[str, object]:
     """Without weights where none are set: runs from before there were any have none either."""
-    return {name: value for name, value in settings.items() if name != "weights" or value is not None}
+    return {
+        name: value for name, value in settings.items() if name != "weights" or value is not None
+    }
 
 
 def _as_votes(settings: dict[str, object]) -> dict[str, object]:
     """True is three votes and False is one, however it was said."""
     said = settings.get("self_consistency")
-    return {**settings, "self_consistency": 3 if said else 1} if isinstance(said, bool) else settings
+    return (
+        {**settings, "self_consistency": 3 if said else 1} if isinstance(said, bool) else settings
+    )
 
 
 def _asked(criteria: object, only: str | None) -> list[Mapping[str, object]]:

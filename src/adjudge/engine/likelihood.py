@@ -1,4 +1,6 @@
-"""A vote by log-probability: the offered options are compared, nothing is written, nothing can be unreadable."""
+"""A vote by log-probability: the offered options are compared, nothing is written, nothing can be
+unreadable.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +43,18 @@ class Read:
     """Of the first prompt, where letters are read in both orders."""
 
 
-def labels_read(asked: Sequence[tuple[Labels, Request]], replies: Sequence[Reply], model: Model) -> Read:
-    """The options' log-probabilities; letters are read in both orders and averaged, since small models favour the first.
+def labels_read(
+    asked: Sequence[tuple[Labels, Request]], replies: Sequence[Reply], model: Model
+) -> Read:
+    """The options' log-probabilities; letters are read in both orders and averaged, since small
+    models favour the first.
 
     Raises SetupError when the model reports no log-probabilities.
     """
-    found = [label_logprobs(_first_token(reply, model), labels) for reply, (labels, _) in zip(replies, asked, strict=True)]
+    found = [
+        label_logprobs(_first_token(reply, model), labels)
+        for reply, (labels, _) in zip(replies, asked, strict=True)
+    ]
     readings = [reading for reading in found if reading is not None]
     return Read(
         logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
@@ -61,23 +69,37 @@ def takes_prior(ballot: Ballot, model: Model) -> bool:
     return model.capabilities.exact_logprobs and _calibration(ballot, model).prior_weight > 0
 
 
-def likelihood_vote(ballot: Ballot, read: Read, prior: Mapping[str, float] | None, model: Model) -> Vote:
-    """The more likely option, with the probability of each; the vote's text keeps what was read before the prior went out."""
+def likelihood_vote(
+    ballot: Ballot, read: Read, prior: Mapping[str, float] | None, model: Model
+) -> Vote:
+    """The more likely option, with the probability of each; the vote's text keeps what was read
+    before the prior went out.
+    """
     if read.logprobs is None:
         reason = "none of the labels was among the likeliest tokens"
-        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=reason, usage=read.usage, latency=read.latency)
+        return Vote(
+            ballot=ballot,
+            outcome=Outcome.UNREADABLE,
+            reason=reason,
+            usage=read.usage,
+            latency=read.latency,
+        )
     calibration = _calibration(ballot, model)
     shares = distribution(read.logprobs, prior, calibration)
     return Vote(
         ballot=ballot,
         outcome=Outcome.OK,
         verdict=_verdict(ballot, shares),
-        text=json.dumps({"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}),
+        text=json.dumps(
+            {"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}
+        ),
         usage=read.usage,
         latency=read.latency,
         prompt_hash=read.prompt_hash,
         low_confidence=max(shares.values()) < calibration.threshold,
-        distribution=FrozenDict({ballot.question.put_back(option).option: share for option, share in shares.items()}),
+        distribution=FrozenDict(
+            {ballot.question.put_back(option).option: share for option, share in shares.items()}
+        ),
     )
 
 
@@ -110,8 +132,17 @@ def _orders(ballot: Ballot) -> Sequence[Labels]:
 
 
 def _request(ballot: Ballot, labels: Labels) -> Request:
-    prompt = render_likelihood(ballot, labels.kind, list(zip(labels.tokens, labels.options, strict=True)))
-    return Request(prompt, temperature=0.0, max_tokens=1, logprobs=_ALTERNATIVES, labels=labels.tokens, sample=ballot.sample)
+    prompt = render_likelihood(
+        ballot, labels.kind, list(zip(labels.tokens, labels.options, strict=True))
+    )
+    return Request(
+        prompt,
+        temperature=0.0,
+        max_tokens=1,
+        logprobs=_ALTERNATIVES,
+        labels=labels.tokens,
+        sample=ballot.sample,
+    )
 
 
 def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
@@ -125,26 +156,35 @@ def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
 
 def prior_key(ballot: Ballot) -> str:
     """Ballots of one key have one prior."""
-    return content_hash(ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question)
+    return content_hash(
+        ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question
+    )
 
 
 def neutral_ballots(ballot: Ballot) -> list[Ballot]:
     """The same question about texts that say nothing."""
     question, compared = ballot.question, None
     if isinstance(question, Comparison):
-        question, compared = question.listed(), (ballot.criteria.to_evaluate_field, len(question.order))
+        question, compared = (
+            question.listed(),
+            (ballot.criteria.to_evaluate_field, len(question.order)),
+        )
     instances = neutral_instances(ballot.language, _fields(ballot), compared)
     return [replace(ballot, instance=instance, question=question) for instance in instances]
 
 
-def prior_on_disk(ballot: Ballot, neutral: Sequence[Ballot], model: Model) -> Mapping[str, float] | None:
+def prior_on_disk(
+    ballot: Ballot, neutral: Sequence[Ballot], model: Model
+) -> Mapping[str, float] | None:
     """What an earlier process, or the package, kept of these answers."""
     key = _kept_under(neutral, model)
     return kept_prior(key, _orders(ballot)[0].options) if key else None
 
 
 def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> Mapping[str, float]:
-    """What the answers about neutral texts come to; the next process does not ask for them again."""
+    """What the answers about neutral texts come to; the next process does not
+    ask for them again.
+    """
     prior = mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
     if key := _kept_under(neutral, model):
         keep_prior(key, prior)
@@ -152,9 +192,17 @@ def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> 
 
 
 def _kept_under(neutral: Sequence[Ballot], model: Model) -> str:
-    """Changes with the weights and with everything that is shown; empty where priors are not kept."""
+    """Changes with the weights and with everything that is shown; empty where
+    priors are not kept.
+    """
     weights = model.capabilities.priors_kept_as
-    return content_hash(weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]) if weights else ""
+    return (
+        content_hash(
+            weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]
+        )
+        if weights
+        else ""
+    )
 
 
 def _fields(ballot: Ballot) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Request → reply by another way than asking the model: a backend of the engine, and what it knows of the ballot."""
+"""Request → reply by another way than asking the model: a backend of the engine, and what it knows
+of the ballot.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from adjudge.gateway.model import Model, Replying
 
 
 class Deferred(Exception):
-    """What was asked will be answered later: whoever needs it comes back. Not an error, and never a vote."""
+    """What was asked will be answered later: whoever needs it comes back. Not an error, and never a
+    vote.
+    """
 
 
 class NoRoom(Deferred):
@@ -38,8 +42,10 @@ class SoFar:
     key: bytes
     """What its vote is found by."""
     begun: list[Vote] = field(default_factory=list)
-    """Where a run is to keep the ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in
-    here, and is taken out again to go on from when the ballot is asked once more."""
+    """Where a run is to keep the ballot's replies: the unreadable vote whose repair a halt or a
+    failed call cut off is put in here, and is taken out again to go on from when the ballot is
+    asked once more.
+    """
 
 
 so_far: ContextVar[SoFar | None] = ContextVar("so_far", default=None)

@@ -84,7 +84,8 @@ class LiveVotes:
         return self._judge.ask(ballot)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
-        """Ask what other ballots need before they can be asked, such as a persona: once for all of them.
+        """Ask what other ballots need before they can be asked, such as a persona: once for all of
+        them.
 
         A call that failed is no answer: the next one that needs it tries again.
         """
@@ -92,7 +93,9 @@ class LiveVotes:
         known = self._shared.get(key)
         if known is None or (known.done() and _failed(known)):
             (vote,) = self.recall([ballot])
-            known = self._shared[key] = asyncio.ensure_future(self._answered(vote) if vote else self._ask_beside(key, ballot))
+            known = self._shared[key] = asyncio.ensure_future(
+                self._answered(vote) if vote else self._ask_beside(key, ballot)
+            )
         return await asyncio.shield(known)
 
     def _key(self, ballot: Ballot) -> bytes:
@@ -114,7 +117,9 @@ class LiveVotes:
 class OpenRun:
     """A run under way: its ledger, and what it may still spend."""
 
-    def __init__(self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False) -> None:
+    def __init__(
+        self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False
+    ) -> None:
         self.ledger = ledger
         self.open_budget = open_budget
         self.retry_failed = retry_failed
@@ -122,7 +127,9 @@ class OpenRun:
 
 
 class RecordedVotes(LiveVotes):
-    """Asks what the ledger does not know, each question once, and keeps every answer before anybody sees it."""
+    """Asks what the ledger does not know, each question once, and keeps every answer before anybody
+    sees it.
+    """
 
     def __init__(self, run: OpenRun, judge: Asker) -> None:
         super().__init__(judge)
@@ -140,7 +147,9 @@ class RecordedVotes(LiveVotes):
         votes = self._run.ledger.recall(ballots, keys)
         if not any(votes):
             return votes
-        self._unfinished |= {key: vote for key, vote in zip(keys, votes, strict=True) if vote and vote.unfinished}
+        self._unfinished |= {
+            key: vote for key, vote in zip(keys, votes, strict=True) if vote and vote.unfinished
+        }
         return [vote if vote and self._is_answer(vote) else None for vote in votes]
 
     def _key(self, ballot: Ballot) -> bytes:
@@ -163,7 +172,9 @@ class RecordedVotes(LiveVotes):
             await asyncio.wait([asked])
             if not asked.cancelled():
                 return asked.result()
-        (known,) = self._recall([ballot], [key])  # since it was looked for, somebody may have asked the same
+        (known,) = self._recall(
+            [ballot], [key]
+        )  # since it was looked for, somebody may have asked the same
         if known:
             return known
         under_way[key] = answer = asyncio.get_running_loop().create_future()
@@ -183,13 +194,19 @@ class RecordedVotes(LiveVotes):
         """The ballot that waits for it holds a place already."""
         return await self._ask_and_keep(key, ballot, nullcontext())
 
-    async def _ask_and_keep(self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None) -> Vote:
-        """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
+    async def _ask_and_keep(
+        self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None
+    ) -> Vote:
+        """The place is held until the vote is on the disk: whoever kills us loses no more than was
+        under way.
+        """
         async with self._room.get(ballot.model, nullcontext()) if place is None else place:
             return await self._ask_on(key, ballot)
 
     async def _ask_on(self, key: bytes, ballot: Ballot) -> Vote:
-        """Ask, from where it was cut short; where it is cut short again, the replies that were paid for are kept."""
+        """Ask, from where it was cut short; where it is cut short again, the replies that were paid
+        for are kept.
+        """
         earlier = self._unfinished.pop(key, None)
         begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
         token = so_far.set(SoFar(key, begun))
@@ -215,7 +232,9 @@ class RecordedVotes(LiveVotes):
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""
-        await self._run.ledger.keep_judgment(self._judge.label, number, result, [self._key(one) for one in ballots])
+        await self._run.ledger.keep_judgment(
+            self._judge.label, number, result, [self._key(one) for one in ballots]
+        )
 
     async def finish(self, rows: int) -> None:
         """All rows have passed."""
@@ -235,7 +254,10 @@ around: ContextVar[Around | None] = ContextVar("around", default=None)
 
 
 class PartOfRun(RecordedVotes):
-    """The same for one of many who ask in a run. What is judged in the end is for the run to say."""
+    """The same for one of many who ask in a run.
+
+    What is judged in the end is for the run to say.
+    """
 
     def __init__(self, outer: Around, judge: Asker) -> None:
         super().__init__(outer.run, judge)
@@ -254,7 +276,11 @@ class PartOfRun(RecordedVotes):
 
 
 def _failed(asked: asyncio.Future[Vote]) -> bool:
-    return asked.cancelled() or asked.exception() is not None or asked.result().outcome is Outcome.MODEL_ERROR
+    return (
+        asked.cancelled()
+        or asked.exception() is not None
+        or asked.result().outcome is Outcome.MODEL_ERROR
+    )
 
 
 RunFolder = str | Path | Run
@@ -262,8 +288,12 @@ RunLike = RunFolder | OpenRun
 
 
 @asynccontextmanager
-async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) -> AsyncIterator[LiveVotes]:
-    """Who answers a judge's ballots: with ``run``, or with one around it, the ledger first, within ``budget``."""
+async def answering(
+    judge: Asker, run: RunLike | None, budget: Budget | None
+) -> AsyncIterator[LiveVotes]:
+    """Who answers a judge's ballots: with ``run``, or with one around it, the ledger first, within
+    ``budget``.
+    """
     outer = around.get() if run is None and budget is None else None
     if isinstance(run, OpenRun):
         yield RecordedVotes(run, judge)
@@ -279,12 +309,17 @@ async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) ->
 async def begun(
     run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
-    """Where every run begins, of a command or a program: kept where ``run`` says, else only counted.
+    """Where every run begins, of a command or a program: kept where ``run`` says, else only
+    counted.
 
-    ``judges``: label → configuration; it need not be known where neither a run nor a budget is given.
+    ``judges``: label → configuration; it need not be known where neither a run nor a budget is
+    given.
     """
     if budget is not None and not isinstance(budget, Budget):
-        raise SetupError(f"budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), not {budget!r}")
+        raise SetupError(
+            "budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), "
+            f"not {budget!r}"
+        )
     if run is not None:
         async with opened(Run.of(run), judges, budget) as under_way:
             yield under_way
@@ -308,14 +343,19 @@ async def everything_in(
 
 @contextmanager
 def gathered(asked: list[bytes]) -> Iterator[None]:
-    """Have the keys of all that is asked inside put into ``asked``; there are none where no run is around."""
+    """Have the keys of all that is asked inside put into ``asked``; there are none where no run is
+    around.
+    """
     outer = around.get()
     with event_loop.holding(around, replace(outer, asked=asked) if outer else None):
         yield
 
 
 def _unkept(budget: Budget | None) -> OpenBudget | None:
-    """For a judgment that is kept nowhere. Without limits it belongs to the run around it, if there is one."""
+    """For a judgment that is kept nowhere.
+
+    Without limits it belongs to the run around it, if there is one.
+    """
     if budget:
         return OpenBudget(budget)
     return OpenBudget(prices=_NO_PRICES) if current.get() is None else None
@@ -323,10 +363,16 @@ def _unkept(budget: Budget | None) -> OpenBudget | None:
 
 @asynccontextmanager
 async def opened(
-    run: Run, judges: Mapping[str, Mapping[str, object]], budget: Budget | None, prices: PriceTable | None = None
+    run: Run,
+    judges: Mapping[str, Mapping[str, object]],
+    budget: Budget | None,
+    prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
-    from adjudge.ledger.batches import refuse_to_fork, refuse_under_way  # not loaded by what is kept nowhere
+    from adjudge.ledger.batches import (
+        refuse_to_fork,
+        refuse_under_way,
+    )  # not loaded by what is kept nowhere
 
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
@@ -345,10 +391,14 @@ async def opened(
 
 
 @asynccontextmanager
-async def recorded(ledger: Ledger, run: Run, budget: Budget | None, prices: PriceTable) -> AsyncIterator[OpenRun]:
+async def recorded(
+    ledger: Ledger, run: Run, budget: Budget | None, prices: PriceTable
+) -> AsyncIterator[OpenRun]:
     """The same with a ledger that is open, wherever it keeps what it is given."""
     stopped = f"stopped: what was answered is in {run.folder}, and the same run resumes it"
-    open_budget = OpenBudget(budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account))
+    open_budget = OpenBudget(
+        budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account)
+    )
     with event_loop.holding(current, open_budget):
         await ledger.note_all({**run.facts, "ended": None})
         try:
@@ -365,12 +415,16 @@ async def recorded(ledger: Ledger, run: Run, budget: Budget | None, prices: Pric
 def _account(ledger: Ledger) -> Account:
     """What was spent before, whoever killed that. Older ledgers have it in their votes alone."""
     kept = ledger.fact(_SPENDING)
-    account = Account.of(kept) if kept else Account(ledger.used(), int(ledger.fact("failed_calls") or 0))
+    account = (
+        Account.of(kept) if kept else Account(ledger.used(), int(ledger.fact("failed_calls") or 0))
+    )
     account.write_off()
     return account
 
 
-def check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
+def check_prices(
+    budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]
+) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return

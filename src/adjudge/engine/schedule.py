@@ -14,16 +14,21 @@ from adjudge.engine.reply import Deferred
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000
-"""New objects between two looks. Python's own setting is 700, which is what a dozen requests make."""
+"""New objects between two looks.
+
+Python's own setting is 700, which is what a dozen requests make.
+"""
 _batches = 0
 _usual = 0
 
 
 @contextmanager
 def collected_rarely() -> Iterator[None]:
-    """Look for cycles less often, and as before when the last of the batches that are under way has ended.
+    """Look for cycles less often, and as before when the last of the batches that are under way has
+    ended.
 
-    Each look goes through all that is under way, and finds nothing: requests leave no cycles. On the home loop only.
+    Each look goes through all that is under way, and finds nothing: requests leave no cycles. On
+    the home loop only.
     """
     global _batches, _usual
     first, *older = gc.get_threshold()
@@ -80,7 +85,9 @@ OnResult = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
 
 
 class PutOff:
-    """The items of a judge that are gone through several times: those that have a result are passed over the next time."""
+    """The items of a judge that are gone through several times: those that have a result are passed
+    over the next time.
+    """
 
     def __init__(self) -> None:
         self.left = 0
@@ -109,12 +116,17 @@ class PutOff:
 
 
 async def judge_each(
-    judge: Plans[I, R], items: Iterable[I], answers: Answers, on_result: OnResult[R], put_off: PutOff | None = None
+    judge: Plans[I, R],
+    items: Iterable[I],
+    answers: Answers,
+    on_result: OnResult[R],
+    put_off: PutOff | None = None,
 ) -> int:
-    """Call ``on_result`` with every item's place, result and ballots as they come; the number of items is returned.
+    """Call ``on_result`` with every item's place, result and ballots as they come; the number of
+    items is returned.
 
-    At a halt the items under way end as they can; then the halt is raised. ``put_off``: takes the items whose answers will come
-    later, and knows those that have a result since an earlier time.
+    At a halt the items under way end as they can; then the halt is raised. ``put_off``: takes the
+    items whose answers will come later, and knows those that have a result since an earlier time.
     """
     work = _Work(judge, iter(items), answers, on_result, put_off)
     workers: set[asyncio.Task[None]] = set()
@@ -176,7 +188,9 @@ class _Work(Generic[I, R]):
         await self.on_result(number, self.judge.pool(item, votes), ballots)
 
     def _items(self) -> Iterator[I]:
-        """What is left. An error of the reader ends the run as gently as a spent budget: what was sent is waited for."""
+        """What is left. An error of the reader ends the run as gently as a spent budget: what was
+        sent is waited for.
+        """
         while not self.halt:
             try:
                 yield next(self.items)
@@ -197,7 +211,9 @@ class _Work(Generic[I, R]):
 async def _together(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
-    new = iter(await _ask(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])])
+    new = iter(
+        await _ask(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])]
+    )
     return [vote if vote is not None else next(new) for vote in known]
 
 
@@ -207,7 +223,9 @@ async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]
     try:
         done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
-        if pending and any(isinstance(one.exception(), (*HALTS, Deferred)) for one in done if not one.cancelled()):
+        if pending and any(
+            isinstance(one.exception(), (*HALTS, Deferred)) for one in done if not one.cancelled()
+        ):
             await asyncio.wait(pending)  # what was sent is paid for: it is waited for, and kept
         for one in done:
             one.result()  # what ended the batch is raised, whichever is still under way

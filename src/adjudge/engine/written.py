@@ -1,4 +1,6 @@
-"""A text that a model writes: a candidate, or what a model answers as a tool. A run keeps it like any vote."""
+"""A text that a model writes: a candidate, or what a model answers as a tool. A run keeps it like
+any vote.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _TEMPLATE = "custom"
 
 
 async def written(model: OpenModel, request: Request) -> Vote:
-    """The text as a vote: with its reason where it was cut off or refused. Where the model fails, its ModelError is raised."""
+    """The text as a vote: with its reason where it was cut off or refused. Where the model fails,
+    its ModelError is raised.
+    """
     asker = Asker(
         label=type(model).__name__,
         ask=lambda ballot: write(ballot, model, request),
@@ -33,7 +37,10 @@ async def written(model: OpenModel, request: Request) -> Vote:
 
 def writing_ballot(model: OpenModel, request: Request) -> Ballot:
     """It is what it asks: the whole conversation, and how it is to be answered."""
-    turns = {f"{number} {turn.role}": turn.content for number, turn in enumerate(request.prompt.messages, 1)}
+    turns = {
+        f"{number} {turn.role}": turn.content
+        for number, turn in enumerate(request.prompt.messages, 1)
+    }
     return Ballot(
         criteria=_TEXT,
         instance=Instance(turns),

@@ -1,4 +1,7 @@
-"""Headers that a gateway asks for. Their values may hold variables: ``Authorization: Bearer $TOKEN``."""
+"""Headers that a gateway asks for.
+
+Their values may hold variables: ``Authorization: Bearer $TOKEN``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from adjudge.gateway.redact import looks_like_a_key
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE = re.compile(r"\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
-_CREDENTIAL = re.compile(r"auth(?!ors?\b)|key|token|secret|cookie|passw|cred|jwt|bearer", re.IGNORECASE)
+_CREDENTIAL = re.compile(
+    r"auth(?!ors?\b)|key|token|secret|cookie|passw|cred|jwt|bearer", re.IGNORECASE
+)
 _MADE_HERE = frozenset({"content-type", "content-length", "content-encoding", "transfer-encoding"})
 """What describes the request itself."""
 
@@ -47,7 +52,10 @@ class Headers:
     def over(self, own: Mapping[str, str]) -> dict[str, str]:
         """These and ``own`` ones; a name counts in any case."""
         names = {name.lower() for name in self.sent}
-        return {**{name: value for name, value in own.items() if name.lower() not in names}, **self.sent}
+        return {
+            **{name: value for name, value in own.items() if name.lower() not in names},
+            **self.sent,
+        }
 
 
 def is_credential(name: str) -> bool:
@@ -59,7 +67,9 @@ def parse_header(text: str) -> tuple[str, str]:
     """``Name: value`` as it is typed."""
     name, colon, value = text.partition(":")
     if not colon or not _NAME.fullmatch(name.strip()):
-        raise SetupError("a header is written 'Name: value', such as 'X-Team: search' or 'api-key: $GATEWAY_KEY'")
+        raise SetupError(
+            "a header is written 'Name: value', such as 'X-Team: search' or 'api-key: $GATEWAY_KEY'"
+        )
     check_written(name.strip(), value.strip())
     return name.strip(), value.strip()
 
@@ -69,9 +79,12 @@ def check_written(name: str, value: str) -> None:
     _check_name(name)
     if not value:
         raise SetupError(f"the header {name} has no value")
-    if not _VARIABLE.search(value.replace("$$", "")) and (is_credential(name) or looks_like_a_key(value)):
+    if not _VARIABLE.search(value.replace("$$", "")) and (
+        is_credential(name) or looks_like_a_key(value)
+    ):
         raise SetupError(
-            f"the header {name} holds a key, which belongs neither on a command line nor in a file: put it into an "
+            f"the header {name} holds a key, which belongs neither on a command line nor in "
+            "a file: put it into an "
             f"environment variable, and write '{name}: $VARIABLE'"
         )
 
@@ -79,14 +92,19 @@ def check_written(name: str, value: str) -> None:
 def check_variable(name: str) -> str:
     """The name of an environment variable; a key in its place is refused, and not repeated."""
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or looks_like_a_key(name):
-        raise SetupError("must be the name of an environment variable, such as GATEWAY_KEY, and not the key itself")
+        raise SetupError(
+            "must be the name of an environment variable, such as GATEWAY_KEY, and not the "
+            "key itself"
+        )
     return name
 
 
 def key_in(variable: str) -> str:
     """The key that an environment variable holds."""
     if not os.environ.get(variable, "").strip():
-        raise SetupError(f"the environment variable {variable}, which is to hold the API key, is not set")
+        raise SetupError(
+            f"the environment variable {variable}, which is to hold the API key, is not set"
+        )
     return os.environ[variable]
 
 
@@ -100,7 +118,9 @@ def _check_name(name: str) -> None:
 def _check_variables(name: str, value: str) -> None:
     for variable in _variables(value):
         if not os.environ.get(variable, "").strip():
-            raise SetupError(f"the header {name} holds ${variable}, and that environment variable is not set")
+            raise SetupError(
+                f"the header {name} holds ${variable}, and that environment variable is not set"
+            )
 
 
 def _check_value(name: str, value: str) -> None:
@@ -113,7 +133,10 @@ def _variables(value: str) -> list[str]:
 
 
 def _filled(value: str) -> str:
-    return _VARIABLE.sub(lambda found: os.environ[found[1] or found[2]].strip() if found[1] or found[2] else "$", value)
+    return _VARIABLE.sub(
+        lambda found: os.environ[found[1] or found[2]].strip() if found[1] or found[2] else "$",
+        value,
+    )
 
 
 def _held(values: Iterable[str]) -> set[str]:

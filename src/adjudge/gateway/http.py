@@ -16,7 +16,15 @@ from weakref import WeakKeyDictionary
 
 from adjudge.aio.event_loop import before_leaving
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import AdjudgeError, ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
+from adjudge.errors import (
+    AdjudgeError,
+    ModelError,
+    RateLimited,
+    Refused,
+    SetupError,
+    Unavailable,
+    Unreachable,
+)
 from adjudge.gateway import redact
 from adjudge.gateway.proxies import proxy_for
 
@@ -41,15 +49,26 @@ MAX_REPLY = 32_000_000
 """Bytes, after decompression. What is longer is no reply."""
 _LARGE = 1_000_000
 _LARGE_AT_ONCE = 2
-"""Replies above that size are read by so many at once from one host, so that many together do not fill the memory."""
+"""Replies above that size are read by so many at once from one host, so that many together do not
+fill the memory.
+"""
 _MOST_VALUES = 1_000_000
-"""Values in one JSON reply. An empty list takes two bytes on the wire and thirty times as much here."""
-_NO_CREDIT = re.compile(rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low')
-"""How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text helps."""
+"""Values in one JSON reply.
+
+An empty list takes two bytes on the wire and thirty times as much here.
+"""
+_NO_CREDIT = re.compile(
+    rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low'
+)
+"""How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text
+helps.
+"""
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
-_encoded = json.JSONEncoder(check_circular=False).encode  # bodies are made by us, and hold no circles
+_encoded = json.JSONEncoder(
+    check_circular=False
+).encode  # bodies are made by us, and hold no circles
 
 
 class Encoded(str):
@@ -60,7 +79,10 @@ class Encoded(str):
 
 def encoded_body(body: Mapping[str, object]) -> str:
     """``body`` as JSON."""
-    parts = [f'"{name}": {value if type(value) is Encoded else _encoded(value)}' for name, value in body.items()]
+    parts = [
+        f'"{name}": {value if type(value) is Encoded else _encoded(value)}'
+        for name, value in body.items()
+    ]
     return f"{{{', '.join(parts)}}}"
 
 
@@ -68,7 +90,9 @@ _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 class Secret:
-    """A key that is in memory and nowhere else: it does not show in ``repr``, and is struck out of what servers send."""
+    """A key that is in memory and nowhere else: it does not show in ``repr``, and is struck out of
+    what servers send.
+    """
 
     __slots__ = ("_value",)
 
@@ -109,9 +133,17 @@ class Endpoint:
 
     @cached_property
     def secrets(self) -> frozenset[str]:
-        """All that a server is told and nobody else: the key, what secret headers hold, passwords and keys in the URL."""
-        in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
-        return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url), *self.private} - {""})
+        """All that a server is told and nobody else: the key, what secret headers hold, passwords
+        and keys in the URL.
+        """
+        in_headers = (
+            value.rpartition(" ")[2]
+            for name, value in self.headers.items()
+            if _SECRET_HEADER.search(name)
+        )
+        return frozenset(
+            {self.secret.reveal(), *in_headers, *redact.secrets_in(self.url), *self.private} - {""}
+        )
 
     @property
     def called(self) -> str:
@@ -141,12 +173,17 @@ def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> Exchange:
 
 
 def get_json(endpoint: Endpoint, *, of_error: bool = False) -> Exchange:
-    """The JSON object at the endpoint; ``of_error``: also one that tells of an error, as a batch that failed does."""
+    """The JSON object at the endpoint; ``of_error``: also one that tells of an error, as a batch
+    that failed does.
+    """
     return _exchange("GET", endpoint, None, of_error=of_error)
 
 
 def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
-    """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key, or a file."""
+    """The JSON object that answers a form, as token services want it.
+
+    Only made when it is sent: it holds a key, or a file.
+    """
     return _exchange("POST", endpoint, form)
 
 
@@ -164,7 +201,8 @@ async def _exchange(
         else:
             failure = None if status in _GOOD else error_for(endpoint, status, wait, raw)
         if failure is not None:
-            # Raised here and not below: the client's exceptions and the frames they come from hold headers, and so the key.
+            # Raised here and not below: the client's exceptions and the frames they come from hold
+            # headers, and so the key.
             raise failure
         return _object(endpoint, raw, of_error=of_error)
     finally:
@@ -180,14 +218,24 @@ def no_answer() -> tuple[type[Exception], ...]:
 
 
 async def _answer(
-    method: str, endpoint: Endpoint, body: Callable[[], Content] | None, held: list[asyncio.Semaphore]
+    method: str,
+    endpoint: Endpoint,
+    body: Callable[[], Content] | None,
+    held: list[asyncio.Semaphore],
 ) -> tuple[int, float | None, bytes]:
-    """The status, the wait that the server asks for, and the body without secrets; of the other headers nothing is kept."""
+    """The status, the wait that the server asks for, and the body without secrets; of the other
+    headers nothing is kept.
+    """
     client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
     data = content.encode() if isinstance(content, str) else content
     # Redirects are not followed: a key goes to the host it was meant for.
     async with client.session.request(
-        method, endpoint.url, data=data, headers=endpoint.headers, proxy=proxy, allow_redirects=False
+        method,
+        endpoint.url,
+        data=data,
+        headers=endpoint.headers,
+        proxy=proxy,
+        allow_redirects=False,
     ) as response:
         raw = await _body(response, client.large[endpoint.host], held)
         if date := response.headers.get("Date"):
@@ -195,10 +243,16 @@ async def _answer(
         if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
             client.accounts[endpoint.host, endpoint.secret.reveal()] = account
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
-        return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
+        return (
+            response.status,
+            retry_after(response.headers.get("Retry-After")),
+            redact.struck_out(raw, secrets),
+        )
 
 
-async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]) -> bytes:
+async def _body(
+    response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]
+) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
     encodings = response.headers.getall("Content-Encoding", ())
     if len(encodings) > 1 or any("," in encoding for encoding in encodings):
@@ -212,7 +266,9 @@ async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held
         body += piece
         if len(body) > MAX_REPLY:
             response.close()
-            raise _Unread(f"the reply is longer than {MAX_REPLY // 1_000_000} MB: it was not read to its end")
+            raise _Unread(
+                f"the reply is longer than {MAX_REPLY // 1_000_000} MB: it was not read to its end"
+            )
     return bytes(body)
 
 
@@ -227,7 +283,9 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
         return SetupError(f"the URL of {endpoint.called} cannot be asked: check its base URL")
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
-        return endpoint.error(ModelError, words, hint="check the user and password of the proxy in the environment")
+        return endpoint.error(
+            ModelError, words, hint="check the user and password of the proxy in the environment"
+        )
     kind = Unreachable if isinstance(trouble, aiohttp.ClientConnectorError) else Unavailable
     return endpoint.error(kind, f"the connection failed: {words}")
 
@@ -238,21 +296,31 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> dict[str, obje
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
-        raise endpoint.error(Unavailable, f"the server answered with something that is no JSON: {_brief(raw)}") from None
+        raise endpoint.error(
+            Unavailable, f"the server answered with something that is no JSON: {_brief(raw)}"
+        ) from None
     if not isinstance(data, dict):
         raise endpoint.error(Unavailable, "the server answered with JSON that is no object")
     if data.get("error") and not of_error:
-        raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw, endpoint.secrets)}")
+        raise endpoint.error(
+            Unavailable,
+            f"the server answered with an error: {error_message(raw, endpoint.secrets)}",
+        )
     return data
 
 
 def _check_large(endpoint: Endpoint, raw: bytes) -> None:
     """No reply that grows beyond measure when it is understood."""
     if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise endpoint.error(ModelError, f"the reply has more than {_MOST_VALUES:,} values: it was not looked into")
+        raise endpoint.error(
+            ModelError, f"the reply has more than {_MOST_VALUES:,} values: it was not looked into"
+        )
     if len(raw) > MAX_REPLY // 2 and _WIDE.search(raw):
         most = MAX_REPLY // 2_000_000
-        raise endpoint.error(ModelError, f"the reply is longer than {most} MB and has characters that take four bytes each")
+        raise endpoint.error(
+            ModelError,
+            f"the reply is longer than {most} MB and has characters that take four bytes each",
+        )
 
 
 def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
@@ -264,20 +332,28 @@ def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -
     return error
 
 
-def _meaning(endpoint: Endpoint, status: int, wait: float | None, raw: bytes, message: str) -> ModelError:
+def _meaning(
+    endpoint: Endpoint, status: int, wait: float | None, raw: bytes, message: str
+) -> ModelError:
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
-        return RateLimited(message, provider=endpoint.provider, model=endpoint.model, retry_after=wait)
+        return RateLimited(
+            message, provider=endpoint.provider, model=endpoint.model, retry_after=wait
+        )
     if retryable:
         return endpoint.error(Unavailable, message)
-    declined = rb"content[_ ](?:filter|policy|management)|ResponsibleAI" + (rb"|flagged|moderation" if status == 403 else b"")
+    declined = rb"content[_ ](?:filter|policy|management)|ResponsibleAI" + (
+        rb"|flagged|moderation" if status == 403 else b""
+    )
     if re.search(declined, raw):
         return endpoint.error(Refused, message)
     return endpoint.error(ModelError, message, hint=_HINTS.get(status, ""))
 
 
 def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
-    """What the body of an error says, in one line, without the secrets: JSON may have hidden them in escapes."""
+    """What the body of an error says, in one line, without the secrets: JSON may have hidden them
+    in escapes.
+    """
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -300,7 +376,9 @@ def retry_after(value: str | None) -> float | None:
 
 
 def clock_ahead(endpoint: Endpoint) -> float | None:
-    """Seconds by which the server's clock was ahead of ours when it last answered; None where it did not say."""
+    """Seconds by which the server's clock was ahead of ours when it last answered; None where it
+    did not say.
+    """
     date, heard = http_client().dates.get(endpoint.host, ("", 0.0))
     ahead = _seconds_until(date) + time.time() - heard
     return ahead if math.isfinite(ahead) else None
@@ -346,7 +424,9 @@ def http_client() -> _Client:
 
         connector = aiohttp.TCPConnector(limit=0, loop=loop)
         session = aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None)
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
         )
         client = _clients[loop] = _Client(session)
     return client

@@ -1,7 +1,7 @@
 """What went wrong below HTTP, in our own words.
 
-The client's own exceptions quote what the server sent and hold the request's headers, and with them the key: nothing of
-their text is passed on.
+The client's own exceptions quote what the server sent and hold the request's headers, and with them
+the key: nothing of their text is passed on.
 """
 
 from __future__ import annotations
@@ -10,15 +10,31 @@ import os
 import ssl
 
 import aiohttp
-from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError, LineTooLong, TransferEncodingError
+from aiohttp.http_exceptions import (
+    ContentEncodingError,
+    HttpProcessingError,
+    LineTooLong,
+    TransferEncodingError,
+)
 
-NO_ANSWER = (aiohttp.ClientError, HttpProcessingError, OSError, EOFError, ValueError, RuntimeError, AssertionError)
+NO_ANSWER = (
+    aiohttp.ClientError,
+    HttpProcessingError,
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    AssertionError,
+)
 """What the client raises when there is no answer; the last three when a server confuses it."""
 _NO_HTTP = "the server's answer is no valid HTTP"
 _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (aiohttp.ClientHttpProxyError, "the proxy {proxy} answered {status}"),
     (aiohttp.ClientProxyConnectionError, "Cannot connect to the proxy {proxy} ({reason})"),
-    (aiohttp.ClientConnectorCertificateError, "the certificate of {host} was not accepted ({reason})"),
+    (
+        aiohttp.ClientConnectorCertificateError,
+        "the certificate of {host} was not accepted ({reason})",
+    ),
     (aiohttp.ClientConnectorDNSError, "the host {host} is unknown"),
     (aiohttp.ClientConnectorError, "Cannot connect to host {host} ({reason})"),
     (aiohttp.ServerDisconnectedError, "the server closed it without an answer"),

@@ -11,12 +11,15 @@ from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError
 
 Replying = Coroutine[object, object, Reply]
-"""What ``complete`` gives. A link that only chooses who goes on is a plain function that passes this through: each link that
-waits for itself is one more coroutine for every request under way."""
+"""What ``complete`` gives. A link that only chooses who goes on is a plain function that passes
+this through: each link that waits for itself is one more coroutine for every request under way.
+"""
 
 
 class PartRejected(ModelError):
-    """The server does not take an optional part of the request; asked again, the provider leaves that out."""
+    """The server does not take an optional part of the request; asked again, the provider leaves
+    that out.
+    """
 
 
 class Presence(StrEnum):
@@ -26,7 +29,9 @@ class Presence(StrEnum):
     NOT_SAID = "not said"
     """It lists no models."""
     ANY_NAME = "any name"
-    """It has every model that is named, also one that nobody has made: so it says nothing of this one."""
+    """It has every model that is named, also one that nobody has made: so it says nothing of this
+    one.
+    """
 
 
 @runtime_checkable
@@ -84,7 +89,9 @@ class Layer:
     @cached_property
     def identity(self) -> str:
         """The innermost model's name, and where it has one, which server or file is behind it."""
-        return self.provider.identity if isinstance(self.provider, Identified) else self.provider.name
+        return (
+            self.provider.identity if isinstance(self.provider, Identified) else self.provider.name
+        )
 
     @property
     def capabilities(self) -> Capabilities:

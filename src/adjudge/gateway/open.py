@@ -36,7 +36,9 @@ MAX_CONCURRENCY = 32
 
 
 class OpenModel(Layer):
-    """What ``open_model`` gives: the chain around a provider, usable from any thread and any event loop."""
+    """What ``open_model`` gives: the chain around a provider, usable from any thread and any event
+    loop.
+    """
 
     def __init__(
         self,
@@ -70,7 +72,9 @@ class OpenModel(Layer):
         return asked if event_loop.at_home() else event_loop.visit(asked)
 
     def named_before(self, reply: Reply) -> str:
-        """The model that replies have named so far, where this one names another: a server may put one in another's place."""
+        """The model that replies have named so far, where this one names another: a server may put
+        one in another's place.
+        """
         named, before = reply.details.get("model", ""), self._named
         self._named = before or named
         return before if named and before not in ("", named) else ""
@@ -85,7 +89,10 @@ class OpenModel(Layer):
 
     def has_reply(self, request: Request) -> bool:
         """Whether a kept reply answers this request."""
-        return isinstance(self.inner, Cached) and self.inner.cache.get(self.identity, request) is not None
+        return (
+            isinstance(self.inner, Cached)
+            and self.inner.cache.get(self.identity, request) is not None
+        )
 
     def keep(self, request: Request, reply: Reply) -> None:
         """Answer this request from the cache from now on: its reply came another way."""
@@ -102,7 +109,11 @@ class OpenModel(Layer):
 
         Raises a ModelError when the server cannot be reached, or has no such model.
         """
-        return await event_loop.visit(self.provider.probe()) if isinstance(self.provider, HttpProvider) else Presence.THERE
+        return (
+            await event_loop.visit(self.provider.probe())
+            if isinstance(self.provider, HttpProvider)
+            else Presence.THERE
+        )
 
 
 class OpenSettings(TypedDict, total=False):
@@ -136,20 +147,33 @@ def open_model(
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
 ) -> OpenModel:
-    """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``, ``replay/PATH``, ``scripted``,
-    a function ``prompt -> text``, or any object with ``complete``.
+    """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``,
+    ``replay/PATH``, ``scripted``, a function ``prompt -> text``, or any object with ``complete``.
 
-    ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$`` a dollar sign.
-    ``cache`` is True for the user's cache of replies, a JSONL file to record them in, or an object with ``get`` and ``put``.
+    ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$``
+    a dollar sign. ``cache`` is True for the user's cache of replies, a JSONL file to record them
+    in, or an object with ``get`` and ``put``.
     """
     rate = Rate(requests_per_minute, tokens_per_minute)
-    _check_limits(max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **rate._asdict()})
-    provider = _provider(id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers()))
+    _check_limits(
+        max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **rate._asdict()}
+    )
+    provider = _provider(
+        id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers())
+    )
     reached: Model = Allowed(provider)
-    if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
-        asked = provider.connection.digest(provider.connection.model) if isinstance(provider, HttpProvider) else None
+    if (
+        not provider.capabilities.exact_logprobs
+    ):  # a model in this process takes turns by itself, and cannot hang
+        asked = (
+            provider.connection.digest(provider.connection.model)
+            if isinstance(provider, HttpProvider)
+            else None
+        )
         circuit = Circuit(asked)
-        limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate)
+        limited = Limited(
+            Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate
+        )
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
@@ -157,7 +181,10 @@ def open_model(
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
-    """Every model by the name its votes carry; equal names get a number. None is the embedded model."""
+    """Every model by the name its votes carry; equal names get a number.
+
+    None is the embedded model.
+    """
     chosen = default_model() if models is None else models
     several: list[ModelLike] = list(chosen) if isinstance(chosen, list | tuple) else [chosen]  # type: ignore[list-item]
     if not several:
@@ -177,14 +204,18 @@ def default_model() -> str:
     """The model that is asked when none is named: the embedded one."""
     if find_spec("onnxruntime") is None:
         raise SetupError(
-            "no model was named, and the embedded one is not installed: pip install 'adjudge[local]', or name a model "
+            "no model was named, and the embedded one is not installed: pip install "
+            "'adjudge[local]', or name a model "
             "such as openai/gpt-4o-mini ('adjudge models' lists the providers)"
         )
     return EMBEDDED
 
 
 def _cache(wanted: Cache | str | Path | bool | None, provider: Model) -> Cache | None:
-    """Where replies are kept. The user's cache takes none of a script or a function: the next one of that name says otherwise."""
+    """Where replies are kept.
+
+    The user's cache takes none of a script or a function: the next one of that name says otherwise.
+    """
     if isinstance(wanted, str | Path):
         return JsonlCache(wanted)
     if isinstance(wanted, bool) or wanted is None:
@@ -211,7 +242,9 @@ class _Server:
     headers: Headers
 
     def key_for(self, spec: ProviderSpec) -> Secret:
-        """The key that was given, else the provider's own: that does not go to a gateway whose header is the key."""
+        """The key that was given, else the provider's own: that does not go to a gateway whose
+        header is the key.
+        """
         if self.api_key is not None:
             return Secret(self.api_key)
         return Secret("" if self.base_url and self.headers.carry_credentials else key_for(spec))
@@ -222,9 +255,15 @@ def _provider(id: ModelLike, server: _Server) -> Model:
         return _by_id(id.strip(), server)
     if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
-    if callable(id):  # with a ``complete`` of its own too, where that cannot be awaited: stand-ins have every method
+    if callable(
+        id
+        # with a ``complete`` of its own too, where that cannot be awaited: stand-ins have every
+        # method
+    ):
         return Guarded(FunctionModel(id))
-    raise SetupError(f"a model is an id, a function or an object with complete(request), not {type(id).__name__}")
+    raise SetupError(
+        f"a model is an id, a function or an object with complete(request), not {type(id).__name__}"
+    )
 
 
 def _by_id(id: str, server: _Server) -> Model:
@@ -239,32 +278,51 @@ def _without_http(id: str, server: _Server) -> Model | None:
     if id.startswith("replay/"):
         return ReplayModel(id.partition("/")[2])
     if id.startswith("local/"):
-        from adjudge.gateway.providers.local import LocalModel  # not loaded by those who ask servers
+        from adjudge.gateway.providers.local import (
+            LocalModel,
+        )  # not loaded by those who ask servers
 
         return LocalModel(id)
     if id.startswith("litellm/"):
-        from adjudge.gateway.providers.litellm import LitellmModel  # not loaded by those who ask servers themselves
+        from adjudge.gateway.providers.litellm import (
+            LitellmModel,
+        )  # not loaded by those who ask servers themselves
 
-        return LitellmModel(id, api_key=Secret(server.api_key or ""), base_url=server.base_url, headers=server.headers.sent)
+        return LitellmModel(
+            id,
+            api_key=Secret(server.api_key or ""),
+            base_url=server.base_url,
+            headers=server.headers.sent,
+        )
     return None
 
 
 def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
-            raise SetupError(f"{shown(id)} has an address of its own: leave the base URL out, or name the model alone")
+            raise SetupError(
+                f"{shown(id)} has an address of its own: leave the base URL out, or name "
+                "the model alone"
+            )
         return _by_url(id, server)
     if server.base_url is not None and not _known(id):
         return _by_url(f"{server.base_url}#{id}", server)
     spec, model = find(id)
     key = server.key_for(spec)
-    if spec.key_variable and not key and not (server.headers.carry_credentials and spec.name != "watsonx"):
+    if (
+        spec.key_variable
+        and not key
+        and not (server.headers.carry_credentials and spec.name != "watsonx")
+    ):
         raise SetupError(
-            f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…; --api-key-env and api_key_env name "
+            f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…; "
+            "--api-key-env and api_key_env name "
             "another variable"
         )
     address = server.base_url or spec.resolved_base_url()
-    return _adapter(spec, Connection(f"{spec.name}/{model}", spec.name, model, address, key, server.headers))
+    return _adapter(
+        spec, Connection(f"{spec.name}/{model}", spec.name, model, address, key, server.headers)
+    )
 
 
 def _by_url(id: str, server: _Server) -> Model:
@@ -273,11 +331,16 @@ def _by_url(id: str, server: _Server) -> Model:
     if "#" in model and "@" in model:
         raise SetupError("the URL has two #: in a password write %23 for it")
     if secrets_in(f"{address}#{model}"):
-        raise SetupError(f"the parameters of {address} stand behind the model: write http://host/v1?name=value#model")
+        raise SetupError(
+            f"the parameters of {address} stand behind the model: write "
+            "http://host/v1?name=value#model"
+        )
     if not model:
         raise SetupError(f"{address!r} names no model: write {address}#MODEL")
     key = Secret(server.api_key or "")
-    return _adapter(URL, Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers))
+    return _adapter(
+        URL, Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers)
+    )
 
 
 def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
@@ -287,7 +350,10 @@ def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
 
 
 def _known(id: str) -> bool:
-    """Whether the id says whose protocol it is. Mistral's bare names do not: its open weights are served by anybody."""
+    """Whether the id says whose protocol it is.
+
+    Mistral's bare names do not: its open weights are served by anybody.
+    """
     head = id.lower().replace(":", "/").partition("/")[0]
     closed = [spec.prefixes for name, spec in PROVIDERS.items() if name != "mistral"]
     return head in PROVIDERS or any(id.startswith(prefixes) for prefixes in closed)

@@ -1,4 +1,6 @@
-"""What models cost: a dated table, and the user's own prices over it. A price that is not known is never zero."""
+"""What models cost: a dated table, and the user's own prices over it. A price that is not known is
+never zero.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,18 @@ class Price:
         """What ``usage`` comes to."""
         cached = self.input if self.cached is None else self.cached
         fresh = usage.prompt_tokens - usage.cached_tokens
-        full = fresh * self.input + usage.cached_tokens * cached + usage.completion_tokens * self.output
+        full = (
+            fresh * self.input
+            + usage.cached_tokens * cached
+            + usage.completion_tokens * self.output
+        )
         return (full - self._saved(usage)) / _MILLION
 
     def _saved(self, usage: Usage) -> float:
-        """What batches make cheaper. Tokens from the provider's cache are counted as if they were none: so no less than it is."""
+        """What batches make cheaper.
+
+        Tokens from the provider's cache are counted as if they were none: so no less than it is.
+        """
         if self.batch is None or not usage.batch_prompt_tokens + usage.batch_completion_tokens:
             return 0.0
         fresh = max(0, usage.batch_prompt_tokens - usage.cached_tokens)
@@ -58,11 +67,15 @@ class PriceTable:
     """When the shipped prices were looked up."""
     own: frozenset[str] = field(default_factory=frozenset)
     """Ids whose price the user gave."""
-    _found: dict[str, Price | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _found: dict[str, Price | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> PriceTable:
-        """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES names."""
+        """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES
+        names.
+        """
         table = cls(*_shipped())
         chosen = path or os.environ.get(VARIABLE)
         return table.with_own(_read(Path(chosen))) if chosen else table
@@ -77,7 +90,13 @@ class PriceTable:
             name = _NUMBERED.sub("", model)
             fitting = [id for id in self.prices if fnmatchcase(name, id)]
             best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
-            self._found[model] = self.prices[best] if fitting else Price(0.0, 0.0) if name.startswith(_FREE) else None
+            self._found[model] = (
+                self.prices[best]
+                if fitting
+                else Price(0.0, 0.0)
+                if name.startswith(_FREE)
+                else None
+            )
         return self._found[model]
 
     def cost(self, model: str, usage: Usage) -> float | None:
@@ -108,14 +127,26 @@ def _read(path: Path) -> dict[str, Price]:
 
 def _prices(data: object, where: str) -> dict[str, Price]:
     if not isinstance(data, dict):
-        raise SetupError(f"{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: 0.15, output: 0.6}}")
+        raise SetupError(
+            f"{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: "
+            f"0.15, output: 0.6}}"
+        )
     return {str(id): _price(str(id), entry, where) for id, entry in data.items()}
 
 
 def _price(id: str, entry: object, where: str) -> Price:
     numbers = entry if isinstance(entry, dict) else {}
-    known = {name: value for name, value in numbers.items() if isinstance(value, int | float) and value >= 0}
-    if not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch"} or known.keys() != numbers.keys():
+    known = {
+        name: value
+        for name, value in numbers.items()
+        if isinstance(value, int | float) and value >= 0
+    }
+    if (
+        not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch"}
+        or known.keys() != numbers.keys()
+    ):
         example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
-        raise SetupError(f"{where}: the price of {id} must be like {example}, in dollars for a million tokens")
+        raise SetupError(
+            f"{where}: the price of {id} must be like {example}, in dollars for a million tokens"
+        )
     return Price(**known)

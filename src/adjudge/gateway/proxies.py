@@ -1,4 +1,6 @@
-"""Which proxy the environment names: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``, read as curl reads them."""
+"""Which proxy the environment names: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and
+``NO_PROXY``, read as curl reads them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _PORTS = {"http": 80, "https": 443}
 
 @lru_cache(maxsize=64)
 def proxy_for(url: str) -> str | None:
-    """The proxy to ask ``url`` through, or None for none; SetupError when the environment names one that cannot be used."""
+    """The proxy to ask ``url`` through, or None for none; SetupError when the environment names one
+    that cannot be used.
+    """
     if not host_of(url):
         return None
     from urllib.request import getproxies
@@ -31,11 +35,19 @@ def proxy_for(url: str) -> str | None:
 
 def _check(proxy: str, asked: SplitResult) -> None:
     scheme, host = proxy.partition("://")[0].lower(), host_of(proxy)
-    way_out = f"name an HTTP proxy in {asked.scheme.upper()}_PROXY, or put {asked.hostname} into NO_PROXY to reach it without one"
+    way_out = (
+        f"name an HTTP proxy in {asked.scheme.upper()}_PROXY, or put {asked.hostname} into "
+        "NO_PROXY to reach it without one"
+    )
     if scheme.startswith("socks"):
-        raise SetupError(f"the environment names a SOCKS proxy ({scheme}://{host}), which adjudge cannot use: {way_out}")
+        raise SetupError(
+            f"the environment names a SOCKS proxy ({scheme}://{host}), which adjudge cannot "
+            f"use: {way_out}"
+        )
     if scheme not in _PORTS or not host:
-        raise SetupError(f"the environment names a proxy that cannot be read as http://host:port: {way_out}")
+        raise SetupError(
+            f"the environment names a proxy that cannot be read as http://host:port: {way_out}"
+        )
 
 
 def _goes_direct(asked: SplitResult, exceptions: str | None) -> bool:
@@ -50,7 +62,9 @@ def _goes_direct(asked: SplitResult, exceptions: str | None) -> bool:
 
 
 def _covers(entry: str, host: str, port: int | None) -> bool:
-    """Whether an entry of ``NO_PROXY`` means this host: ``*``, a name with all below it, an address, a network; maybe a port."""
+    """Whether an entry of ``NO_PROXY`` means this host: ``*``, a name with all below it, an
+    address, a network; maybe a port.
+    """
     if entry == "*":
         return True
     name, wanted = _name_and_port(entry)

@@ -12,16 +12,26 @@ _LEAST = 6
 """A shorter key is not looked for: it would be found in ordinary words."""
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 _PARAMETER = re.compile(r"([?&])([^=&?#\s]+)=([^&#\s]*)")
-_SECRET_NAME = re.compile(r"key|token|secret|pass|pwd|auth|sig|cred|code|jwt|bearer|session", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"key|token|secret|pass|pwd|auth|sig|cred|code|jwt|bearer|session", re.IGNORECASE
+)
 _LIKE_A_KEY = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
 _LEFT_OVER = re.compile(r"\?(?=#|\s|$)")
 _HEX = r"([2-7][0-9a-f])"
-_ESCAPE = re.compile(rf"\\u00{_HEX}|\\x{_HEX}|%{_HEX}|&#x0{{0,6}}{_HEX};?|&#0{{0,6}}(\d{{2,3}});?".encode(), re.IGNORECASE)
+_ESCAPE = re.compile(
+    rf"\\u00{_HEX}|\\x{_HEX}|%{_HEX}|&#x0{{0,6}}{_HEX};?|&#0{{0,6}}(\d{{2,3}});?".encode(),
+    re.IGNORECASE,
+)
 _ESCAPE_MARKS = (b"\\u00", b"\\x", b"%", b"&#", b"&amp;", b"\\/")
 _MOST_LAYERS = 4
-"""JSON in JSON in JSON, once more escaped: what is written in more layers than that is decoded by nobody."""
+"""JSON in JSON in JSON, once more escaped: what is written in more layers than that is decoded by
+nobody.
+"""
 _MOST_ESCAPES = 100_000
-"""Of plain ASCII characters. No honest reply has so many, and a hostile one must not take minutes to look through."""
+"""Of plain ASCII characters.
+
+No honest reply has so many, and a hostile one must not take minutes to look through.
+"""
 
 
 def without_secrets(text: str) -> str:
@@ -34,22 +44,34 @@ def without_secrets(text: str) -> str:
 def shown(address: str) -> str:
     """What may be shown of an address that was given wrongly, maybe without its ``http://``."""
     if "://" in address:
-        return without_secrets(address) if _has_readable_host(address) else f"{address.partition('://')[0].strip()}://…"
+        return (
+            without_secrets(address)
+            if _has_readable_host(address)
+            else f"{address.partition('://')[0].strip()}://…"
+        )
     return address.rpartition("@")[2].partition("?")[0]
 
 
 def _has_readable_host(address: str) -> bool:
-    """Whether a "/", "#" or "?" in a password cannot have made its rest look like something else."""
+    """Whether a "/", "#" or "?" in a password cannot have made its rest look
+    like something else.
+    """
     return bool(host_of(address.strip())) and not ("@" in address and address.count("#") > 1)
 
 
 def secrets_in(url: str) -> tuple[str, ...]:
-    """The secrets that an address holds, as they are sent: a password, a user without one, values of secret parameters."""
+    """The secrets that an address holds, as they are sent: a password, a user without one, values
+    of secret parameters.
+    """
     login = (_LOGIN.search(url) or [""])[0].removesuffix("@")
     user, _, password = map(unquote, login.partition(":"))
     parameters = _PARAMETER.findall(url)
     values = [unquote_plus(value) for _, name, value in parameters if _is_secret(name, value)]
-    return tuple(value for value in (password or user, f"{user}:{password}" if password else "", *values) if value)
+    return tuple(
+        value
+        for value in (password or user, f"{user}:{password}" if password else "", *values)
+        if value
+    )
 
 
 def host_of(url: str) -> str:
@@ -63,9 +85,11 @@ def host_of(url: str) -> str:
 
 
 def struck_out(body: bytes, secrets: Iterable[str]) -> bytes:
-    """``body`` without the secrets, plain, in base64, or with any of their characters escaped as JSON, URLs or HTML do.
+    """``body`` without the secrets, plain, in base64, or with any of their characters escaped as
+    JSON, URLs or HTML do.
 
-    Zero bytes go first: JSON has none, and those of UTF-16 and UTF-32 would stand between the characters.
+    Zero bytes go first: JSON has none, and those of UTF-16 and UTF-32 would stand between the
+    characters.
     """
     body = body.replace(b"\0", b"")
     for secret in secrets:
@@ -106,7 +130,10 @@ def _without(body: bytes, secret: str) -> bytes:
 
 
 def _unescaped(body: bytes) -> bytes:
-    """``body`` with every escaped character written plainly, and no backslash. It need not be JSON any more."""
+    """``body`` with every escaped character written plainly, and no backslash.
+
+    It need not be JSON any more.
+    """
     for _ in range(_MOST_LAYERS):
         body, count = _ESCAPE.subn(_character, body.replace(b"&amp;", b"&"), _MOST_ESCAPES)
         if count == _MOST_ESCAPES:
@@ -128,7 +155,9 @@ def _forms(secret: str) -> tuple[bytes, ...]:
 
 
 def _base64(secret: str) -> Iterator[str]:
-    """What base64 makes of the secret wherever it stands in a text: the characters that depend on nothing beside it."""
+    """What base64 makes of the secret wherever it stands in a text: the characters that depend on
+    nothing beside it.
+    """
     raw = secret.encode()
     for before in range(3):
         for encode in (b64encode, urlsafe_b64encode):

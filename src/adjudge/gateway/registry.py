@@ -25,7 +25,9 @@ class ProviderSpec:
     """Bare model names that begin like this are this provider's."""
     example: str = ""
     version_path: str = ""
-    """What the base URL ends in, and the variable, as the provider's own client reads it, does not."""
+    """What the base URL ends in, and the variable, as the provider's own client
+    reads it, does not.
+    """
 
     def resolved_base_url(self) -> str:
         """The base URL, by the environment where it names one."""
@@ -34,7 +36,11 @@ class ProviderSpec:
             port = urlsplit(self.base_url).port
             bare_host = port and not {":", "/"} & set(set_by_user)  # as OLLAMA_HOST may be
             set_by_user = f"http://{set_by_user}:{port}" if bare_host else f"http://{set_by_user}"
-        if set_by_user and self.version_path and not set_by_user.rstrip("/").endswith(self.version_path):
+        if (
+            set_by_user
+            and self.version_path
+            and not set_by_user.rstrip("/").endswith(self.version_path)
+        ):
             set_by_user = set_by_user.rstrip("/") + self.version_path
         return set_by_user or self.base_url
 
@@ -68,7 +74,15 @@ PROVIDERS = {
             "https://api.mistral.ai/v1",
             "MISTRAL_API_KEY",
             "MISTRAL_BASE_URL",
-            ("mistral-", "ministral-", "magistral-", "codestral-", "pixtral-", "open-mistral-", "open-mixtral-"),
+            (
+                "mistral-",
+                "ministral-",
+                "magistral-",
+                "codestral-",
+                "pixtral-",
+                "open-mistral-",
+                "open-mixtral-",
+            ),
             "mistral-small-latest",
         ),
         ProviderSpec(
@@ -80,7 +94,15 @@ PROVIDERS = {
             ("gemini-",),
             "gemini-2.5-flash",
         ),
-        ProviderSpec("ollama", "ollama:Ollama", "http://localhost:11434", None, "OLLAMA_HOST", (), "llama3.2:3b"),
+        ProviderSpec(
+            "ollama",
+            "ollama:Ollama",
+            "http://localhost:11434",
+            None,
+            "OLLAMA_HOST",
+            (),
+            "llama3.2:3b",
+        ),
         ProviderSpec(
             "watsonx",
             "watsonx:Watsonx",
@@ -128,7 +150,9 @@ def is_url(model_id: str) -> bool:
 
 
 def server_of(model_id: str) -> str:
-    """Where a model is without anything else being said: an address, a provider's name, or nothing where it needs no server."""
+    """Where a model is without anything else being said: an address, a provider's name, or nothing
+    where it needs no server.
+    """
     if is_url(model_id):
         return model_id.strip().partition("#")[0]
     head = model_id.partition("/")[0]
@@ -144,9 +168,14 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
         spec = PROVIDERS.get(provider.lower())
         if found and spec:
             if not model:
-                raise SetupError(f"{model_id!r} names a provider but no model: try {spec.name}/{spec.example}")
+                raise SetupError(
+                    f"{model_id!r} names a provider but no model: try {spec.name}/{spec.example}"
+                )
             if "://" in model:
-                raise SetupError(f"{spec.name} is followed by an address: write {shown(model)!r} alone, or pass it as base_url=…")
+                raise SetupError(
+                    f"{spec.name} is followed by an address: write {shown(model)!r} alone, "
+                    "or pass it as base_url=…"
+                )
             return spec, model
     for spec in PROVIDERS.values():
         if model_id.startswith(spec.prefixes):

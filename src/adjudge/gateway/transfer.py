@@ -1,4 +1,6 @@
-"""Whole files to a provider and back: sent piece by piece, and fetched on from where a connection broke off."""
+"""Whole files to a provider and back: sent piece by piece, and fetched on from where a connection
+broke off.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from adjudge.aio.files import writing
 from adjudge.errors import AdjudgeError, ModelError, Unavailable
-from adjudge.gateway.http import Endpoint, Exchange, error_for, failure_for, http_client, no_answer, post_form, retry_after
+from adjudge.gateway.http import (
+    Endpoint,
+    Exchange,
+    error_for,
+    failure_for,
+    http_client,
+    no_answer,
+    post_form,
+    retry_after,
+)
 from adjudge.gateway.proxies import proxy_for
 
 if TYPE_CHECKING:
@@ -26,13 +37,17 @@ _MOST_OF_AN_ERROR = 100_000
 
 def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
     """Send a file as a form with these further fields; the JSON object that answers it."""
-    headers = {name: value for name, value in endpoint.headers.items() if name.lower() != "content-type"}
+    headers = {
+        name: value for name, value in endpoint.headers.items() if name.lower() != "content-type"
+    }
 
     def form() -> aiohttp.FormData:
         import aiohttp
 
         made = aiohttp.FormData(fields)
-        made.add_field("file", path.open("rb"), filename=path.name, content_type="application/jsonl")
+        made.add_field(
+            "file", path.open("rb"), filename=path.name, content_type="application/jsonl"
+        )
         return made
 
     return post_form(replace(endpoint, headers=headers), form)
@@ -44,7 +59,10 @@ def send_file(endpoint: Endpoint, path: Path) -> Exchange:
 
 
 async def fetch(endpoint: Endpoint, target: Path) -> None:
-    """Have all of what is at ``endpoint`` in ``target``. What is there already is not fetched again."""
+    """Have all of what is at ``endpoint`` in ``target``.
+
+    What is there already is not fetched again.
+    """
     part = target.with_name(f"{target.name}.part")
     idle = 0
     while True:
@@ -67,26 +85,35 @@ async def _fetch(endpoint: Endpoint, part: Path) -> None:
         except no_answer() as trouble:
             failure = failure_for(endpoint, trouble)
         if failure is not None:
-            raise failure  # here and not above: the client's exceptions hold headers, and so the key
+            # here and not above: the client's exceptions hold headers, and so the key
+            raise failure
 
 
 async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError | None:
     """Put what is missing behind what there is; what went wrong is returned."""
     have = file.tell()
     headers = {**endpoint.headers, **({"Range": f"bytes={have}-"} if have else {})}
-    asked = http_client().session.get(endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False)
+    asked = http_client().session.get(
+        endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False
+    )
     async with asked as response:
         if response.status == 416 and have:  # nothing is missing
             return None
         if response.status not in (200, 206):
             raw = await response.content.read(_MOST_OF_AN_ERROR)
-            return error_for(endpoint, response.status, retry_after(response.headers.get("Retry-After")), raw)
+            return error_for(
+                endpoint, response.status, retry_after(response.headers.get("Retry-After")), raw
+            )
         if response.status == 200 and have:  # it does not send parts
             file.truncate(0)
         async for piece in response.content.iter_chunked(_PIECE):
             if file.tell() > _MOST:
                 return endpoint.error(
-                    ModelError, f"the results are longer than {_MOST // 1_000_000_000} GB: they were not read to their end"
+                    ModelError,
+                    (
+                        f"the results are longer than {_MOST // 1_000_000_000} GB: they were "
+                        "not read to their end"
+                    ),
                 )
             with writing(part):  # else a full disk would be taken for a broken connection
                 file.write(piece)

@@ -1,6 +1,8 @@
-"""AlpacaEval: ``annotations.json``. A preference lies between 1 and 2: 2 is the second output, 1.5 a tie, null a failure.
+"""AlpacaEval: ``annotations.json``. A preference lies between 1 and 2: 2 is the second output, 1.5
+a tie, null a failure.
 
-What lies between is how likely the second output is the better one, as version 2 writes it: that share of a win is kept.
+What lies between is how likely the second output is the better one, as version 2 writes it: that
+share of a win is kept.
 """
 
 from __future__ import annotations
@@ -19,11 +21,20 @@ _READ = ("instruction", "output_1", "output_2", "preference", "raw_completion", 
 
 
 def _matches(head: Head) -> bool:
-    return head.has("instruction", "output_1", "output_2") and ("preference" in head.record or "annotator" in head.record)
+    return head.has("instruction", "output_1", "output_2") and (
+        "preference" in head.record or "annotator" in head.record
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"instruction": "instruction", "output_1": "response", "output_2": "response", "preference": "votes"})
+    left.use(
+        {
+            "instruction": "instruction",
+            "output_1": "response",
+            "output_2": "response",
+            "preference": "votes",
+        }
+    )
     judged = {_pair_of(record) for record in file.records() if not _is_person(_annotator(record))}
     for place, record in enumerate(file.records()):
         row = _row(record, place)
@@ -39,7 +50,9 @@ def _is_person(annotator: str) -> bool:
 
 
 def _pair_of(record: Mapping[str, object]) -> int:
-    """What people and judges may both have been asked about: small, since a file may hold very many."""
+    """What people and judges may both have been asked about: small, since a file may hold very
+    many.
+    """
     return hash(tuple(text(record.get(name)) for name in ("instruction", "output_1", "output_2")))
 
 
@@ -47,15 +60,30 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
     annotator, preference = _annotator(record), number(record.get("preference"))
     by_person = _is_person(annotator)
     systems = tuple(text(record.get(f"generator_{one}")) or f"output_{one}" for one in (1, 2))
-    vote = RecordedVote(model=annotator, text=text(record.get("raw_completion")) or None, distribution=_shares(preference))
+    vote = RecordedVote(
+        model=annotator,
+        text=text(record.get("raw_completion")) or None,
+        distribution=_shares(preference),
+    )
     answer = _winner(preference)
-    marks = () if not by_person or answer is None else (Mark(answer=answer, annotator=annotator, design="random"),)
-    wrong = "the preference is null" if preference is None else f"a preference of {preference:g} names no output"
+    marks = (
+        ()
+        if not by_person or answer is None
+        else (Mark(answer=answer, annotator=annotator, design="random"),)
+    )
+    wrong = (
+        "the preference is null"
+        if preference is None
+        else f"a preference of {preference:g} names no output"
+    )
     vote = vote.failed(wrong) if answer is None else vote.said(answer)
     return Recorded(
         judge=UNJUDGED if by_person else annotator,
         asked=_ASKED,
-        fields={"instruction": text(record["instruction"]), "response": (text(record["output_1"]), text(record["output_2"]))},
+        fields={
+            "instruction": text(record["instruction"]),
+            "response": (text(record["output_1"]), text(record["output_2"])),
+        },
         id=f"{text(record.get('dataset')) or 'row'} {place + 1}",
         systems=systems,
         votes=() if by_person else (vote,),
@@ -78,4 +106,6 @@ def _shares(preference: float | None) -> dict[str, float] | None:
     return {"0": 2 - preference, "1": preference - 1}
 
 
-ALPACA_EVAL = Format("alpaca-eval", "AlpacaEval annotations", "tatsu-lab/alpaca_eval", _matches, _read)
+ALPACA_EVAL = Format(
+    "alpaca-eval", "AlpacaEval annotations", "tatsu-lab/alpaca_eval", _matches, _read
+)

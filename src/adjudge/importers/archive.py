@@ -1,4 +1,6 @@
-"""ZIP archives from anybody: entries are read into memory one by one, never unpacked to the disk, and never without a limit."""
+"""ZIP archives from anybody: entries are read into memory one by one, never unpacked to the disk,
+and never without a limit.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from adjudge.errors import RunError, SetupError
 LARGEST_ENTRY = 100_000_000
 """Bytes of one entry, unpacked."""
 _SUSPICIOUS, _EXPANSION = 1_000_000_000, 200
-"""An archive that unpacks to more bytes than the first may be so many times as large as its file."""
+"""An archive that unpacks to more bytes than the first may be so many times as
+large as its file.
+"""
 _CHUNK = 1 << 20
 _ZSTD = 93
 _LOCAL_HEADER = 30
@@ -42,7 +46,10 @@ def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, by
             content = _content(file, info, path)
             total += len(content)
             if total > most:
-                raise RunError(f"{path} unpacks to more than {most:,} bytes from {path.stat().st_size:,}: it is not used")
+                raise RunError(
+                    f"{path} unpacks to more than {most:,} bytes from "
+                    f"{path.stat().st_size:,}: it is not used"
+                )
             yield info.filename, content
 
 
@@ -56,15 +63,24 @@ def _opened(path: Path) -> zipfile.ZipFile:
 def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
     for info in archive.infolist():
         name = info.filename
-        if name.startswith("/") or _BACK_SLASH in name or ".." in PurePosixPath(name).parts or ":" in name[:2]:
-            raise RunError(f"{path} holds the entry {name!r}, which leads out of the archive: it is not used")
+        if (
+            name.startswith("/")
+            or _BACK_SLASH in name
+            or ".." in PurePosixPath(name).parts
+            or ":" in name[:2]
+        ):
+            raise RunError(
+                f"{path} holds the entry {name!r}, which leads out of the archive: it is not used"
+            )
     return archive.infolist()
 
 
 def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     where = f"{path}, entry {info.filename!r}"
     if info.flag_bits & 1:
-        raise RunError(f"{where} is encrypted: unpack the archive with its password, and import what was in it")
+        raise RunError(
+            f"{where} is encrypted: unpack the archive with its password, and import what was in it"
+        )
     file.seek(info.header_offset)
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
@@ -86,7 +102,11 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
     unpacker, left, found = _unpacker(info.compress_type, where), info.compress_size, bytearray()
     while left > 0 and (chunk := file.read(min(_CHUNK, left))):
         left -= len(chunk)
-        found += chunk if unpacker is None else unpacker.decompress(chunk, LARGEST_ENTRY + 1 - len(found))
+        found += (
+            chunk
+            if unpacker is None
+            else unpacker.decompress(chunk, LARGEST_ENTRY + 1 - len(found))
+        )
         if len(found) > LARGEST_ENTRY:
             raise RunError(f"{where} unpacks to more than {LARGEST_ENTRY:,} bytes: it is not used")
     return bytes(found)
@@ -99,15 +119,20 @@ def _unpacker(method: int, where: str) -> _Unpacker | None:
         return zlib.decompressobj(-zlib.MAX_WBITS)
     if method == _ZSTD:
         return _zstd()
-    raise RunError(f"{where} is packed by method {method}, which is not read: pack it by deflate or zstd")
+    raise RunError(
+        f"{where} is packed by method {method}, which is not read: pack it by deflate or zstd"
+    )
 
 
 def _zstd() -> _Unpacker:
     try:
-        module = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        module = import_module(
+            "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+        )
     except ImportError as error:
         raise SetupError(
-            "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write the log as JSON with "
+            "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write "
+            "the log as JSON with "
             "'inspect log convert --to json'"
         ) from error
     made: _Unpacker = module.ZstdDecompressor()

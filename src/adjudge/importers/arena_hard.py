@@ -1,4 +1,6 @@
-"""Arena-Hard: ``model_judgment/JUDGE/MODEL.jsonl``, two games a question; the second shows the model first."""
+"""Arena-Hard: ``model_judgment/JUDGE/MODEL.jsonl``, two games a question; the second shows the
+model first.
+"""
 
 from __future__ import annotations
 
@@ -66,4 +68,6 @@ def _prompt(game: Mapping[str, object]) -> str:
     return text(messages[-1].get("content")) if messages else text(game.get("user_prompt"))
 
 
-ARENA_HARD = Format("arena-hard", "Arena-Hard judgments", "lmarena/arena-hard-auto v2", _matches, _read)
+ARENA_HARD = Format(
+    "arena-hard", "Arena-Hard judgments", "lmarena/arena-hard-auto v2", _matches, _read
+)

@@ -1,7 +1,9 @@
-"""Auto-J: pairs with a label (0 the first, 1 the second, 2 a tie), and judges' texts that end in their decision.
+"""Auto-J: pairs with a label (0 the first, 1 the second, 2 a tie), and judges' texts that end in
+their decision.
 
-A judge's outputs may lie in a file of their own, one for each row (``{"output": 0}``), and those of the exchanged order in
-another one, whose name says "exchange": they are by the labels as shown, and are put back here.
+A judge's outputs may lie in a file of their own, one for each row (``{"output": 0}``), and those of
+the exchanged order in another one, whose name says "exchange": they are by the labels as shown, and
+are put back here.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
         yield from verdicts.alone(left)
     elif len(rows) > 1 and verdicts.said:
         names = ", ".join(file.name for file in rows)
-        raise RunError(f"outputs are about the rows of one file, by their place, and there are several: {names}")
+        raise RunError(
+            "outputs are about the rows of one file, by their place, and there are "
+            f"several: {names}"
+        )
     else:
         found = enumerate((row for file in rows for row in _read(file, left)), 1)
         yield from verdicts.join(((row, (f"row {place}",)) for place, row in found), left)
@@ -59,7 +64,11 @@ def _add_outputs(file: ForeignFile, verdicts: Verdicts) -> None:
         chosen = _PLACES.get(text(record.get("output")))
         vote = RecordedVote(model=judge, swapped=swapped)
         unread = f"{text(record.get('output'))!r} names no response"
-        vote = vote.failed(unread, Outcome.UNREADABLE) if chosen is None else vote.said(put_back(chosen, swapped=swapped))
+        vote = (
+            vote.failed(unread, Outcome.UNREADABLE)
+            if chosen is None
+            else vote.said(put_back(chosen, swapped=swapped))
+        )
         verdicts.add(f"row {place}", judge, vote)
         verdicts.by_place[file.name] = place
 
@@ -78,7 +87,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             },
             id=text(first(record, "id", "comparison_id")) or f"row {place + 1}",
             votes=votes,
-            marks=() if gold is None else (Mark(answer=gold, annotator="gold", kind="expert", design="random"),),
+            marks=()
+            if gold is None
+            else (Mark(answer=gold, annotator="gold", kind="expert", design="random"),),
             more=without(record, *_RESPONSES, *_TEXTS, "prompt", "label"),
         )
 
@@ -90,7 +101,9 @@ def _votes(record: Mapping[str, object]) -> Iterator[RecordedVote]:
     if chosen is not None:
         yield RecordedVote(answer=chosen, model=judge, text=reply or None)
     elif reply:
-        yield RecordedVote(model=judge, text=reply).failed("no decision was read from the reply", Outcome.UNREADABLE)
+        yield RecordedVote(model=judge, text=reply).failed(
+            "no decision was read from the reply", Outcome.UNREADABLE
+        )
 
 
 AUTO_J = Format("auto-j", "Auto-J pairs", "GAIR-NLP/auto-j", _matches, _read, join=_join)

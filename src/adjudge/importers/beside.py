@@ -17,7 +17,9 @@ NAMED = "the texts are not in the file: rows are named by their id"
 class Verdicts:
     """What judges said of rows, by the key of each row. They are held while the rows pass."""
 
-    said: dict[Hashable, dict[str, list[RecordedVote]]] = field(default_factory=lambda: defaultdict(dict))
+    said: dict[Hashable, dict[str, list[RecordedVote]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     """Key → judge → its votes."""
     by_place: dict[str, int] = field(default_factory=dict)
     """File → how many verdicts it holds, where a verdict is about the row at the same place."""
@@ -27,15 +29,23 @@ class Verdicts:
         known = self.said[key].setdefault(judge, [])
         known.append(replace(vote, sample=sum(one.swapped == vote.swapped for one in known)))
 
-    def join(self, rows: Iterable[tuple[Recorded, tuple[Hashable, ...]]], left: Left) -> Iterator[Recorded]:
-        """Each row (with its keys) once for every judge of it; as it is where nobody judged it, or its own file says who did."""
+    def join(
+        self, rows: Iterable[tuple[Recorded, tuple[Hashable, ...]]], left: Left
+    ) -> Iterator[Recorded]:
+        """Each row (with its keys) once for every judge of it; as it is where nobody judged it, or
+        its own file says who did.
+        """
         count = 0
         for row, keys in rows:
             count += 1
-            judged = {judge: votes for key in keys for judge, votes in self.said.pop(key, {}).items()}
+            judged = {
+                judge: votes for key in keys for judge, votes in self.said.pop(key, {}).items()
+            }
             if row.votes or not judged:
                 yield row
-            yield from (replace(row, judge=judge, votes=tuple(votes)) for judge, votes in judged.items())
+            yield from (
+                replace(row, judge=judge, votes=tuple(votes)) for judge, votes in judged.items()
+            )
         self._check(count)
         if self.said:
             left.out("verdict about a row that no file holds", len(self.said))
@@ -44,7 +54,10 @@ class Verdicts:
         """The rows by their names, where no file holds them."""
         left.note(NAMED)
         for key, judged in self.said.items():
-            fields = {"instruction": f"{key}", "response": (f"{key}, response 1", f"{key}, response 2")}
+            fields = {
+                "instruction": f"{key}",
+                "response": (f"{key}, response 1", f"{key}, response 2"),
+            }
             row = Recorded(asked=BETTER, fields=fields, id=f"{key}", named_only=True)
             for judge, votes in judged.items():
                 yield replace(row, judge=judge, votes=tuple(votes))
@@ -52,4 +65,7 @@ class Verdicts:
     def _check(self, rows: int) -> None:
         for file, count in self.by_place.items():
             if count != rows:
-                raise RunError(f"{file} holds {count} verdicts for {rows} rows: joined by their place, they must be as many")
+                raise RunError(
+                    f"{file} holds {count} verdicts for {rows} rows: joined by their place, "
+                    "they must be as many"
+                )

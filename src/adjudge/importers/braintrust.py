@@ -1,4 +1,6 @@
-"""Braintrust: experiment events. Scores sit on the root span, their reasons in its children of type "score"."""
+"""Braintrust: experiment events. Scores sit on the root span, their reasons in its children of type
+"score".
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import answered, fields_of, mapping, number, parsed, seconds, text, without
+from adjudge.importers.values import (
+    answered,
+    fields_of,
+    mapping,
+    number,
+    parsed,
+    seconds,
+    text,
+    without,
+)
 
 _PATHS = (("events",), ("rows",), ("data",), ("objects",))
 _READ = ("input", "output", "expected", "scores", "id", "error")
@@ -31,13 +42,19 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         if not scores:
             left.out("event without scores")
         for name, value in scores.items():
-            yield _judged(event, name, number(value), reasons.get((text(event.get("root_span_id")), name), {}))
+            yield _judged(
+                event, name, number(value), reasons.get((text(event.get("root_span_id")), name), {})
+            )
 
 
 def _events(file: ForeignFile) -> Iterator[Mapping[str, object]]:
     """A table holds objects as JSON."""
     for event in file.records(*_PATHS):
-        yield {name: parsed(value) for name, value in event.items()} if file.head.form == "table" else event
+        yield (
+            {name: parsed(value) for name, value in event.items()}
+            if file.head.form == "table"
+            else event
+        )
 
 
 def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], Mapping[str, object]]]:
@@ -45,18 +62,28 @@ def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], Mapping[str, 
         about = mapping(event.get("span_attributes"))
         if about.get("type") == "score" and not _is_root(event):
             output = mapping(event.get("output"))
-            details = {**mapping(output.get("metadata")), **mapping(event.get("metadata")), "error": event.get("error")}
+            details = {
+                **mapping(output.get("metadata")),
+                **mapping(event.get("metadata")),
+                "error": event.get("error"),
+            }
             yield (text(event.get("root_span_id")), text(about.get("name"))), details
 
 
 def _is_root(event: Mapping[str, object]) -> bool:
     is_root = text(event.get("is_root")).casefold() == "true"
-    return is_root or (not event.get("span_parents") and event.get("span_id") == event.get("root_span_id"))
+    return is_root or (
+        not event.get("span_parents") and event.get("span_id") == event.get("root_span_id")
+    )
 
 
-def _judged(event: Mapping[str, object], name: str, score: float | None, why: Mapping[str, object]) -> Recorded:
+def _judged(
+    event: Mapping[str, object], name: str, score: float | None, why: Mapping[str, object]
+) -> Recorded:
     vote = RecordedVote(
-        model=text(why.get("model")), explanation=text(why.get("rationale")) or None, more=without(why, "rationale", "error")
+        model=text(why.get("model")),
+        explanation=text(why.get("rationale")) or None,
+        more=without(why, "rationale", "error"),
     )
     reason = why.get("error") or event.get("error") or "the score is null: it was not scored"
     vote = vote.failed(reason) if score is None else vote.said(score)

@@ -27,18 +27,32 @@ def case_in(path: Path, most: int) -> TestCase:
         raise RunError(f"{path.name} was read as {found.format.title} and holds no row")
     asked = recorded[0].asked
     if asked.kind == "rating":
-        raise SetupError(f"{path.name} asks for a number, and a test case has options: nothing was brought in")
+        raise SetupError(
+            f"{path.name} asks for a number, and a test case has options: nothing was brought in"
+        )
     own = [one for one in recorded if one.asked.name == asked.name][:most]
     entry = _entry(asked, own)
-    return TestCase(entry=entry, settings=_settings(asked), rows=tuple(_row(one, entry) for one in own))
+    return TestCase(
+        entry=entry, settings=_settings(asked), rows=tuple(_row(one, entry) for one in own)
+    )
 
 
 def _settings(asked: Asked) -> CaseSettings:
     """How EvalAssist's judge was set, by our names; of any other file, as usual."""
-    judge, evaluator = mapping(asked.settings.get("judge")), mapping(asked.settings.get("evaluator"))
+    judge, evaluator = (
+        mapping(asked.settings.get("judge")),
+        mapping(asked.settings.get("evaluator")),
+    )
     given, own = mapping(judge.get("params")), mapping(judge.get("adjudge"))
-    votes, warmth, language = number(given.get("self_consistency")), number(own.get("temperature")), text(own.get("language"))
-    invented, persona = given.get("generate_synthetic_persona") is True, text(given.get("judge_description_prompt"))
+    votes, warmth, language = (
+        number(given.get("self_consistency")),
+        number(own.get("temperature")),
+        text(own.get("language")),
+    )
+    invented, persona = (
+        given.get("generate_synthetic_persona") is True,
+        text(given.get("judge_description_prompt")),
+    )
     return CaseSettings(
         models=tuple(filter(None, text(evaluator.get("name")).split(", "))),
         strictness=min(max(int(votes or 1), 1), MOST_VOTES),
@@ -58,8 +72,13 @@ def _entry(asked: Asked, recorded: Sequence[Recorded]) -> CatalogEntry:
 
 
 def _row(one: Recorded, entry: CatalogEntry) -> ExpectedRow:
-    fields = {name: value if isinstance(value, str) else tuple(value) for name, value in one.fields.items()}
-    row = ExpectedRow(fields=fields, id=one.id or "", expected=_answer(one.marks[0]) if one.marks else "")
+    fields = {
+        name: value if isinstance(value, str) else tuple(value)
+        for name, value in one.fields.items()
+    }
+    row = ExpectedRow(
+        fields=fields, id=one.id or "", expected=_answer(one.marks[0]) if one.marks else ""
+    )
     known = TestCase(entry=entry).choices(row)
     return row if row.expected in ("", *known) else ExpectedRow(fields=fields, id=row.id)
 

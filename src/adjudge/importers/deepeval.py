@@ -8,9 +8,28 @@ from dataclasses import dataclass, replace
 
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
-from adjudge.importers.record import FAIL, NOT_SAID, PASS, Asked, Left, Recorded, RecordedVote, by_model, pass_or_fail
+from adjudge.importers.record import (
+    FAIL,
+    NOT_SAID,
+    PASS,
+    Asked,
+    Left,
+    Recorded,
+    RecordedVote,
+    by_model,
+    pass_or_fail,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, listed, mapping, number, text, usage_of, without
+from adjudge.importers.values import (
+    fields_of,
+    first,
+    listed,
+    mapping,
+    number,
+    text,
+    usage_of,
+    without,
+)
 
 _CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
 """Of a test run, and of what ``evaluate()`` returns."""
@@ -38,18 +57,36 @@ def _matches(head: Head) -> bool:
     found, inner = head.document, mapping(head.document.get("testRunData"))
     cases = [mapping(head.at(name)) for name in _CASES if name in found]
     graded = any(name in _camel(case) for case in cases for name in _METRICS)
-    return graded or bool(cases and "metricsScores" in found) or not {*_CASES}.isdisjoint(inner) or "testRunLink" in found
+    return (
+        graded
+        or bool(cases and "metricsScores" in found)
+        or not {*_CASES}.isdisjoint(inner)
+        or "testRunLink" in found
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
     if not mapping(head.document.get("testRunData")) and {*_CASES}.isdisjoint(head.document):
-        raise RunError(f"{file.name} holds only a link to the test run, which was uploaded: import .latest_run_full.json instead")
-    left.use({"input": "input", "actualOutput": "response", "expectedOutput": "expected_output", "metricsData": "votes"})
+        raise RunError(
+            f"{file.name} holds only a link to the test run, which was uploaded: import "
+            ".latest_run_full.json instead"
+        )
+    left.use(
+        {
+            "input": "input",
+            "actualOutput": "response",
+            "expectedOutput": "expected_output",
+            "metricsData": "votes",
+        }
+    )
     directions = _directions(file)
     for name, direction in directions.items():
         if direction.less:
-            left.note(f"{name}: less is better, so that scores are turned round: 1 minus what DeepEval recorded")
+            left.note(
+                f"{name}: less is better, so that scores are turned round: 1 minus what "
+                "DeepEval recorded"
+            )
     for case in map(_camel, file.records(*_PATHS)):
         metrics = _metrics(case)
         if not metrics:
@@ -68,9 +105,19 @@ class _Direction:
 
     def see(self, metric: Mapping[str, object]) -> None:
         """What passes below its threshold, or fails above it, is better the less there is of it."""
-        score, threshold, success = number(metric.get("score")), number(metric.get("threshold")), metric.get("success")
+        score, threshold, success = (
+            number(metric.get("score")),
+            number(metric.get("threshold")),
+            metric.get("success"),
+        )
         self.verdicts |= threshold is not None or isinstance(success, bool)
-        if metric.get("error") or score is None or threshold is None or not isinstance(success, bool) or score == threshold:
+        if (
+            metric.get("error")
+            or score is None
+            or threshold is None
+            or not isinstance(success, bool)
+            or score == threshold
+        ):
             return
         self._evidence += 1 if success is (score < threshold) else -1
         if self._evidence:
@@ -78,7 +125,9 @@ class _Direction:
 
 
 def _directions(file: ForeignFile) -> dict[str, _Direction]:
-    """By the metrics' names; where their verdicts tell, by those: one's own metric may have any name."""
+    """By the metrics' names; where their verdicts tell, by those: one's own metric may have any
+    name.
+    """
     found: dict[str, _Direction] = {}
     for case in map(_camel, file.records(*_PATHS)):
         for metric in _metrics(case):
@@ -97,14 +146,21 @@ def _name(metric: Mapping[str, object]) -> str:
 
 def _camel(record: Mapping[str, object]) -> Mapping[str, object]:
     """Keys as a test run has them: what ``evaluate()`` returns writes them with underscores."""
-    return {_CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in record.items()}
+    return {
+        _CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in record.items()
+    }
 
 
-def _judged(case: Mapping[str, object], metric: Mapping[str, object], direction: _Direction) -> Recorded:
+def _judged(
+    case: Mapping[str, object], metric: Mapping[str, object], direction: _Direction
+) -> Recorded:
     name, vote = _name(metric), _vote(metric, direction)
     about = f"{name}, a metric of DeepEval." + (" Less of it is better." if direction.less else "")
     asked = pass_or_fail(name, about) if direction.verdicts else Asked(name, about, "rating")
-    turns = [f"{text(mapping(one).get('role'))}: {text(mapping(one).get('content'))}" for one in listed(case.get("turns"))]
+    turns = [
+        f"{text(mapping(one).get('role'))}: {text(mapping(one).get('content'))}"
+        for one in listed(case.get("turns"))
+    ]
     parts = {
         "input": case.get("input"),
         "scenario": case.get("scenario"),
@@ -116,7 +172,10 @@ def _judged(case: Mapping[str, object], metric: Mapping[str, object], direction:
     return Recorded(
         judge=by_model(name, vote.model),
         asked=replace(asked, higher_is_better=not direction.less),
-        fields={**fields_of(parts), "response": "\n".join(turns) if turns else text(case.get("actualOutput"))},
+        fields={
+            **fields_of(parts),
+            "response": "\n".join(turns) if turns else text(case.get("actualOutput")),
+        },
         id=text(case.get("name")) or None,
         votes=(vote,),
         more=without(case, *_READ),

@@ -1,4 +1,6 @@
-"""Scores of which less is better, in files that do not say so: what sounds like one is told of, and turned round on request."""
+"""Scores of which less is better, in files that do not say so: what sounds like one is told of, and
+turned round on request.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,29 @@ from dataclasses import replace
 from adjudge.errors import RunError
 from adjudge.importers.record import PASS_OR_FAIL, Asked, Recorded, RecordedVote
 
-_SOUNDS_BAD = re.compile(r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE)
+_SOUNDS_BAD = re.compile(
+    r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE
+)
 
 
 def direction_notes(questions: Mapping[str, Asked], less_is_better: Sequence[str]) -> Iterator[str]:
-    """What a reader of the import must know about directions. A RunError names a question that is not there."""
+    """What a reader of the import must know about directions.
+
+    A RunError names a question that is not there.
+    """
     for name in less_is_better:
         if name not in questions:
             raise RunError(f"there is no question {name!r}; it has {', '.join(questions)}")
         yield f"{name}: less is better, so that scores are turned round: 1 minus what was recorded"
     for name, asked in questions.items():
-        scored = asked.kind == "rating" or (asked.options != PASS_OR_FAIL and any(one.score is not None for one in asked.options))
+        scored = asked.kind == "rating" or (
+            asked.options != PASS_OR_FAIL and any(one.score is not None for one in asked.options)
+        )
         if scored and asked.higher_is_better and _SOUNDS_BAD.search(name):
-            yield f"{name}: more counts as better, as the file does not say otherwise; --less-is-better {name!r} turns it round"
+            yield (
+                f"{name}: more counts as better, as the file does not say otherwise; "
+                f"--less-is-better {name!r} turns it round"
+            )
 
 
 def turned(recorded: Recorded) -> Recorded:
@@ -29,10 +41,15 @@ def turned(recorded: Recorded) -> Recorded:
     asked = recorded.asked
     if asked.kind == "comparison":
         raise RunError(f"{asked.name!r} compares responses, and has no scores to turn round")
-    options = tuple(replace(one, score=None if one.score is None else _other_end(one.score, asked)) for one in asked.options)
+    options = tuple(
+        replace(one, score=None if one.score is None else _other_end(one.score, asked))
+        for one in asked.options
+    )
     rated = asked.kind == "rating"
     marks = tuple(
-        replace(mark, answer=_other_end(mark.answer, asked)) if rated and isinstance(mark.answer, float) else mark
+        replace(mark, answer=_other_end(mark.answer, asked))
+        if rated and isinstance(mark.answer, float)
+        else mark
         for mark in recorded.marks
     )
     return replace(
@@ -48,10 +65,17 @@ def _turned_vote(vote: RecordedVote, asked: Asked) -> RecordedVote:
     if not isinstance(said, int | float):
         return vote
     more, score = {**vote.more, "recorded_score": said}, _other_end(said, asked)
-    return replace(vote, answer=score, more=more) if asked.kind == "rating" else replace(vote, score=score, more=more)
+    return (
+        replace(vote, answer=score, more=more)
+        if asked.kind == "rating"
+        else replace(vote, score=score, more=more)
+    )
 
 
 def _other_end(score: float, asked: Asked) -> float:
     if not 0 <= score <= 1:
-        raise RunError(f"{asked.name}: {score:g} lies outside 0 to 1, so that nobody knows which score is its contrary")
+        raise RunError(
+            f"{asked.name}: {score:g} lies outside 0 to 1, so that nobody knows which score "
+            "is its contrary"
+        )
     return 1 - score

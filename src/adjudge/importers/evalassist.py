@@ -1,4 +1,6 @@
-"""EvalAssist: exported test cases, and their data as CSV (that by ``--as evalassist``: a bare table tells nobody what it is)."""
+"""EvalAssist: exported test cases, and their data as CSV (that by ``--as evalassist``: a bare table
+tells nobody what it is).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ _OWN = "adjudge"
 
 def _matches(head: Head) -> bool:
     content = head.document.get("content")
-    return (isinstance(content, str) and '"instances"' in content) or {"instances", "criteria"} <= head.document.keys()
+    return (isinstance(content, str) and '"instances"' in content) or {
+        "instances",
+        "criteria",
+    } <= head.document.keys()
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
@@ -37,21 +42,38 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     version = content.get("contentFormatVersion", "not said")
     left.version = f"content version {version}"
     if isinstance(version, int) and version > _VERSION:
-        raise RunError(f"{file.name} is a test case of content version {version}, and versions up to {_VERSION} are read")
-    left.use({"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"})
-    left.whole = {"name": file.value("name"), **{name: content[name] for name in _CASE if name in content}}
+        raise RunError(
+            f"{file.name} is a test case of content version {version}, and versions up to "
+            f"{_VERSION} are read"
+        )
+    left.use(
+        {"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"}
+    )
+    left.whole = {
+        "name": file.value("name"),
+        **{name: content[name] for name in _CASE if name in content},
+    }
     criteria, model = mapping(content.get("criteria")), _model(content)
     asked = _asked(content, criteria, left)
     for place, one in enumerate(listed(content.get("instances"))):
         instance = mapping(one)
         compares = isinstance(instance.get("responses"), list)
-        yield _row(instance, replace(asked, kind="comparison", options=()) if compares else asked, model, place, left)
+        yield _row(
+            instance,
+            replace(asked, kind="comparison", options=()) if compares else asked,
+            model,
+            place,
+            left,
+        )
 
 
 def _content(file: ForeignFile) -> Mapping[str, object]:
     inner = file.value("content")
     if not isinstance(inner, str):
-        return {path[0]: value for path, value in file.walk((), tuple((name,) for name in file.head.document))}
+        return {
+            path[0]: value
+            for path, value in file.walk((), tuple((name,) for name in file.head.document))
+        }
     try:
         return mapping(json.loads(inner))
     except (ValueError, RecursionError) as error:
@@ -64,7 +86,9 @@ def _model(content: Mapping[str, object]) -> str:
     return (
         text(first(settings, "model", "model_name"))
         or text(first(evaluator, "name", "id"))
-        or text(judge.get("name")).removeprefix("eval_assist")  # the usual one, whatever model it asks
+        or text(judge.get("name")).removeprefix(
+            "eval_assist"
+        )  # the usual one, whatever model it asks
         or NOT_SAID
     )
 
@@ -72,7 +96,11 @@ def _model(content: Mapping[str, object]) -> str:
 def _asked(content: Mapping[str, object], criteria: Mapping[str, object], left: Left) -> Asked:
     compares = content.get("type") == "pairwise"
     found = criteria.get("options")
-    pairs = found.items() if isinstance(found, Mapping) else ((text(mapping(one).get("name")), one) for one in listed(found))
+    pairs = (
+        found.items()
+        if isinstance(found, Mapping)
+        else ((text(mapping(one).get("name")), one) for one in listed(found))
+    )
     options = tuple(option for option in (_option(key, one) for key, one in pairs) if option.name)
     context = criteria.get("contextFields")
     judge, settings = mapping(content.get("judge")), mapping(content.get("evaluator"))
@@ -81,7 +109,10 @@ def _asked(content: Mapping[str, object], criteria: Mapping[str, object], left: 
         text(first(criteria, "description", "criteria")),
         "comparison" if compares else "choice",
         options=() if compares else options,
-        to_evaluate_field=text(first(criteria, "predictionField") or content.get("responseVariableName")) or "response",
+        to_evaluate_field=text(
+            first(criteria, "predictionField") or content.get("responseVariableName")
+        )
+        or "response",
         context_fields=tuple(map(text, listed(context))) if isinstance(context, list) else None,
         higher_is_better=mapping(criteria.get(_OWN)).get("higher_is_better") is not False,
         settings={name: one for name, one in (("judge", judge), ("evaluator", settings)) if one},
@@ -102,10 +133,14 @@ def _examples(content: Mapping[str, object], asked: Asked, left: Left) -> Iterat
 def _option(name: str, one: object) -> CriteriaOption:
     if isinstance(one, str):
         return CriteriaOption(name, one)
-    return CriteriaOption(name, text(mapping(one).get("description")), number(mapping(one).get("score")))
+    return CriteriaOption(
+        name, text(mapping(one).get("description")), number(mapping(one).get("score"))
+    )
 
 
-def _row(instance: Mapping[str, object], asked: Asked, model: str, place: int, left: Left) -> Recorded:
+def _row(
+    instance: Mapping[str, object], asked: Asked, model: str, place: int, left: Left
+) -> Recorded:
     return Recorded(
         judge=by_model(asked.name, model),
         asked=asked,
@@ -118,16 +153,28 @@ def _row(instance: Mapping[str, object], asked: Asked, model: str, place: int, l
 
 
 def _fields(instance: Mapping[str, object], asked: Asked) -> dict[str, str | tuple[str, ...]]:
-    """The context, an empty one too, and what is judged. A list that went out as one text comes back, unless it was edited."""
-    lists = {name: tuple(map(text, listed(value))) for name, value in mapping(_own(instance).get("lists")).items()}
+    """The context, an empty one too, and what is judged.
+
+    A list that went out as one text comes back, unless it was edited.
+    """
+    lists = {
+        name: tuple(map(text, listed(value)))
+        for name, value in mapping(_own(instance).get("lists")).items()
+    }
     context = {name: text(value) for name, value in _context(instance).items()}
     shown = {
         name: lists[name] if "\n\n".join(lists.get(name, ())) == value and name in lists else value
         for name, value in context.items()
     }
     answer = instance.get("responses" if asked.kind == "comparison" else "response")
-    responses = tuple(text(mapping(one).get("value") if isinstance(one, Mapping) else one) for one in listed(answer))
-    return {**{name: value for name, value in shown.items() if name}, asked.to_evaluate_field: responses or text(answer)}
+    responses = tuple(
+        text(mapping(one).get("value") if isinstance(one, Mapping) else one)
+        for one in listed(answer)
+    )
+    return {
+        **{name: value for name, value in shown.items() if name},
+        asked.to_evaluate_field: responses or text(answer),
+    }
 
 
 def _own(instance: Mapping[str, object]) -> Mapping[str, object]:
@@ -147,7 +194,9 @@ def _votes(result: Mapping[str, object], asked: Asked, model: str) -> Iterator[R
     yield replace(_vote(result, asked, model), more={"result": result})
     bias = mapping(result.get("positionalBias"))
     other = mapping(bias.get("result")) or (
-        {"selectedOption": result["positionalBiasOption"]} if result.get("positionalBiasOption") else {}
+        {"selectedOption": result["positionalBiasOption"]}
+        if result.get("positionalBiasOption")
+        else {}
     )
     if other:
         yield replace(_vote(other, asked, model), swapped=True)
@@ -155,7 +204,9 @@ def _votes(result: Mapping[str, object], asked: Asked, model: str) -> Iterator[R
 
 def _best(result: Mapping[str, object]) -> object:
     """The response that wins most contests, where the result names none."""
-    systems = listed(result.get("perSystemResults")) or [one for one in result.values() if "winrate" in mapping(one)]
+    systems = listed(result.get("perSystemResults")) or [
+        one for one in result.values() if "winrate" in mapping(one)
+    ]
     rates = [number(mapping(one).get("winrate")) for one in systems]
     known = [rate for rate in rates if rate is not None]
     best = [place for place, rate in enumerate(rates) if known and rate == max(known)]
@@ -174,7 +225,9 @@ def _vote(result: Mapping[str, object], asked: Asked, model: str) -> RecordedVot
     chosen = _best(result) if chosen is None and asked.kind == "comparison" else chosen
     answer = _answer(chosen, asked)
     if about.get("generation_failed") is True:  # what stands there as chosen was drawn at random
-        return vote.failed(about.get("parsing_error") or "the reply could not be read", Outcome.UNREADABLE)
+        return vote.failed(
+            about.get("parsing_error") or "the reply could not be read", Outcome.UNREADABLE
+        )
     if answer is None and chosen not in (None, ""):
         return vote.failed(f"{text(chosen)!r} is none of the options", Outcome.UNREADABLE)
     if answer is None:

@@ -30,7 +30,9 @@ IMPORTED = "imported"
 """How an imported run ended, and where it says what it was imported from."""
 _LOCK = "import.lock"
 _MOST_QUESTIONS = 2000
-"""Questions of one run that are described in its configuration: the others are in its rows alone."""
+"""Questions of one run that are described in its configuration: the others are
+in its rows alone.
+"""
 _LABELS_A_COMMIT = 500
 _MOST_SEEN = 500_000
 
@@ -55,7 +57,9 @@ class Tally:
 class ImportedRun:
     """A run folder that is being made."""
 
-    def __init__(self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy) -> None:
+    def __init__(
+        self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy
+    ) -> None:
         self.tally = Tally()
         self.origin = ""
         """What tells judges without a name from those of another file."""
@@ -77,7 +81,9 @@ class ImportedRun:
     def add(self, recorded: Recorded) -> None:
         """Keep a judgment, and what people said of its row."""
         instance = instance_of(recorded)
-        recorded = self._recounted(turned(recorded) if recorded.asked.name in self.less_is_better else recorded)
+        recorded = self._recounted(
+            turned(recorded) if recorded.asked.name in self.less_is_better else recorded
+        )
         self._describe(recorded)
         for mark in recorded.marks:
             self._mark(recorded, instance.identity, mark)
@@ -85,13 +91,25 @@ class ImportedRun:
             return
         result = result_of(recorded, instance)
         number = self.tally.judges[recorded.judge]
-        self._ledger.add(recorded.judge, number, result, keys_of(recorded.judge, number, len(result.votes)), recorded.at)
+        self._ledger.add(
+            recorded.judge,
+            number,
+            result,
+            keys_of(recorded.judge, number, len(result.votes)),
+            recorded.at,
+        )
         self._count(recorded, result.status.value)
 
     def add_record(
-        self, record: JudgmentRecord, votes: list[Mapping[str, object]], keys: list[bytes], recorded: Recorded
+        self,
+        record: JudgmentRecord,
+        votes: list[Mapping[str, object]],
+        keys: list[bytes],
+        recorded: Recorded,
     ) -> None:
-        """Keep a judgment of ours as its export has it; ``recorded`` is what it asks and who answered."""
+        """Keep a judgment of ours as its export has it; ``recorded`` is what it asks and who
+        answered.
+        """
         self._ledger.add_record(record, votes, keys)
         self._by_words = True
         self._describe(recorded)
@@ -101,7 +119,11 @@ class ImportedRun:
         """Keep labels of ours as their export has them, with the draws that they come from."""
         for label in labels:
             self._keep_label(label)
-            if label.seed is not None and label.drawn_at is not None and label.criteria not in self._draws:
+            if (
+                label.seed is not None
+                and label.drawn_at is not None
+                and label.criteria not in self._draws
+            ):
                 self._draws[label.criteria] = Draw(label.seed, label.drawn_at)
 
     def finish(self, facts: Mapping[str, object]) -> None:
@@ -110,7 +132,14 @@ class ImportedRun:
         for criteria, draw in self._draws.items():
             self._labels.keep_draw(criteria, draw)
         judges = {name: self._configuration(name) for name in self._questions}
-        self._ledger.finish({"configuration": {"judges": judges}, "started": time.time(), "ended": IMPORTED, **facts})
+        self._ledger.finish(
+            {
+                "configuration": {"judges": judges},
+                "started": time.time(),
+                "ended": IMPORTED,
+                **facts,
+            }
+        )
 
     def _count(self, recorded: Recorded, status: str) -> None:
         tally = self.tally
@@ -121,13 +150,18 @@ class ImportedRun:
         tally.votes.update(vote.outcome.value for vote in recorded.votes)
 
     def _recounted(self, recorded: Recorded) -> Recorded:
-        """Unreadable comparisons as the policy counts them; what was said of them stays beside it."""
+        """Unreadable comparisons as the policy counts them; what was said of
+        them stays beside it.
+        """
         if self._unreadable == "drop" or recorded.asked.kind != "comparison":
             return recorded
         if self._unreadable == "recorded":
             return replace(recorded, votes=tuple(map(self._as_recorded, recorded.votes)))
         truth = next((mark.answer for mark in recorded.marks), None)
-        votes = tuple(self._counted(vote, truth) if vote.outcome is Outcome.UNREADABLE else vote for vote in recorded.votes)
+        votes = tuple(
+            self._counted(vote, truth) if vote.outcome is Outcome.UNREADABLE else vote
+            for vote in recorded.votes
+        )
         return replace(recorded, votes=votes)
 
     def _as_recorded(self, vote: RecordedVote) -> RecordedVote:
@@ -135,11 +169,17 @@ class ImportedRun:
         if vote.stand_in is None:
             return vote
         self.tally.recounted += 1
-        more = {**vote.more, "unreadable": vote.reason or vote.answer, "counted_as": self._unreadable}
+        more = {
+            **vote.more,
+            "unreadable": vote.reason or vote.answer,
+            "counted_as": self._unreadable,
+        }
         return replace(vote, outcome=Outcome.REPAIRED, answer=vote.stand_in, reason=None, more=more)
 
     def _counted(self, vote: RecordedVote, truth: object) -> RecordedVote:
-        right: Selection | None = truth if isinstance(truth, int) else "tie" if truth == TIE else None
+        right: Selection | None = (
+            truth if isinstance(truth, int) else "tie" if truth == TIE else None
+        )
         if self._unreadable == "wrong" and right is None:
             return vote  # nobody says what would be right
         self.tally.recounted += 1
@@ -193,7 +233,9 @@ class ImportedRun:
             self._waiting = []
 
     def _identity(self, model: str) -> str:
-        """Nobody knows whether judges without a name are the same one: labels on one must not correct another."""
+        """Nobody knows whether judges without a name are the same one: labels on one must not
+        correct another.
+        """
         return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
 
     def questions(self) -> dict[str, Asked]:
@@ -201,34 +243,55 @@ class ImportedRun:
         return {name: asked for own in self._questions.values() for name, asked in own.items()}
 
     def _configuration(self, judge: str) -> dict[str, object]:
-        """As judges of ours describe themselves, so that labels, reports and comparisons find what they need."""
+        """As judges of ours describe themselves, so that labels, reports and comparisons find what
+        they need.
+        """
         own = self._questions[judge]
         asked = [merged(one, self._marked.get(name, one), (), None) for name, one in own.items()]
         if self._by_words:
             asked = [_by_words(one) for one in asked]
         models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
         rating = next((one for one in asked if one.kind == "rating"), None)
-        if rating is not None:  # a judge that asks for a number has one question, and is named after it
+        if (
+            rating is not None
+        ):  # a judge that asks for a number has one question, and is named after it
             low, high = rating.bounds
-            settings = {"expression": criteria_of(rating).definition, "min": low, "max": high, "imported": judge}
+            settings = {
+                "expression": criteria_of(rating).definition,
+                "min": low,
+                "max": high,
+                "imported": judge,
+            }
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
         recorded = {name: plain(one) for name, one in asked[0].settings.items()} if asked else {}
         ties = {"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {}
         settings = {**recorded, "imported": judge, **ties}
-        return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": [plain(criteria_of(one)) for one in asked]}
+        return {
+            "judge": IMPORTED,
+            "settings": settings,
+            "models": models,
+            "criteria": [plain(criteria_of(one)) for one in asked],
+        }
 
 
 def _by_words(asked: Asked) -> Asked:
-    """An export tells the options, not their order, which without points says whose share is measured."""
+    """An export tells the options, not their order, which without points says whose share is
+    measured.
+    """
     if any(option.score is not None for option in asked.options):
         return asked
-    return replace(asked, options=tuple(sorted(asked.options, key=lambda option: goodness(option.name))))
+    return replace(
+        asked, options=tuple(sorted(asked.options, key=lambda option: goodness(option.name)))
+    )
 
 
 def _with_answers(known: Asked, recorded: Recorded) -> Asked:
     """A question, with what one more record tells of it."""
     asked = recorded.asked
-    said = [*(vote.answer for vote in recorded.votes if vote.answer is not None), *(mark.answer for mark in recorded.marks)]
+    said = [
+        *(vote.answer for vote in recorded.votes if vote.answer is not None),
+        *(mark.answer for mark in recorded.marks),
+    ]
     if known.kind != asked.kind and said:  # a failure does not tell what was asked
         known = asked
     if asked.kind != "rating":
@@ -239,21 +302,29 @@ def _with_answers(known: Asked, recorded: Recorded) -> Asked:
 
 
 @contextmanager
-def imported_run(target: Path, design: Design | None = None, unreadable: UnreadablePolicy = "drop") -> Iterator[ImportedRun]:
-    """A new run folder. It appears when all of it is written, and leaves nothing behind otherwise."""
+def imported_run(
+    target: Path, design: Design | None = None, unreadable: UnreadablePolicy = "drop"
+) -> Iterator[ImportedRun]:
+    """A new run folder. It appears when all of it is written, and leaves
+    nothing behind otherwise.
+    """
     refuse_existing(target)
     new = target.with_name(f".{target.name}{UNFINISHED}")
     try:
         new.mkdir(parents=True, exist_ok=True)
         with locked(new / _LOCK, wait=False) as alone:
             if not alone:
-                raise RunError(f"another import is writing {target}: wait for it, or give --run another name")
+                raise RunError(
+                    f"another import is writing {target}: wait for it, or give --run another name"
+                )
             with _whole_or_gone(new), bulk_ledger(new) as ledger:
                 yield ImportedRun(new, ledger, design, unreadable)
         (new / _LOCK).unlink()
         new.replace(target)
     except OSError as error:
-        raise RunError(f"the run folder {target} cannot be made: {error.strerror or error}") from error
+        raise RunError(
+            f"the run folder {target} cannot be made: {error.strerror or error}"
+        ) from error
 
 
 @contextmanager
@@ -273,5 +344,10 @@ def _whole_or_gone(new: Path) -> Iterator[None]:
 
 def refuse_existing(target: Path) -> None:
     """An import makes a new run: it adds to none."""
-    if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
-        raise RunError(f"{target} is there already: an import makes a new run folder, so give --run another name")
+    if target.is_symlink() or (
+        target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    ):
+        raise RunError(
+            f"{target} is there already: an import makes a new run folder, so give --run "
+            "another name"
+        )

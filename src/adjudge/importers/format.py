@@ -21,12 +21,18 @@ class Format:
     matches: Callable[[Head], bool]
     read: Callable[[ForeignFile, Left], Iterator[Recorded]]
     judged: bool = True
-    """Whether the files hold verdicts; of several formats in a folder, those without are companions of the others."""
+    """Whether the files hold verdicts; of several formats in a folder, those without are companions
+    of the others.
+    """
     join: Callable[[Sequence[ForeignFile], Left], Iterator[Recorded]] | None = None
-    """How several files are read at once, where verdicts lie beside the rows that they are about."""
+    """How several files are read at once, where verdicts lie beside the rows
+    that they are about.
+    """
 
     def read_all(self, files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
-        """The records of all files: joined where the format joins them, else of one after the other."""
+        """The records of all files: joined where the format joins them, else of one after the
+        other.
+        """
         if self.join is not None:
             yield from self.join(files, left)
             return

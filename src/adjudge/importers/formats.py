@@ -32,8 +32,32 @@ from adjudge.importers.vicuna import VICUNA
 from adjudge.importers.xstest import XSTEST
 
 _SUREST_FIRST = (
-    *(OWN, PROMPTFOO, INSPECT, DEEPEVAL, EVALASSIST, OPENAI_EVALS, PHOENIX, LANGFUSE, LANGSMITH, BRAINTRUST, MLFLOW),
-    *(JUDGEBENCH, ARENA_HARD, MT_BENCH, REWARDBENCH, AUTO_J, VICUNA, PANDALM, LLMBAR, ALPACA_EVAL, REIFE, XSTEST),
+    *(
+        OWN,
+        PROMPTFOO,
+        INSPECT,
+        DEEPEVAL,
+        EVALASSIST,
+        OPENAI_EVALS,
+        PHOENIX,
+        LANGFUSE,
+        LANGSMITH,
+        BRAINTRUST,
+        MLFLOW,
+    ),
+    *(
+        JUDGEBENCH,
+        ARENA_HARD,
+        MT_BENCH,
+        REWARDBENCH,
+        AUTO_J,
+        VICUNA,
+        PANDALM,
+        LLMBAR,
+        ALPACA_EVAL,
+        REIFE,
+        XSTEST,
+    ),
     *(RAGAS, RECORDS),
 )
 FORMATS: Mapping[str, Format] = {one.name: one for one in _SUREST_FIRST}

@@ -1,4 +1,6 @@
-"""JudgeBench: pairs, and outputs of judges in both orders. The second decision is by the labels as shown: it is put back here."""
+"""JudgeBench: pairs, and outputs of judges in both orders. The second decision is by the labels as
+shown: it is put back here.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,25 @@ def _matches(head: Head) -> bool:
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use(
-        {"question": "question", "response_A": "response", "response_B": "response", "label": "labels", "judgments": "votes"}
+        {
+            "question": "question",
+            "response_A": "response",
+            "response_B": "response",
+            "label": "labels",
+            "judgments": "votes",
+        }
     )
     for record in file.records():
         votes = tuple(
-            _vote(one, place, text(record.get("judge_name"))) for place, one in enumerate(listed(record.get("judgments")))
+            _vote(one, place, text(record.get("judge_name")))
+            for place, one in enumerate(listed(record.get("judgments")))
         )
         name = text(record.get("judge_name"))
         model = votes[0].model if votes else ""
         yield Recorded(
-            judge=(f"{name} ({model})" if name and model and model != name else name or model) if votes else UNJUDGED,
+            judge=(f"{name} ({model})" if name and model and model != name else name or model)
+            if votes
+            else UNJUDGED,
             asked=BETTER,
             fields={
                 "question": text(record.get("question")),
@@ -38,7 +49,12 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             id=text(record["pair_id"]),
             votes=votes,
             marks=gold(record["label"]),
-            more={**_task(record), **without(record, "question", "response_A", "response_B", "judgments", "label", "pair_id")},
+            more={
+                **_task(record),
+                **without(
+                    record, "question", "response_A", "response_B", "judgments", "label", "pair_id"
+                ),
+            },
         )
 
 
@@ -55,7 +71,14 @@ def _vote(one: object, place: int, judge: str) -> RecordedVote:
     if not found:
         return RecordedVote(model=model, swapped=swapped).failed("the judgment is null")
     more = without(said, "judge_model", "response")
-    return pair_vote(found.get("decision"), model=model, swapped=swapped, relabelled=True, reply=said.get("response"), more=more)
+    return pair_vote(
+        found.get("decision"),
+        model=model,
+        swapped=swapped,
+        relabelled=True,
+        reply=said.get("response"),
+        more=more,
+    )
 
 
 JUDGEBENCH = Format("judgebench", "JudgeBench", "ScalerLab/JudgeBench", _matches, _read)

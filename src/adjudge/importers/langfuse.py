@@ -1,4 +1,6 @@
-"""Langfuse: scores as batch exports (CSV, JSON, JSONL) or pages of ``GET /api/public/v3/scores`` have them."""
+"""Langfuse: scores as batch exports (CSV, JSON, JSONL) or pages of ``GET /api/public/v3/scores``
+have them.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,18 @@ from adjudge.importers.values import first, listed, mapping, number, seconds, te
 _PATHS = (("data",), ("scores",))
 _TEXTS = ("TEXT", "CORRECTION")
 _SUBJECTS = ("observation", "trace", "session", "experiment")
-_NO_SCORES = "the texts that were scored are not in an export of scores: rows are named by what was scored"
+_NO_SCORES = (
+    "the texts that were scored are not in an export of scores: rows are named by what was scored"
+)
 
 
 def _matches(head: Head) -> bool:
     record = head.record or mapping(head.at("data")) or mapping(head.at("scores"))
     inner = listed(record.get("scores"))
     record = mapping(inner[0]) if inner and {"input", "output"} & record.keys() else record
-    return {"name", "source", "value"} <= record.keys() and bool({"dataType", "data_type"} & record.keys())
+    return {"name", "source", "value"} <= record.keys() and bool(
+        {"dataType", "data_type"} & record.keys()
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
@@ -52,7 +58,10 @@ def _scores(record: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 
 def _score(record: Mapping[str, object], left: Left) -> Score | None:
-    kind, source = text(first(record, "dataType", "data_type")).upper(), text(record.get("source")).upper()
+    kind, source = (
+        text(first(record, "dataType", "data_type")).upper(),
+        text(record.get("source")).upper(),
+    )
     if kind in _TEXTS:
         left.out(f"score of type {kind}, which is a text")
         return None
@@ -60,7 +69,9 @@ def _score(record: Mapping[str, object], left: Left) -> Score | None:
     why, value = text(record.get("comment")), _value(record, kind)
     row = Recorded(
         asked=Asked(name),
-        fields=subject_fields(*subject, {"input": record.get("input"), "response": record.get("output")}),
+        fields=subject_fields(
+            *subject, {"input": record.get("input"), "response": record.get("output")}
+        ),
         named_only=not record.get("output"),
         id=subject[1] or None,
         more=without(record, "name", "value", "comment", "input", "output", "stringValue"),

@@ -1,4 +1,6 @@
-"""LangSmith: experiment results (``ExperimentResults.to_pandas()``) as CSV or JSON, and feedback rows."""
+"""LangSmith: experiment results (``ExperimentResults.to_pandas()``) as CSV or JSON, and feedback
+rows.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Answers, Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import answered, fields_of, first, is_missing, listed, mapping, parsed, seconds, text, without
+from adjudge.importers.values import (
+    answered,
+    fields_of,
+    first,
+    is_missing,
+    listed,
+    mapping,
+    parsed,
+    seconds,
+    text,
+    without,
+)
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -17,9 +30,14 @@ _PEOPLE = ("app",)
 
 def _matches(head: Head) -> bool:
     record = head.record or mapping(head.at("data"))
-    if {"run_id", "key", "score"} <= record.keys() or {"run", "evaluation_results"} <= record.keys():
+    if {"run_id", "key", "score"} <= record.keys() or {
+        "run",
+        "evaluation_results",
+    } <= record.keys():
         return True
-    return any(name.startswith(_FEEDBACK) for name in record) and any(name.startswith(("inputs.", "outputs.")) for name in record)
+    return any(name.startswith(_FEEDBACK) for name in record) and any(
+        name.startswith(("inputs.", "outputs.")) for name in record
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
@@ -28,11 +46,31 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     counted = Left()
     if "run_id" in record and "key" in record:
         left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
-        left.note("the texts that were scored are not in feedback rows: rows are named by their run")
-        yield from joined(lambda: (score for one in file.records(("data",), ("feedback",)) for score in _feedback(one, counted)))
+        left.note(
+            "the texts that were scored are not in feedback rows: rows are named by their run"
+        )
+        yield from joined(
+            lambda: (
+                score
+                for one in file.records(("data",), ("feedback",))
+                for score in _feedback(one, counted)
+            )
+        )
     elif "evaluation_results" in record:
-        left.use({"run": "fields and response", "example": "reference", "evaluation_results": "votes and labels"})
-        yield from joined(lambda: (score for one in file.records(("data",), ("results",)) for score in _evaluated(one, counted)))
+        left.use(
+            {
+                "run": "fields and response",
+                "example": "reference",
+                "evaluation_results": "votes and labels",
+            }
+        )
+        yield from joined(
+            lambda: (
+                score
+                for one in file.records(("data",), ("results",))
+                for score in _evaluated(one, counted)
+            )
+        )
     else:
         yield from _experiment(file, left)
     for what, count in counted.counts.items():
@@ -40,7 +78,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 
 def _experiment(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"inputs": "fields", "outputs": "response", "reference": "reference", "feedback": "votes"})
+    left.use(
+        {"inputs": "fields", "outputs": "response", "reference": "reference", "feedback": "votes"}
+    )
     answers, keys = Answers(), dict[str, None]()
     for record in file.records():
         for name, value in record.items():
@@ -73,12 +113,16 @@ def _judged(record: Mapping[str, object], key: str, answers: Answers, place: int
 
 def _reference(record: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
     found = _part(record, "reference.")
-    return fields_of({"reference": next(iter(found.values())) if len(found) == 1 else found or None})
+    return fields_of(
+        {"reference": next(iter(found.values())) if len(found) == 1 else found or None}
+    )
 
 
 def _part(record: Mapping[str, object], start: str) -> dict[str, object]:
     return {
-        name.removeprefix(start): value for name, value in record.items() if name.startswith(start) and value not in (None, "")
+        name.removeprefix(start): value
+        for name, value in record.items()
+        if name.startswith(start) and value not in (None, "")
     }
 
 
@@ -87,7 +131,9 @@ def _evaluated(record: Mapping[str, object], left: Left) -> Iterator[Score]:
     run, example = mapping(record.get("run")), mapping(record.get("example"))
     outputs, wanted = mapping(run.get("outputs")), mapping(example.get("outputs"))
     given = fields_of(mapping(run.get("inputs")) or mapping(example.get("inputs")))
-    fields = answered({**given, **fields_of({"reference": _one_or_all(wanted)})}, text(_one_or_all(outputs)))
+    fields = answered(
+        {**given, **fields_of({"reference": _one_or_all(wanted)})}, text(_one_or_all(outputs))
+    )
     id = text(first(run, "id") or first(example, "id"))
     for one in map(mapping, listed(mapping(record.get("evaluation_results")).get("results"))):
         for found in _feedback({"run_id": id, **one}, left):
@@ -109,7 +155,11 @@ def _one_or_all(found: Mapping[str, object]) -> object:
 
 def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
     """A correction is a person's, and stands beside the score that it corrects."""
-    source, run, key = mapping(parsed(record.get("feedback_source"))), text(record.get("run_id")), text(record.get("key"))
+    source, run, key = (
+        mapping(parsed(record.get("feedback_source"))),
+        text(record.get("run_id")),
+        text(record.get("key")),
+    )
     correction, value = parsed(record.get("correction") or None), _given(record)
     row = Recorded(
         asked=Asked(key),
@@ -123,11 +173,25 @@ def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
     by_person = text(source.get("type") or record.get("feedback_source.type")) in _PEOPLE
     if not by_person:
         vote = RecordedVote(explanation=why or None)
-        yield Score(row, value, vote if value is not None else RecordedVote().failed(why or "the feedback has no score"))
+        yield Score(
+            row,
+            value,
+            vote
+            if value is not None
+            else RecordedVote().failed(why or "the feedback has no score"),
+        )
     if by_person or correction is not None:
-        fixed = first(mapping(correction), "score", "value", key) if isinstance(correction, Mapping) else correction
-        if correction is not None and (fixed is None or (isinstance(fixed, str) and not isinstance(value, str))):
-            left.out("correction that does not say which score is right")  # it may be one of the answer
+        fixed = (
+            first(mapping(correction), "score", "value", key)
+            if isinstance(correction, Mapping)
+            else correction
+        )
+        if correction is not None and (
+            fixed is None or (isinstance(fixed, str) and not isinstance(value, str))
+        ):
+            left.out(
+                "correction that does not say which score is right"
+            )  # it may be one of the answer
             fixed = None
             if not by_person:
                 return
@@ -136,4 +200,6 @@ def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
         yield Score(row, value if fixed is None else fixed, mark)
 
 
-LANGSMITH = Format("langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read)
+LANGSMITH = Format(
+    "langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read
+)

@@ -1,7 +1,9 @@
-"""LLMBar: ``dataset.json``, and ``evaluators/JUDGE/STRATEGY/result.json`` with both orders, verdicts mapped back already.
+"""LLMBar: ``dataset.json``, and ``evaluators/JUDGE/STRATEGY/result.json`` with both orders,
+verdicts mapped back already.
 
-The results of a row are what the judge wrote one after the other: metrics, a reference, of the strategy Swap a first verdict in
-both orders, which it is shown where they disagree. The last of them is its verdict.
+The results of a row are what the judge wrote one after the other: metrics, a reference, of the
+strategy Swap a first verdict in both orders, which it is shown where they disagree. The last of
+them is its verdict.
 """
 
 from __future__ import annotations
@@ -26,7 +28,15 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"input": "instruction", "output_1": "response", "output_2": "response", "label": "labels", "results": "votes"})
+    left.use(
+        {
+            "input": "instruction",
+            "output_1": "response",
+            "output_2": "response",
+            "label": "labels",
+            "results": "votes",
+        }
+    )
     judge = "/".join(file.path.parts[-3:-1]) if file.path.name == "result.json" else "judge"
     for place, record in enumerate(file.records()):
         if "winner_swap_False" in record:
@@ -47,11 +57,17 @@ def _row(record: Mapping[str, object], judge: str, place: int, file: str) -> Rec
     return Recorded(
         judge=judge if votes else UNJUDGED,
         asked=BETTER,
-        fields={"instruction": text(record["input"]), "response": (text(record["output_1"]), text(record["output_2"]))},
+        fields={
+            "instruction": text(record["input"]),
+            "response": (text(record["output_1"]), text(record["output_2"])),
+        },
         id=text(record.get("id")) or f"row {place + 1}",
         votes=votes,
         marks=gold(record.get("label")),
-        more={**_subset(file), **without(record, "input", "output_1", "output_2", "label", "results")},
+        more={
+            **_subset(file),
+            **without(record, "input", "output_1", "output_2", "label", "results"),
+        },
     )
 
 
@@ -61,13 +77,24 @@ def _votes(final: Mapping[str, object], judge: str, draft: object) -> Iterator[R
             one = mapping(final[name])
             reply = next(iter(listed(one.get("completion"))), None)  # behind it stands why it ended
             more = without({"draft": draft, "prompt": one.get("prompt")})
-            yield pair_vote(one.get("winner"), model=judge, swapped=name.endswith("True"), reply=reply, more=more)
+            yield pair_vote(
+                one.get("winner"),
+                model=judge,
+                swapped=name.endswith("True"),
+                reply=reply,
+                more=more,
+            )
 
 
 def _flat(record: Mapping[str, object]) -> Recorded:
     judge, id = f"{record.get('judge')}/{record.get('strategy')}", text(record.get("id"))
     votes = tuple(
-        pair_vote(record.get(f"winner_swap_{swapped}"), model=judge, swapped=swapped, reply=record.get(f"raw_swap_{swapped}"))
+        pair_vote(
+            record.get(f"winner_swap_{swapped}"),
+            model=judge,
+            swapped=swapped,
+            reply=record.get(f"raw_swap_{swapped}"),
+        )
         for swapped in (False, True)
     )
     return Recorded(

@@ -1,4 +1,6 @@
-"""MT-bench: single and pairwise judgments of FastChat, and people's votes. Texts are taken from the judges' prompts."""
+"""MT-bench: single and pairwise judgments of FastChat, and people's votes. Texts are taken from the
+judges' prompts.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def _judge(record: Mapping[str, object]) -> tuple[str, str]:
 
 
 def _name(record: Mapping[str, object], *models: str) -> str:
-    return ", ".join([f"question {record.get('question_id')}", *models, f"turn {record.get('turn', 1)}"])
+    return ", ".join(
+        [f"question {record.get('question_id')}", *models, f"turn {record.get('turn', 1)}"]
+    )
 
 
 def _single(record: Mapping[str, object]) -> Recorded:
@@ -53,8 +57,12 @@ def _single(record: Mapping[str, object]) -> Recorded:
     score = number(record.get("score"))
     again = rating(reply) if reply and (score is None or score < 0) else score
     if again is None or again < 0:
-        outcome = Outcome.MODEL_ERROR if reply.startswith("$ERROR$") or not reply else Outcome.UNREADABLE
-        vote = RecordedVote(model=model, text=reply or None).failed("no rating was read from the reply", outcome)
+        outcome = (
+            Outcome.MODEL_ERROR if reply.startswith("$ERROR$") or not reply else Outcome.UNREADABLE
+        )
+        vote = RecordedVote(model=model, text=reply or None).failed(
+            "no rating was read from the reply", outcome
+        )
     else:
         vote = RecordedVote(answer=again, model=model, text=reply or None, prompt=prompt or None)
     return Recorded(
@@ -87,7 +95,11 @@ def _pair(record: Mapping[str, object]) -> Recorded:
         systems=systems,
         named_only=len(answers) != 2,
         votes=votes,
-        more={key: one for key, one in without(record, "judge").items() if not key.startswith(("g1_", "g2_"))},
+        more={
+            key: one
+            for key, one in without(record, "judge").items()
+            if not key.startswith(("g1_", "g2_"))
+        },
         at=seconds(record.get("tstamp")),
     )
 
@@ -96,16 +108,27 @@ def _game(record: Mapping[str, object], game: str, model: str) -> RecordedVote:
     """The winner is a model, so that the second game is put back already."""
     said, reply = record[f"{game}_winner"], record.get(f"{game}_judgment")
     if said == "error":
-        outcome = Outcome.MODEL_ERROR if not reply or text(reply).startswith("$ERROR$") else Outcome.UNREADABLE
-        return RecordedVote(model=model, swapped=game == "g2", text=text(reply) or None).failed("the verdict is 'error'", outcome)
+        outcome = (
+            Outcome.MODEL_ERROR
+            if not reply or text(reply).startswith("$ERROR$")
+            else Outcome.UNREADABLE
+        )
+        return RecordedVote(model=model, swapped=game == "g2", text=text(reply) or None).failed(
+            "the verdict is 'error'", outcome
+        )
     return pair_vote(said, model=model, swapped=game == "g2", reply=reply)
 
 
 def _said_of_both(record: Mapping[str, object], left: Left) -> Recorded:
-    """A vote of the published set. One comparison is there several times, in either order: systems go by their names."""
+    """A vote of the published set.
+
+    One comparison is there several times, in either order: systems go by their names.
+    """
     sides = sorted("ab", key=lambda side: text(record[f"model_{side}"]))
     systems = tuple(text(record[f"model_{side}"]) for side in sides)
-    talks = [_until(listed(record.get(f"conversation_{side}")), record.get("turn")) for side in sides]
+    talks = [
+        _until(listed(record.get(f"conversation_{side}")), record.get("turn")) for side in sides
+    ]
     texts = [_said(talk, "assistant") for talk in talks]
     judge, given = text(record.get("judge")) or "annotator", winner(record.get("winner"))
     chosen = put_back(given, swapped=sides == ["b", "a"]) if given is not None else None
@@ -113,7 +136,10 @@ def _said_of_both(record: Mapping[str, object], left: Left) -> Recorded:
         asked=_BETTER,
         fields={
             "question": _said(talks[0], "user") or _name(record),
-            "response": (texts[0] or _name(record, systems[0]), texts[1] or _name(record, systems[1])),
+            "response": (
+                texts[0] or _name(record, systems[0]),
+                texts[1] or _name(record, systems[1]),
+            ),
         },
         id=_name(record, *systems),
         systems=systems,
@@ -133,14 +159,22 @@ def _said_of_both(record: Mapping[str, object], left: Left) -> Recorded:
 
 
 def _until(talk: Sequence[object], turn: object) -> Sequence[object]:
-    """What had been said by a turn: the published votes of the first one hold the second, too, which nobody judged yet."""
+    """What had been said by a turn: the published votes of the first one hold the second, too,
+    which nobody judged yet.
+    """
     asked = [place for place, one in enumerate(talk) if mapping(one).get("role") == "user"]
     turns = number(turn)
     return talk[: asked[int(turns)]] if turns is not None and 0 < turns < len(asked) else talk
 
 
 def _said(talk: object, role: str) -> str:
-    return "\n\n".join(text(mapping(one).get("content")) for one in listed(talk) if mapping(one).get("role") == role)
+    return "\n\n".join(
+        text(mapping(one).get("content"))
+        for one in listed(talk)
+        if mapping(one).get("role") == role
+    )
 
 
-MT_BENCH = Format("mt-bench", "MT-bench judgments or votes", "lm-sys/FastChat llm_judge", _matches, _read)
+MT_BENCH = Format(
+    "mt-bench", "MT-bench judgments or votes", "lm-sys/FastChat llm_judge", _matches, _read
+)

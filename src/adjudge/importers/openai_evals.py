@@ -7,9 +7,28 @@ from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
-from adjudge.importers.record import FAIL, PASS, Asked, Left, Recorded, RecordedVote, by_model, pass_or_fail
+from adjudge.importers.record import (
+    FAIL,
+    PASS,
+    Asked,
+    Left,
+    Recorded,
+    RecordedVote,
+    by_model,
+    pass_or_fail,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import answered, fields_of, listed, mapping, number, seconds, text, usage_of, without
+from adjudge.importers.values import (
+    answered,
+    fields_of,
+    listed,
+    mapping,
+    number,
+    seconds,
+    text,
+    usage_of,
+    without,
+)
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
@@ -32,7 +51,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         left.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
         for item in file.records(("data",)):
             if not listed(item.get("results")):
-                left.out("output item without results" + (f": {_wrong(item)}" if _wrong(item) else ""))
+                left.out(
+                    "output item without results" + (f": {_wrong(item)}" if _wrong(item) else "")
+                )
             yield from _item(item)
     else:
         left.version = "event log"
@@ -50,7 +71,11 @@ def _item(item: Mapping[str, object]) -> Iterator[Recorded]:
             judge=by_model(name, model),
             asked=pass_or_fail(name),
             fields=answered(fields, _output(sample)),
-            id=text(item.get("datasource_item_id") if item.get("datasource_item_id") is not None else item.get("id")),
+            id=text(
+                item.get("datasource_item_id")
+                if item.get("datasource_item_id") is not None
+                else item.get("id")
+            ),
             votes=(_vote(result, own, _wrong(item), model),),
             more=without(item, "datasource_item", "results", "sample"),
             at=seconds(item.get("created_at")),
@@ -63,8 +88,14 @@ def _wrong(item: Mapping[str, object]) -> str:
     return _error(mapping(item.get("sample"))) or ended
 
 
-def _vote(result: Mapping[str, object], own: Mapping[str, object], wrong: str, model: str) -> RecordedVote:
-    error = _error(own) or wrong or text(mapping(result.get("error")).get("message") or result.get("error"))
+def _vote(
+    result: Mapping[str, object], own: Mapping[str, object], wrong: str, model: str
+) -> RecordedVote:
+    error = (
+        _error(own)
+        or wrong
+        or text(mapping(result.get("error")).get("message") or result.get("error"))
+    )
     used = mapping(own.get("usage"))
     vote = RecordedVote(
         model=model,
@@ -105,7 +136,9 @@ def _events(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             left.out(f"event of type {kind!r}")
 
 
-def _graded(event: Mapping[str, object], judge: str, replies: list[Mapping[str, object]]) -> Iterator[Recorded]:
+def _graded(
+    event: Mapping[str, object], judge: str, replies: list[Mapping[str, object]]
+) -> Iterator[Recorded]:
     data = mapping(event.get("data"))
     said = {"": _choice(data, replies)} if "choice" in data else _matched(data)
     shown = replies[0] if replies else data
@@ -114,7 +147,10 @@ def _graded(event: Mapping[str, object], judge: str, replies: list[Mapping[str, 
         yield Recorded(
             judge=question,
             asked=replace(asked, name=question),
-            fields={**fields_of({"input": _prompt(shown.get("prompt"))}), "response": text(_only(shown.get("sampled")))},
+            fields={
+                **fields_of({"input": _prompt(shown.get("prompt"))}),
+                "response": text(_only(shown.get("sampled"))),
+            },
             id=text(event.get("sample_id")),
             votes=(vote,),
             more=without(data, "choice", "score", "sampled", "prompt", "correct"),
@@ -122,27 +158,42 @@ def _graded(event: Mapping[str, object], judge: str, replies: list[Mapping[str, 
         )
 
 
-def _choice(data: Mapping[str, object], replies: list[Mapping[str, object]]) -> tuple[Asked, RecordedVote]:
+def _choice(
+    data: Mapping[str, object], replies: list[Mapping[str, object]]
+) -> tuple[Asked, RecordedVote]:
     choice, reply = (
         text(data.get("choice")),
-        text(_only(data.get("sampled"))) or (text(_only(replies[-1].get("sampled"))) if replies else ""),
+        text(_only(data.get("sampled")))
+        or (text(_only(replies[-1].get("sampled"))) if replies else ""),
     )
     if choice == _INVALID or not choice:
-        return Asked(""), RecordedVote(text=reply or None).failed("the reply names no choice", Outcome.UNREADABLE)
-    return Asked(""), RecordedVote(answer=choice, score=number(data.get("score")), text=reply or None)
+        return Asked(""), RecordedVote(text=reply or None).failed(
+            "the reply names no choice", Outcome.UNREADABLE
+        )
+    return Asked(""), RecordedVote(
+        answer=choice, score=number(data.get("score")), text=reply or None
+    )
 
 
 def _matched(data: Mapping[str, object]) -> dict[str, tuple[Asked, RecordedVote]]:
-    """Whether it is correct; else each of its numbers, by its name where there are several. A text that is a number is none."""
+    """Whether it is correct; else each of its numbers, by its name where there are several.
+
+    A text that is a number is none.
+    """
     vote, rating = RecordedVote(model="code"), Asked("", kind="rating")
     if isinstance(data.get("correct"), bool):
         return {"": (pass_or_fail(""), vote.said(PASS if data["correct"] else FAIL))}
     found = {
-        name: points for name, value in data.items() if isinstance(value, int | float) and (points := number(value)) is not None
+        name: points
+        for name, value in data.items()
+        if isinstance(value, int | float) and (points := number(value)) is not None
     }
     if not found:
         return {"": (rating, vote.failed("the event holds no number"))}
-    return {name if len(found) > 1 else "": (rating, vote.said(points)) for name, points in found.items()}
+    return {
+        name if len(found) > 1 else "": (rating, vote.said(points))
+        for name, points in found.items()
+    }
 
 
 def _prompt(value: object) -> str:
@@ -154,4 +205,6 @@ def _only(value: object) -> object:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-OPENAI_EVALS = Format("openai-evals", "OpenAI Evals output", "openai 3.49.0; openai/evals event logs", _matches, _read)
+OPENAI_EVALS = Format(
+    "openai-evals", "OpenAI Evals output", "openai 3.49.0; openai/evals event logs", _matches, _read
+)

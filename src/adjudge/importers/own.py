@@ -1,4 +1,6 @@
-"""Our own JSONL (``adjudge export --to jsonl``), without loss: exported again, it is the same to the last byte."""
+"""Our own JSONL (``adjudge export --to jsonl``), without loss: exported again, it is the same to
+the last byte.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def read_own(file: ForeignFile, run: ImportedRun) -> None:
         run.add_record(_judgment(record, votes, file), votes, keys, _recorded(record, votes))
 
 
-def _judgment(record: Mapping[str, object], votes: list[Mapping[str, object]], file: ForeignFile) -> JudgmentRecord:
+def _judgment(
+    record: Mapping[str, object], votes: list[Mapping[str, object]], file: ForeignFile
+) -> JudgmentRecord:
     try:
         for vote in votes:
             check_exported_vote(vote)
@@ -75,27 +79,40 @@ def _judgment(record: Mapping[str, object], votes: list[Mapping[str, object]], f
 def _labels(record: Mapping[str, object], file: ForeignFile) -> Iterator[Label]:
     for given in listed(record.get(LABELS)):
         said = mapping(given)
-        wrong = next((name for name, fits in _LABEL.items() if name in said and not fits(said[name])), None)
+        wrong = next(
+            (name for name, fits in _LABEL.items() if name in said and not fits(said[name])), None
+        )
         try:
             if wrong is not None:
                 raise SetupError(f"{wrong} is {said[wrong]!r}")
             yield Label(**{name: said[name] for name in _LABEL if name in said})  # type: ignore[arg-type]  # checked above
         except (SetupError, TypeError) as error:
-            raise RunError(f"{file.name}, row {record['row']}: a label cannot be read: {error}") from error
+            raise RunError(
+                f"{file.name}, row {record['row']}: a label cannot be read: {error}"
+            ) from error
 
 
 def _check(record: Mapping[str, object], file: ForeignFile) -> None:
     wrong = [name for name in _KEYS if name not in record]
     if wrong:
         raise RunError(
-            f"{file.name}: a judgment lacks {wrong[0]!r}; an export with votes is needed: adjudge export RUN --to jsonl"
+            f"{file.name}: a judgment lacks {wrong[0]!r}; an export with votes is needed: "
+            "adjudge export RUN --to jsonl"
         )
     row = record["row"]
-    if not isinstance(row, int) or isinstance(row, bool) or row < 1 or not isinstance(record["fields"], Mapping):
+    if (
+        not isinstance(row, int)
+        or isinstance(row, bool)
+        or row < 1
+        or not isinstance(record["fields"], Mapping)
+    ):
         raise RunError(f"{file.name}: a judgment has the row {row!r}, which is no number from 1")
     for vote in listed(record["votes"]):
         if not isinstance(vote, Mapping) or vote.get("outcome") not in set(Outcome):
-            raise RunError(f"{file.name}, row {row}: a vote has the outcome {mapping(vote).get('outcome')!r}, which is none")
+            raise RunError(
+                f"{file.name}, row {row}: a vote has the outcome "
+                f"{mapping(vote).get('outcome')!r}, which is none"
+            )
 
 
 def _key(vote: Mapping[str, object]) -> bytes:
@@ -123,18 +140,28 @@ def _options(record: Mapping[str, object]) -> tuple[CriteriaOption, ...]:
     option, score = record.get("option"), number(record.get("score"))
     if option is not None and score is not None:
         return (CriteriaOption(text(option), score=score),)
-    said = (mapping(label).get("option") for label in listed(record.get(LABELS)))  # people may be the only ones who said one
+    said = (
+        mapping(label).get("option") for label in listed(record.get(LABELS))
+    )  # people may be the only ones who said one
     return tuple(CriteriaOption(one) for one in dict.fromkeys(said) if isinstance(one, str))
 
 
 def _said(vote: Mapping[str, object]) -> RecordedVote:
     answer = first(vote, "number", "option")
     kept = answer if isinstance(answer, str | int | float) else None
-    return RecordedVote(answer=kept, model=text(vote.get("model")), outcome=Outcome(text(vote["outcome"])))
+    return RecordedVote(
+        answer=kept, model=text(vote.get("model")), outcome=Outcome(text(vote["outcome"]))
+    )
 
 
 def _kind(record: Mapping[str, object]) -> AskedKind:
-    return "comparison" if "per_system_results" in record else "rating" if "numbers" in record else "choice"
+    return (
+        "comparison"
+        if "per_system_results" in record
+        else "rating"
+        if "numbers" in record
+        else "choice"
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:

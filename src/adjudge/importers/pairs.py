@@ -15,20 +15,27 @@ BETTER = Asked("better response", "Which response follows the instruction better
 _TIE: Selection = "tie"
 _WORDS: Mapping[str, Selection] = {
     **dict.fromkeys(("1", "a", "a>b", "a>>b", "model_1", "model_a", "response 1", "output_1"), 0),
-    **dict.fromkeys(("2", "b", "b>a", "b>>a", "a<b", "a<<b", "model_2", "model_b", "response 2", "output_2"), 1),
+    **dict.fromkeys(
+        ("2", "b", "b>a", "b>>a", "a<b", "a<<b", "model_2", "model_b", "response 2", "output_2"), 1
+    ),
     **dict.fromkeys(("0", TIE, "a=b", "tie (inconsistent)", "tie (bothbad)", "both", "c"), _TIE),
 }
 _ANSWERS = re.compile(
-    r"(?:<\||\[)The Start of Assistant (?P<who>A|B|1|2)(?:'s)? (?:Answer|Conversation with User)(?:\|>|\])\s*(?P<said>.*?)\s*"
+    r"(?:<\||\[)The Start of Assistant (?P<who>A|B|1|2)(?:'s)? (?:Answer|Conversation with "
+    r"User)(?:\|>|\])\s*(?P<said>.*?)\s*"
     r"(?:<\||\[)The End of Assistant (?P=who)(?:'s)? (?:Answer|Conversation with User)(?:\|>|\])",
     re.DOTALL,
 )
 _ONE_ANSWER = re.compile(
-    r"(?:<\||\[)The Start of Assistant(?:'s|’s) (?:Answer|Conversation with User)(?:\|>|\])\s*(.*?)\s*"
+    r"(?:<\||\[)The Start of Assistant(?:'s|’s) (?:Answer|Conversation with User)(?:\|>"
+    r"|\])\s*(.*?)\s*"
     r"(?:<\||\[)The End of Assistant",
     re.DOTALL,
 )
-_QUESTION = re.compile(r"(?:\[(?:User )?Question\]|<\|User Prompt\|>)\s*(.*?)\s*(?:\[The Start of|<\|The Start of)", re.DOTALL)
+_QUESTION = re.compile(
+    r"(?:\[(?:User )?Question\]|<\|User Prompt\|>)\s*(.*?)\s*(?:\[The Start of|<\|The Start of)",
+    re.DOTALL,
+)
 
 
 def winner(value: object) -> Selection | None:
@@ -50,12 +57,23 @@ def pair_vote(
 ) -> RecordedVote:
     """The vote that a word for the winner is; a word that is none of the usual ones is unreadable.
 
-    ``relabelled``: where the responses were swapped, the word is by the labels as shown, and is put back here.
+    ``relabelled``: where the responses were swapped, the word is by the labels as shown, and is put
+    back here.
     """
     chosen = winner(value)
-    vote = RecordedVote(model=model, swapped=swapped, text=text(reply) or None, explanation=why or None, more=more or {})
+    vote = RecordedVote(
+        model=model,
+        swapped=swapped,
+        text=text(reply) or None,
+        explanation=why or None,
+        more=more or {},
+    )
     if chosen is None:
-        reason = f"{text(value)!r} names no response" if value not in (None, "") else "no verdict was read from the reply"
+        reason = (
+            f"{text(value)!r} names no response"
+            if value not in (None, "")
+            else "no verdict was read from the reply"
+        )
         return vote.failed(reason, Outcome.UNREADABLE)
     return vote.said(put_back(chosen, swapped=swapped and relabelled))
 
@@ -63,15 +81,23 @@ def pair_vote(
 def gold(value: object, annotator: str = "gold") -> tuple[Mark, ...]:
     """The right answer of a data set: all of its rows have one, so they are no selection."""
     chosen = winner(value)
-    return () if chosen is None else (Mark(answer=chosen, annotator=annotator, kind="expert", design="random"),)
+    return (
+        ()
+        if chosen is None
+        else (Mark(answer=chosen, annotator=annotator, kind="expert", design="random"),)
+    )
 
 
 def shown_question(prompt: str) -> str:
-    """The question in a prompt of FastChat or Arena-Hard; the whole prompt where it is not found."""
+    """The question in a prompt of FastChat or Arena-Hard; the whole prompt
+    where it is not found.
+    """
     found = _QUESTION.search(prompt)
     return found[1] if found else prompt
 
 
 def shown_answers(prompt: str) -> tuple[str, ...]:
     """The answers in such a prompt, in the order they are shown."""
-    return tuple(match["said"] for match in _ANSWERS.finditer(prompt)) or tuple(_ONE_ANSWER.findall(prompt))
+    return tuple(match["said"] for match in _ANSWERS.finditer(prompt)) or tuple(
+        _ONE_ANSWER.findall(prompt)
+    )

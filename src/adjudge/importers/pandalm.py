@@ -1,4 +1,6 @@
-"""PandaLM: pairs with several people's votes, and what judges said of them, in the same file or in others by ``idx``."""
+"""PandaLM: pairs with several people's votes, and what judges said of them, in the same file or in
+others by ``idx``.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ def _matches(head: Head) -> bool:
 
 def _is_judges(head: Head) -> bool:
     """Whether a file holds a judge's results alone."""
-    return head.has("idx") and "instruction" not in head.record and any(map(_RESULT.fullmatch, head.record))
+    return (
+        head.has("idx")
+        and "instruction" not in head.record
+        and any(map(_RESULT.fullmatch, head.record))
+    )
 
 
 def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
@@ -69,7 +75,13 @@ def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use(
-        {"instruction": "instruction", "response1": "response", "response2": "response", "annotator": "labels", "judges": "votes"}
+        {
+            "instruction": "instruction",
+            "response1": "response",
+            "response2": "response",
+            "annotator": "labels",
+            "judges": "votes",
+        }
     )
     for place, record in enumerate(file.records()):
         row, judges = _row(record, place), dict(_judges(record))
@@ -84,16 +96,26 @@ def _judges(record: Mapping[str, object]) -> Iterator[tuple[str, RecordedVote]]:
         said = mapping(one)
         yield (
             name,
-            pair_vote(said.get("verdict"), model=name, why=text(said.get("reason")), more=without(said, "verdict", "reason")),
+            pair_vote(
+                said.get("verdict"),
+                model=name,
+                why=text(said.get("reason")),
+                more=without(said, "verdict", "reason"),
+            ),
         )
     for key, value in record.items():
         if match := _RESULT.fullmatch(key):
-            yield match[1], pair_vote(value, model=match[1], why=text(record.get(f"{match[1]}_reason")))
+            yield (
+                match[1],
+                pair_vote(value, model=match[1], why=text(record.get(f"{match[1]}_reason"))),
+            )
 
 
 def _marks(record: Mapping[str, object]) -> Iterator[Mark]:
     """One for each person. Every row has them, so the rows are no selection."""
-    given = listed(record.get("human_votes")) or [value for key, value in record.items() if _ANNOTATOR.fullmatch(key)]
+    given = listed(record.get("human_votes")) or [
+        value for key, value in record.items() if _ANNOTATOR.fullmatch(key)
+    ]
     for place, value in enumerate(given, 1):
         chosen = winner(value)
         if chosen is not None:
@@ -102,7 +124,9 @@ def _marks(record: Mapping[str, object]) -> Iterator[Mark]:
 
 def _row(record: Mapping[str, object], place: int) -> Recorded:
     """With its labels, as it is where nobody judged it."""
-    shown = fields_of({"instruction": record.get("instruction"), "input": first(record, "input", "context")})
+    shown = fields_of(
+        {"instruction": record.get("instruction"), "input": first(record, "input", "context")}
+    )
     responses = tuple(text(first(record, f"response{one}", f"response_{one}")) for one in (1, 2))
     return Recorded(
         asked=BETTER,

@@ -10,9 +10,22 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, by_model
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, listed, mapping, number, parsed, seconds, text, without
+from adjudge.importers.values import (
+    fields_of,
+    first,
+    listed,
+    mapping,
+    number,
+    parsed,
+    seconds,
+    text,
+    without,
+)
 
-_COLUMN = re.compile(r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error|start_time|end_time)")
+_COLUMN = re.compile(
+    r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error"
+    r"|start_time|end_time)"
+)
 _NOTHING_SAID = "the annotation has neither a label nor a score"
 _READ = ("input", "output", "reference_output", "annotations", "example_id")
 
@@ -23,11 +36,15 @@ _SPANS = ("span_id", "context.span_id", "trace_id", "document_id")
 def _matches(head: Head) -> bool:
     if _lone(head):
         return True
-    return "example_id" in head.record and ("annotations" in head.record or any(map(_COLUMN.fullmatch, head.record)))
+    return "example_id" in head.record and (
+        "annotations" in head.record or any(map(_COLUMN.fullmatch, head.record))
+    )
 
 
 def _lone(head: Head) -> bool:
-    """Whether annotations lie beside what they are about: pages of ``/v1/…/span_annotations``, frames of annotations."""
+    """Whether annotations lie beside what they are about: pages of ``/v1/…/span_annotations``,
+    frames of annotations.
+    """
     record = head.record or mapping(head.at("data"))
     return {"annotator_kind", "name"} <= record.keys() and any(name in record for name in _SPANS)
 
@@ -35,10 +52,20 @@ def _lone(head: Head) -> bool:
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if _lone(file.head):
         left.use({"result": "votes and labels", "span_id": "rows", "explanation": "explanation"})
-        left.note("the texts that were annotated are not in a file of annotations: rows are named by their span")
+        left.note(
+            "the texts that were annotated are not in a file of annotations: rows are named "
+            "by their span"
+        )
         yield from joined(lambda: map(_score, file.records(("data",))))
         return
-    left.use({"input": "fields", "output": "response", "reference_output": "reference", "annotations": "votes and labels"})
+    left.use(
+        {
+            "input": "fields",
+            "output": "response",
+            "reference_output": "reference",
+            "annotations": "votes and labels",
+        }
+    )
     rated = _rated(file)
     for record in file.records():
         row = _of_table(record)
@@ -50,7 +77,11 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 def _score(record: Mapping[str, object]) -> Score:
     result = mapping(parsed(record.get("result"))) or record
-    id, label, number_ = text(first(record, *_SPANS)), text(result.get("label")), number(result.get("score"))
+    id, label, number_ = (
+        text(first(record, *_SPANS)),
+        text(result.get("label")),
+        number(result.get("score")),
+    )
     about = mapping(parsed(record.get("metadata")))
     row = Recorded(
         asked=Asked(text(record.get("name"))),
@@ -67,7 +98,9 @@ def _score(record: Mapping[str, object]) -> Score:
     models = first(about, "models", "model")
     model = text(models[0] if isinstance(models, list) and models else models)
     vote = RecordedVote(model=model, score=number_ if label else None, explanation=why or None)
-    return Score(row, value, vote if value is not None else vote.failed(record.get("error") or _NOTHING_SAID))
+    return Score(
+        row, value, vote if value is not None else vote.failed(record.get("error") or _NOTHING_SAID)
+    )
 
 
 def _rated(file: ForeignFile) -> set[str]:
@@ -94,7 +127,10 @@ def _of_table(record: Mapping[str, object]) -> Mapping[str, object]:
     rest = {name: value for name, value in record.items() if not _COLUMN.fullmatch(name)}
     return {
         **rest,
-        **{name: parsed(rest.get(name)) for name in ("input", "reference_output", "metadata", "output")},
+        **{
+            name: parsed(rest.get(name))
+            for name in ("input", "reference_output", "metadata", "output")
+        },
         "annotations": list(found.values()),
     }
 
@@ -106,7 +142,9 @@ def _by_name(record: Mapping[str, object]) -> dict[str, list[Mapping[str, object
     return found
 
 
-def _judged(record: Mapping[str, object], name: str, group: list[Mapping[str, object]], rated: set[str]) -> Recorded:
+def _judged(
+    record: Mapping[str, object], name: str, group: list[Mapping[str, object]], rated: set[str]
+) -> Recorded:
     people = [one for one in group if text(one.get("annotator_kind")).upper() == "HUMAN"]
     votes = tuple(_vote(one, name in rated) for one in group if one not in people)
     asked = Asked(name, kind="rating") if name in rated else Asked(name, options=_options(group))
@@ -146,15 +184,26 @@ def _vote(one: Mapping[str, object], rated: bool) -> RecordedVote:
 def _answer(one: Mapping[str, object], rated: bool) -> str | float | None:
     """A number without a label, where others have labels, is an answer of its own."""
     points = number(one.get("score"))
-    return points if rated else text(one.get("label")) or (None if points is None else f"{points:g}")
+    return (
+        points if rated else text(one.get("label")) or (None if points is None else f"{points:g}")
+    )
 
 
-def _mark_of(one: Mapping[str, object], group: list[Mapping[str, object]], rated: bool) -> str | float | None:
+def _mark_of(
+    one: Mapping[str, object], group: list[Mapping[str, object]], rated: bool
+) -> str | float | None:
     """A number alone, where the judge's labels have numbers: the label that has this one."""
     points, said = number(one.get("score")), _answer(one, rated)
     if rated or text(one.get("label")) or points is None:
         return said
-    return next((text(each["label"]) for each in group if each.get("label") and number(each.get("score")) == points), said)
+    return next(
+        (
+            text(each["label"])
+            for each in group
+            if each.get("label") and number(each.get("score")) == points
+        ),
+        said,
+    )
 
 
 def _options(group: list[Mapping[str, object]]) -> tuple[CriteriaOption, ...]:
@@ -174,7 +223,11 @@ def _only(value: object) -> object:
 
 
 def _fields(name: str, value: object) -> dict[str, str | tuple[str, ...]]:
-    return fields_of(value) if isinstance(value, Mapping) and name == "input" else fields_of({name: value})
+    return (
+        fields_of(value)
+        if isinstance(value, Mapping) and name == "input"
+        else fields_of({name: value})
+    )
 
 
 PHOENIX = Format("phoenix", "Phoenix experiment", "phoenix 9478f95", _matches, _read)

@@ -35,7 +35,9 @@ class _Comparisons(BasePairwiseJudge):
 
 _TEXTS = {bias: _Texts(check_positional_bias=bias) for bias in (False, True)}
 _COMPARISONS = {
-    (bias, ties): _Comparisons(check_positional_bias=bias, tie_enabled=ties) for bias in (False, True) for ties in (False, True)
+    (bias, ties): _Comparisons(check_positional_bias=bias, tie_enabled=ties)
+    for bias in (False, True)
+    for ties in (False, True)
 }
 
 
@@ -63,12 +65,16 @@ def instance_of(recorded: Recorded) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
     known = {"systems": recorded.systems} if recorded.systems else {}
     more = {**recorded.more, **(NAMED_ONLY if recorded.named_only else {})}
-    return Instance(recorded.fields, recorded.id, FrozenDict({**known, **({"row": more} if more else {})}))
+    return Instance(
+        recorded.fields, recorded.id, FrozenDict({**known, **({"row": more} if more else {})})
+    )
 
 
 def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:
     """The question as criteria, with options for what was answered."""
-    description = asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
+    description = (
+        asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
+    )
     names = [option.name for option in asked.options]
     new = [CriteriaOption(answer) for answer in dict.fromkeys(answers) if answer not in names]
     return Criteria(
@@ -100,18 +106,25 @@ def result_of(recorded: Recorded, instance: Instance) -> Result:
 
 def _uncompared(empty: PairwiseInstanceResult) -> UnjudgedComparison:
     return UnjudgedComparison(
-        instance=empty.instance, criteria=empty.criteria, status=empty.status, per_system_results=empty.per_system_results
+        instance=empty.instance,
+        criteria=empty.criteria,
+        status=empty.status,
+        per_system_results=empty.per_system_results,
     )
 
 
 def _as_stated(result: PairwiseInstanceResult) -> PairwiseInstanceResult:
-    """With the win rates of two responses as the votes state them, where they do: a preference of .6 is no whole win."""
+    """With the win rates of two responses as the votes state them, where they do: a preference of
+    .6 is no whole win.
+    """
     valid = [vote for vote in result.votes if vote.verdict is not None]
     if len(result.per_system_results) != 2 or not any(vote.distribution for vote in valid):
         return result
     first = fmean(_stated(vote) for vote in valid)
     systems = zip(result.per_system_results, (first, 1 - first), strict=True)
-    return replace(result, per_system_results=tuple(replace(system, winrate=rate) for system, rate in systems))
+    return replace(
+        result, per_system_results=tuple(replace(system, winrate=rate) for system, rate in systems)
+    )
 
 
 def _stated(vote: Vote) -> float:
@@ -121,7 +134,10 @@ def _stated(vote: Vote) -> float:
 
 
 def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
-    """What the votes of a judgment are found by. No ballot of ours has such a key: nothing is reused by mistake."""
+    """What the votes of a judgment are found by.
+
+    No ballot of ours has such a key: nothing is reused by mistake.
+    """
     asked = f"{TEMPLATE}\0{judge}\0{number}".encode("utf-8", "surrogatepass")
     return [hashlib.sha256(asked + b"\0%d" % place).digest()[:16] for place in range(votes)]
 
@@ -139,8 +155,12 @@ def _vote(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instan
         usage=said.usage,
         latency=said.latency,
         distribution=FrozenDict(said.distribution) if said.distribution else None,
-        prompt_hash=hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest() if said.prompt else None,
-        metadata=FrozenDict({**({"prompt": said.prompt} if said.prompt else {}), **beside, **said.more}),
+        prompt_hash=hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        if said.prompt
+        else None,
+        metadata=FrozenDict(
+            {**({"prompt": said.prompt} if said.prompt else {}), **beside, **said.more}
+        ),
     )
 
 
@@ -155,9 +175,15 @@ def _question(said: RecordedVote, asked: Asked, criteria: Criteria, instance: In
 
 
 def _own_score(said: RecordedVote, criteria: Criteria) -> float | None:
-    """The judge's number beside its option, where it is on the scale of the options: 6 of 7 is no score between FAIL and PASS."""
+    """The judge's number beside its option, where it is on the scale of the options: 6 of 7 is no
+    score between FAIL and PASS.
+    """
     known = [points for points in criteria.points if points is not None]
-    off = said.score is not None and len(set(known)) > 1 and not min(known) <= said.score <= max(known)
+    off = (
+        said.score is not None
+        and len(set(known)) > 1
+        and not min(known) <= said.score <= max(known)
+    )
     return None if off else said.score
 
 
@@ -169,7 +195,9 @@ def _verdict(said: RecordedVote, asked: Asked, own: float | None) -> Verdict:
     return Chosen(str(said.answer), said.explanation, said.feedback, own)
 
 
-def _rated(asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]) -> QuantitativeResult:
+def _rated(
+    asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]
+) -> QuantitativeResult:
     numbers = numbers_of(votes)
     said = [vote.verdict for vote in votes if vote.verdict]
     return QuantitativeResult(
@@ -187,12 +215,19 @@ def _rated(asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vo
 
 
 def merged(one: Asked, two: Asked, answers: tuple[str, ...], number: float | None) -> Asked:
-    """A question by what several rows tell of it: all options that were seen, bounds that hold all numbers."""
+    """A question by what several rows tell of it: all options that were seen, bounds that hold all
+    numbers.
+    """
     names = {option.name: option for option in (*one.options, *two.options)}
-    options = {**{answer: CriteriaOption(answer) for answer in answers if one.kind == "choice"}, **names}
+    options = {
+        **{answer: CriteriaOption(answer) for answer in answers if one.kind == "choice"},
+        **names,
+    }
     ordered = (*(o.name for o in one.options), *(o.name for o in two.options), *answers)
     low, high = min(one.bounds[0], two.bounds[0]), max(one.bounds[1], two.bounds[1])
     if number is not None:
         low, high = min(low, number), max(high, number)
     found = tuple(options[name] for name in dict.fromkeys(ordered) if name in options)
-    return replace(one, options=found, bounds=(low, high), description=one.description or two.description)
+    return replace(
+        one, options=found, bounds=(low, high), description=one.description or two.description
+    )

@@ -1,4 +1,6 @@
-"""Ragas: result tables (``result.to_pandas()``, experiments) as CSV, JSON or JSONL, and annotations of verdicts."""
+"""Ragas: result tables (``result.to_pandas()``, experiments) as CSV, JSON or JSONL, and annotations
+of verdicts.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import FAIL, PASS, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
+from adjudge.importers.record import (
+    FAIL,
+    PASS,
+    Asked,
+    Left,
+    Mark,
+    Recorded,
+    RecordedVote,
+    pass_or_fail,
+)
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, mapping, number, parsed, text, without
 
@@ -16,7 +27,15 @@ _QUESTIONS = ("user_input", "question")
 _SAMPLE = (
     *_ANSWERS,
     *_QUESTIONS,
-    *("retrieved_contexts", "reference_contexts", "reference", "rubrics", "contexts", "ground_truth", "ground_truths"),
+    *(
+        "retrieved_contexts",
+        "reference_contexts",
+        "reference",
+        "rubrics",
+        "contexts",
+        "ground_truth",
+        "ground_truths",
+    ),
     *(
         "retrieved_context_ids",
         "reference_context_ids",
@@ -25,21 +44,71 @@ _SAMPLE = (
         "persona_name",
         "query_style",
     ),
-    *("query_length", "synthesizer_name", "id", "index", "episode_done", "Unnamed: 0", "", "name", "timestamp", "row_id"),
-    "column 1",  # what a first column without a name is called: the rows' numbers, as pandas writes them
+    *(
+        "query_length",
+        "synthesizer_name",
+        "id",
+        "index",
+        "episode_done",
+        "Unnamed: 0",
+        "",
+        "name",
+        "timestamp",
+        "row_id",
+    ),
+    # what a first column without a name is called: the rows' numbers, as pandas writes them
+    "column 1",
 )
 _TEXTS = _SAMPLE[:12]
 _METRICS = frozenset(
     (
-        *("faithfulness", "faithfulness_with_hhem", "answer_relevancy", "answer_correctness", "answer_similarity"),
-        *("answer_accuracy", "context_precision", "context_recall", "context_relevance", "context_relevancy"),
+        *(
+            "faithfulness",
+            "faithfulness_with_hhem",
+            "answer_relevancy",
+            "answer_correctness",
+            "answer_similarity",
+        ),
+        *(
+            "answer_accuracy",
+            "context_precision",
+            "context_recall",
+            "context_relevance",
+            "context_relevancy",
+        ),
         *("context_utilization", "context_entity_recall", "llm_context_precision_with_reference"),
-        *("llm_context_precision_without_reference", "non_llm_context_precision_with_reference", "non_llm_context_recall"),
-        *("id_based_context_precision", "id_based_context_recall", "factual_correctness", "semantic_similarity"),
+        *(
+            "llm_context_precision_without_reference",
+            "non_llm_context_precision_with_reference",
+            "non_llm_context_recall",
+        ),
+        *(
+            "id_based_context_precision",
+            "id_based_context_recall",
+            "factual_correctness",
+            "semantic_similarity",
+        ),
         *("noise_sensitivity", "response_groundedness", "nv_accuracy", "nv_context_relevance"),
-        *("nv_response_groundedness", "non_llm_string_similarity", "bleu_score", "rouge_score", "chrf_score"),
-        *("exact_match", "string_present", "summary_score", "agent_goal_accuracy", "tool_call_accuracy"),
-        *("topic_adherence", "domain_specific_rubrics", "instance_rubrics", "llm_sql_equivalence_with_reference"),
+        *(
+            "nv_response_groundedness",
+            "non_llm_string_similarity",
+            "bleu_score",
+            "rouge_score",
+            "chrf_score",
+        ),
+        *(
+            "exact_match",
+            "string_present",
+            "summary_score",
+            "agent_goal_accuracy",
+            "tool_call_accuracy",
+        ),
+        *(
+            "topic_adherence",
+            "domain_specific_rubrics",
+            "instance_rubrics",
+            "llm_sql_equivalence_with_reference",
+        ),
         *("harmfulness", "maliciousness", "coherence", "correctness", "conciseness"),
     )
 )
@@ -47,7 +116,20 @@ _METRICS = frozenset(
 _LESS_IS_BETTER = ("noise_sensitivity", "harmfulness", "maliciousness")
 _TAKEN = frozenset(
     (
-        *("latency", "cost", "costs", "price", "usd", "token", "tokens", "duration", "time", "elapsed", "runtime", "seconds"),
+        *(
+            "latency",
+            "cost",
+            "costs",
+            "price",
+            "usd",
+            "token",
+            "tokens",
+            "duration",
+            "time",
+            "elapsed",
+            "runtime",
+            "seconds",
+        ),
         *("ms", "seed", "temperature", "timestamp", "epoch"),
     )
 )
@@ -59,10 +141,16 @@ def _matches(head: Head) -> bool:
     if head.form == "object":
         return any("metric_input" in mapping(head.at(name)) for name in head.document)
     record = head.record
-    if head.has("metric_input", "is_accepted") or head.has("metric", "is_accepted", "judge_verdict"):
+    if head.has("metric_input", "is_accepted") or head.has(
+        "metric", "is_accepted", "judge_verdict"
+    ):
         return True
-    turns = isinstance(parsed(record.get("user_input")), list) or text(record.get("user_input")).startswith("[HumanMessage(")
-    known = turns or (any(name in record for name in _QUESTIONS) and any(name in record for name in _ANSWERS))
+    turns = isinstance(parsed(record.get("user_input")), list) or text(
+        record.get("user_input")
+    ).startswith("[HumanMessage(")
+    known = turns or (
+        any(name in record for name in _QUESTIONS) and any(name in record for name in _ANSWERS)
+    )
     ragas = (
         turns
         or head.has("user_input", "response")
@@ -88,7 +176,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     metrics = _metrics(file, left)
-    left.use({**dict.fromkeys(metrics, "votes"), "user_input": "user_input", "response": "response"})
+    left.use(
+        {**dict.fromkeys(metrics, "votes"), "user_input": "user_input", "response": "response"}
+    )
     for place, record in enumerate(file.records()):
         for metric, asked in metrics.items():
             yield Recorded(
@@ -105,15 +195,23 @@ def _cell_vote(value: object, asked: Asked) -> RecordedVote:
     points, said = number(value), text(value).strip()
     vote = RecordedVote()
     if asked.kind == "choice":
-        return vote.said(said.upper()) if said else vote.failed("the cell is empty: the metric ended without a verdict")
+        return (
+            vote.said(said.upper())
+            if said
+            else vote.failed("the cell is empty: the metric ended without a verdict")
+        )
     if points is None:
         other = said and not _is_number(value)
-        return vote.failed(f"{said!r} is no number" if other else "NaN: the metric ended without a number")
+        return vote.failed(
+            f"{said!r} is no number" if other else "NaN: the metric ended without a number"
+        )
     return vote.said(points if asked.higher_is_better else 1 - points)
 
 
 def _metrics(file: ForeignFile, left: Left) -> dict[str, Asked]:
-    """The columns that are judgments: a metric may have failed on the first rows, or on all of them."""
+    """The columns that are judgments: a metric may have failed on the first rows, or on all of
+    them.
+    """
     columns: dict[str, _Column] = {}
     for record in file.records():
         for name, value in record.items():
@@ -127,7 +225,10 @@ def _metrics(file: ForeignFile, left: Left) -> dict[str, Asked]:
         elif reason:
             left.out(f"column {name!r}, {reason}")
         if asked is not None and not asked.higher_is_better:
-            left.note(f"{name}: less is better, so that scores are turned round: 1 minus what Ragas recorded")
+            left.note(
+                f"{name}: less is better, so that scores are turned round: 1 minus what "
+                "Ragas recorded"
+            )
     return found
 
 
@@ -155,20 +256,29 @@ def _asked_in(name: str, column: _Column) -> tuple[Asked | None, str]:
     """What a column asks; else why it is no judgment, where somebody might take it for one."""
     known = name.partition("(")[0]
     about = f"{name}, a metric of Ragas."
-    if known not in _METRICS and not _TAKEN.isdisjoint(word.casefold() for word in _WORDS.findall(name)):
+    if known not in _METRICS and not _TAKEN.isdisjoint(
+        word.casefold() for word in _WORDS.findall(name)
+    ):
         return None, "which says what an answer took, not how good it is" if column.numbers else ""
     if column.verdicts and not column.numbers and not column.others:
         return pass_or_fail(name, about), ""
     if known in _METRICS or (column.numbers and not column.others and not column.verdicts):
         less = known in _LESS_IS_BETTER
-        return Asked(name, about + (" Less of it is better." if less else ""), "rating", higher_is_better=not less), ""
+        return Asked(
+            name,
+            about + (" Less of it is better." if less else ""),
+            "rating",
+            higher_is_better=not less,
+        ), ""
     if column.numbers:
         return None, "which holds numbers and other things"
     return None, "" if column.others else "which is empty on every row"
 
 
 def _is_metric(name: str, value: object) -> bool:
-    return name not in _SAMPLE and (_is_number(value) or value in (None, "") or text(value).strip().upper() in (PASS, FAIL))
+    return name not in _SAMPLE and (
+        _is_number(value) or value in (None, "") or text(value).strip().upper() in (PASS, FAIL)
+    )
 
 
 def _is_number(value: object) -> bool:
@@ -192,7 +302,9 @@ def _fields(record: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
 
 def _turn(one: object) -> str:
     said = mapping(one)
-    return f"{text(first(said, 'type', 'role'))}: {text(said.get('content'))}" if said else text(one)
+    return (
+        f"{text(first(said, 'type', 'role'))}: {text(said.get('content'))}" if said else text(one)
+    )
 
 
 # -- annotations ---------------------------------------------------------------------
@@ -200,22 +312,41 @@ def _turn(one: object) -> str:
 
 def _annotations(file: ForeignFile, left: Left, metric: str) -> Iterator[Recorded]:
     """Verdicts that people accepted or corrected: both the judge's and theirs are there."""
-    left.use({"metric_output": "votes", "is_accepted": "labels", "edited_output": "labels", "target": "labels"})
+    left.use(
+        {
+            "metric_output": "votes",
+            "is_accepted": "labels",
+            "edited_output": "labels",
+            "target": "labels",
+        }
+    )
     paths = ((metric,),) if metric else ()
-    binary = all(one in (0, 1, None) for record in file.records(*paths) for one in (_verdict(record), _result(record)))
+    binary = all(
+        one in (0, 1, None)
+        for record in file.records(*paths)
+        for one in (_verdict(record), _result(record))
+    )
     for place, record in enumerate(file.records(*paths)):
         name = metric or text(record.get("metric")) or "metric"
         yield _annotated(name, record, binary, place, left)
 
 
-def _annotated(name: str, record: Mapping[str, object], binary: bool, place: int, left: Left) -> Recorded:
+def _annotated(
+    name: str, record: Mapping[str, object], binary: bool, place: int, left: Left
+) -> Recorded:
     said, theirs = _verdict(record), _corrected(record, binary)
     asked = pass_or_fail(name) if binary else Asked(name, kind="rating")
     if theirs is None and record.get("is_accepted") is not True:
         left.out("annotation that rejects a verdict and gives no other")
-    marks = () if theirs is None else (Mark(answer=_answer(theirs, binary), judge_visible=True, note=_note(record)),)
+    marks = (
+        ()
+        if theirs is None
+        else (Mark(answer=_answer(theirs, binary), judge_visible=True, note=_note(record)),)
+    )
     why = text(record.get("judge_reason")) or text(mapping(_output(record)).get("reason")) or None
-    lost = "a person edited what the metric is made of, and the judge's own result is not in the file"
+    lost = (
+        "a person edited what the metric is made of, and the judge's own result is not in the file"
+    )
     vote = (
         RecordedVote().failed(lost if _is_edited(record) else "the metric has no output")
         if said is None

@@ -1,4 +1,6 @@
-"""What every reader of a foreign format gives: judgments with their votes, and what people said of the same rows."""
+"""What every reader of a foreign format gives: judgments with their votes, and what people said of
+the same rows.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ class Asked:
     """Of a rating. A number outside widens them."""
     ties: bool = True
     higher_is_better: bool = True
-    """Whether more of what the question is named after is better. Scores are turned round by the reader: 1.0 is the good end."""
+    """Whether more of what the question is named after is better.
+
+    Scores are turned round by the reader: 1.0 is the good end.
+    """
     to_evaluate_field: str = "response"
     context_fields: tuple[str, ...] | None = None
     examples: tuple[CriteriaExample, ...] = ()
@@ -73,17 +78,23 @@ class RecordedVote:
     latency: float = 0.0
     distribution: Mapping[str, float] | None = None
     stand_in: Winner | None = None
-    """What the file counts this as although it is no such verdict, such as a winner that was drawn at random."""
+    """What the file counts this as although it is no such verdict, such as a winner that was drawn
+    at random.
+    """
     more: Mapping[str, object] = NOTHING
     """Whatever else the file says of it."""
 
-    def said(self, answer: str | float, score: float | None = None, outcome: Outcome = Outcome.OK) -> RecordedVote:
+    def said(
+        self, answer: str | float, score: float | None = None, outcome: Outcome = Outcome.OK
+    ) -> RecordedVote:
         """This vote with its verdict."""
         return replace(self, answer=answer, score=score, outcome=outcome)
 
     def failed(self, reason: object, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
         """This vote without one: a failure, never a verdict."""
-        return replace(self, answer=None, outcome=outcome, reason=text(reason) or "no reason is recorded")
+        return replace(
+            self, answer=None, outcome=outcome, reason=text(reason) or "no reason is recorded"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +127,13 @@ class Recorded:
     """Whatever else the file says of the row."""
     at: float | None = None
     named_only: bool = False
-    """Whether the texts that were judged are not in the file: then the fields hold what they are called."""
+    """Whether the texts that were judged are not in the file: then the fields hold what they are
+    called.
+    """
     only_marks: bool = False
-    """Whether another record of the file brings the row's judgment: then this one brings labels alone."""
+    """Whether another record of the file brings the row's judgment: then this one brings labels
+    alone.
+    """
 
 
 @dataclass
@@ -152,14 +167,21 @@ def pass_or_fail(name: str, description: str = "") -> Asked:
 
 
 def asked_for(name: str, value: object, description: str = "") -> tuple[Asked, str | float]:
-    """The question that a value answers, and the value as its answer: a truth, a number, or one of some words."""
+    """The question that a value answers, and the value as its answer: a truth, a number, or one of
+    some words.
+    """
     word = value.strip().casefold() if isinstance(value, str) else ""
     if isinstance(value, bool):
         return pass_or_fail(name, description), PASS if value else FAIL
     for pair in _PAIRS:
         if word in [one.casefold() for one in pair]:
-            options = tuple(CriteriaOption(one, score=score) for one, score in zip(pair, (1.0, 0.0), strict=True))
-            return Asked(name, description, options=options), next(one for one in pair if one.casefold() == word)
+            options = tuple(
+                CriteriaOption(one, score=score)
+                for one, score in zip(pair, (1.0, 0.0), strict=True)
+            )
+            return Asked(name, description, options=options), next(
+                one for one in pair if one.casefold() == word
+            )
     points = number(value)
     if points is not None:
         return Asked(name, description, "rating"), points
@@ -167,13 +189,20 @@ def asked_for(name: str, value: object, description: str = "") -> tuple[Asked, s
 
 
 def named(text: str) -> str:
-    """A question's name where the file has only its words: those, shortened so that different ones stay different."""
+    """A question's name where the file has only its words: those, shortened so that different ones
+    stay different.
+    """
     line = " ".join(text.split())
     if len(line) <= _LONGEST_NAME:
         return line
-    return f"{line[: _LONGEST_NAME - 9]}… {hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
+    return (
+        f"{line[: _LONGEST_NAME - 9]}… "
+        f"{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
+    )
 
 
 def by_model(question: str, model: str) -> str:
-    """What the judgments of a judge are filed under: its question, and its model where that is known."""
+    """What the judgments of a judge are filed under: its question, and its model where that is
+    known.
+    """
     return question if model in ("", NOT_SAID) else f"{question} ({model})"

@@ -1,4 +1,6 @@
-"""Plain labelled records: a text or a pair, a ``label``, and what ``judges`` said, as many papers publish them."""
+"""Plain labelled records: a text or a pair, a ``label``, and what ``judges`` said, as many papers
+publish them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from adjudge.importers.record import (
     RecordedVote,
     pass_or_fail,
 )
-from adjudge.importers.scales import Codes, LabelSet, codes_of, option_on, response_of, said_on, scale_of, truth_on
+from adjudge.importers.scales import (
+    Codes,
+    LabelSet,
+    codes_of,
+    option_on,
+    response_of,
+    said_on,
+    scale_of,
+    truth_on,
+)
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
@@ -54,7 +65,11 @@ def _matches(head: Head) -> bool:
     record = head.record
     if head.has(*_ARENA) or head.has(*_CASCADE):
         return True
-    judged = isinstance(record.get("judges"), Mapping) or head.has(*_PAIR) or any(name in record for name in _RESPONSES)
+    judged = (
+        isinstance(record.get("judges"), Mapping)
+        or head.has(*_PAIR)
+        or any(name in record for name in _RESPONSES)
+    )
     return head.form in ("lines", "list") and judged and any(name in record for name in _LABELS)
 
 
@@ -65,7 +80,10 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         return
     if file.head.has(*_CASCADE):
         left.use({"preferences": "labels", "probs": "votes"})
-        codes = codes_of(file.name, (value for one in file.records() for value in mapping(one["preferences"]).values()))
+        codes = codes_of(
+            file.name,
+            (value for one in file.records() for value in mapping(one["preferences"]).values()),
+        )
         yield from (_cascade(one, place, codes) for place, one in enumerate(file.records()))
         return
     left.use({"label": "labels", "judges": "votes"})
@@ -79,9 +97,13 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         judges = list(_judged(record, scale, codes, left))
         for number_, (judge, asked, votes) in enumerate(judges):
             again = Left() if number_ else left  # one label, whoever judged its row
-            yield _row(record, judge, asked, votes, _marks(label, asked, labels, codes, again), place)
+            yield _row(
+                record, judge, asked, votes, _marks(label, asked, labels, codes, again), place
+            )
         if not judges:
-            yield _row(record, UNJUDGED, scale, (), _marks(label, scale, labels, codes, left), place)
+            yield _row(
+                record, UNJUDGED, scale, (), _marks(label, scale, labels, codes, left), place
+            )
 
 
 def _pair_verdicts(file: ForeignFile) -> dict[str, set[str]]:
@@ -112,7 +134,10 @@ def _arena(record: Mapping[str, object]) -> Recorded:
 
 def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded:
     """Two outputs, whom each annotator prefers, and the probabilities that a judge gives them."""
-    outputs, probabilities = listed(record["outputs"]), [number(one) for one in listed(record.get("probs"))]
+    outputs, probabilities = (
+        listed(record["outputs"]),
+        [number(one) for one in listed(record.get("probs"))],
+    )
     vote = RecordedVote()
     if len(probabilities) == 2 and None not in probabilities:
         first_, second = (one or 0.0 for one in probabilities)
@@ -125,31 +150,43 @@ def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded
         asked=BETTER,
         fields={"instruction": text(record["instruction"]), "response": tuple(map(text, outputs))},
         id=text(record.get("id")) or f"row {place + 1}",
-        votes=() if not probabilities else (vote if vote.answer is not None else vote.failed("no probabilities are recorded"),),
+        votes=()
+        if not probabilities
+        else (vote if vote.answer is not None else vote.failed("no probabilities are recorded"),),
         marks=tuple(replace(mark, kind="human") for mark in marks),
         more=without(record, "instruction", "outputs", "preferences", "probs"),
     )
 
 
-def _marks(label: object, asked: Asked, labels: LabelSet, codes: Codes, left: Left) -> tuple[Mark, ...]:
+def _marks(
+    label: object, asked: Asked, labels: LabelSet, codes: Codes, left: Left
+) -> tuple[Mark, ...]:
     if text(label) == "":
         return ()
     design: Design = "random" if labels.every else "chosen"
     if asked.kind == "comparison":
         return tuple(replace(mark, design=design) for mark in gold(response_of(label, codes)))
-    answer: str | float | None = number(label) if asked.kind == "rating" else option_on(asked, text(label))
+    answer: str | float | None = (
+        number(label) if asked.kind == "rating" else option_on(asked, text(label))
+    )
     if asked.options == PASS_OR_FAIL:
         answer = labels.passes(label)
         if answer is None:
             left.out(f"label {text(label)}, which says neither pass nor fail")
-    return () if answer is None else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design=design),)
+    return (
+        ()
+        if answer is None
+        else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design=design),)
+    )
 
 
 def _judged(
     record: Mapping[str, object], scale: Asked, codes: Codes, left: Left
 ) -> Iterator[tuple[str, Asked, tuple[RecordedVote, ...]]]:
     ours = [name for name in record if name.endswith(_PREDICTED)]
-    predicted = {name: {"verdict": next(iter(mapping(record[name]).values()), None)} for name in ours}
+    predicted = {
+        name: {"verdict": next(iter(mapping(record[name]).values()), None)} for name in ours
+    }
     scored = len(scale.options) == 2 and scale.options[0].score is not None
     for name, said in {**mapping(record.get("judges")), **predicted}.items():
         parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
@@ -162,7 +199,9 @@ def _judged(
             left.out(f"judge {name!r}, whose records hold no verdict")
 
 
-def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked, codes: Codes) -> RecordedVote | None:
+def _vote(
+    part: Mapping[str, object], judge: str, sample: int, asked: Asked, codes: Codes
+) -> RecordedVote | None:
     value, truth = first(part, *_SAID), first(part, *_TRUTHS)
     vote = RecordedVote(
         model=judge,
@@ -175,16 +214,29 @@ def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked, cod
         return vote.failed(part.get("error") or "no verdict is recorded")
     if asked.kind == "comparison":
         given = response_of(value, codes)
-        return pair_vote(given, model=judge, why=text(part.get("reason"))) if "verdict" in part else None
+        return (
+            pair_vote(given, model=judge, why=text(part.get("reason")))
+            if "verdict" in part
+            else None
+        )
     if truth is not None:
         return truth_on(vote, text(truth), asked)
-    if text(value) == "":  # a verdict that is empty is a failure; what holds none at all is no judge of this
-        return vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
+    if (
+        text(value) == ""
+    ):  # a verdict that is empty is a failure; what holds none at all is no judge of this
+        return (
+            vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
+        )
     return said_on(vote, text(value), asked)
 
 
 def _row(
-    record: Mapping[str, object], judge: str, asked: Asked, votes: tuple[RecordedVote, ...], marks: tuple[Mark, ...], place: int
+    record: Mapping[str, object],
+    judge: str,
+    asked: Asked,
+    votes: tuple[RecordedVote, ...],
+    marks: tuple[Mark, ...],
+    place: int,
 ) -> Recorded:
     shown = fields_of({name: record.get(name) for name in _CONTEXT})
     response: str | tuple[str, ...] = text(first(record, *_RESPONSES))
@@ -201,4 +253,10 @@ def _row(
     )
 
 
-RECORDS = Format("records", "labelled records", "rows with a label, and judges that said something of them", _matches, _read)
+RECORDS = Format(
+    "records",
+    "labelled records",
+    "rows with a label, and judges that said something of them",
+    _matches,
+    _read,
+)

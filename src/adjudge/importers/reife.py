@@ -1,7 +1,9 @@
-"""ReIFE: a data set with its winners, and results of judges (``results/DATASET.MODEL.PROTOCOL[_swap].jsonl``), winners put back.
+"""ReIFE: a data set with its winners, and results of judges
+(``results/DATASET.MODEL.PROTOCOL[_swap].jsonl``), winners put back.
 
-A judge's results in the two orders lie in two files, of which one is called ``_swap``. Where the reply had no verdict
-(``fail``) or was even (``tie``), the file holds a winner that was drawn at random: none here, unless ``--unreadable recorded``.
+A judge's results in the two orders lie in two files, of which one is called ``_swap``. Where the
+reply had no verdict (``fail``) or was even (``tie``), the file holds a winner that was drawn at
+random: none here, unless ``--unreadable recorded``.
 """
 
 from __future__ import annotations
@@ -25,17 +27,31 @@ _Rows = Iterator[tuple[Recorded, tuple[Hashable, ...]]]
 
 
 def _matches(head: Head) -> bool:
-    return head.has(*_PREDICTIONS) or _is_results(head) or (head.has(*_TEXTS, "winner") and head.form in ("list", "lines"))
+    return (
+        head.has(*_PREDICTIONS)
+        or _is_results(head)
+        or (head.has(*_TEXTS, "winner") and head.form in ("list", "lines"))
+    )
 
 
 def _is_results(head: Head) -> bool:
     found = mapping(head.record.get("result"))
-    return head.has("winner", "response") and "winner" in found and ("data" in head.record or head.has(*_TEXTS))
+    return (
+        head.has("winner", "response")
+        and "winner" in found
+        and ("data" in head.record or head.has(*_TEXTS))
+    )
 
 
 def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
     left.use(
-        {"instruction": "instruction", "output_1": "response", "output_2": "response", "winner": "labels", "result": "votes"}
+        {
+            "instruction": "instruction",
+            "output_1": "response",
+            "output_2": "response",
+            "winner": "labels",
+            "result": "votes",
+        }
     )
     verdicts, results = Verdicts(), [file for file in files if _is_results(file.head)]
     for file in files:
@@ -65,7 +81,10 @@ def _rows(files: Sequence[ForeignFile], *, labelled: bool) -> _Rows:
             own = _own(record)
             row = Recorded(
                 asked=BETTER,
-                fields={"instruction": text(own.get("instruction")), "response": (text(own["output_1"]), text(own["output_2"]))},
+                fields={
+                    "instruction": text(own.get("instruction")),
+                    "response": (text(own["output_1"]), text(own["output_2"])),
+                },
                 id=f"row {place}",
                 marks=gold(own.get("winner")) if labelled else (),
                 more=without(own, *_TEXTS, "winner") if labelled else {},
@@ -88,7 +107,9 @@ def _own(record: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _key(own: Mapping[str, object], seen: Counter[Hashable]) -> Hashable:
-    """The texts of a row; a data set may hold them twice, and then the first is joined with the first."""
+    """The texts of a row; a data set may hold them twice, and then the first is joined with the
+    first.
+    """
     texts = hash(tuple(text(own.get(name)) for name in _TEXTS))
     seen[texts] += 1
     return texts, seen[texts]
@@ -108,13 +129,23 @@ def _vote(record: Mapping[str, object], judge: str, swapped: bool, left: Left) -
     reply = text(replies[0].get("text")) if len(replies) == 1 else ""
     drawn = found.get("fail") or found.get("tie")
     vote = RecordedVote(
-        model=judge, swapped=swapped, text=reply or None, stand_in=winner(record.get("winner")) if drawn else None
+        model=judge,
+        swapped=swapped,
+        text=reply or None,
+        stand_in=winner(record.get("winner")) if drawn else None,
     )
     if drawn:
-        left.note("a winner that the file drew at random is no verdict: --unreadable recorded counts it as published figures do")
+        left.note(
+            "a winner that the file drew at random is no verdict: --unreadable recorded "
+            "counts it as published figures do"
+        )
     if found.get("fail"):
         return vote.failed("no verdict was read from the reply", Outcome.UNREADABLE)
-    return vote.said(TIE) if drawn else pair_vote(record.get("winner"), model=judge, swapped=swapped, reply=reply)
+    return (
+        vote.said(TIE)
+        if drawn
+        else pair_vote(record.get("winner"), model=judge, swapped=swapped, reply=reply)
+    )
 
 
 def _add_predictions(file: ForeignFile, verdicts: Verdicts) -> None:
@@ -127,4 +158,6 @@ def _add_predictions(file: ForeignFile, verdicts: Verdicts) -> None:
                 verdicts.by_place[f"{file.name} ({judge}, {name})"] = place
 
 
-REIFE = Format("reife", "ReIFE data and results", "yale-nlp/ReIFE cfcb8fc", _matches, _read, join=_join)
+REIFE = Format(
+    "reife", "ReIFE data and results", "yale-nlp/ReIFE cfcb8fc", _matches, _read, join=_join
+)

@@ -1,4 +1,6 @@
-"""RewardBench 2 (and 1): prompts with right and wrong completions; where scores are there, the best scored is chosen."""
+"""RewardBench 2 (and 1): prompts with right and wrong completions; where scores are there, the best
+scored is chosen.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,21 @@ _ASKED = Asked("best completion", "Which completion is the best?", "comparison")
 
 
 def _matches(head: Head) -> bool:
-    return head.has("prompt", "chosen", "rejected") and bool({"subset", "num_correct", "total_completions"} & head.record.keys())
+    return head.has("prompt", "chosen", "rejected") and bool(
+        {"subset", "num_correct", "total_completions"} & head.record.keys()
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"prompt": "prompt", "chosen": "response", "rejected": "response", "scores": "votes", "num_correct": "labels"})
+    left.use(
+        {
+            "prompt": "prompt",
+            "chosen": "response",
+            "rejected": "response",
+            "scores": "votes",
+            "num_correct": "labels",
+        }
+    )
     left.note("the completions are put in an order that does not tell which is right")
     for place, record in enumerate(file.records()):
         yield _row(record, place, left)
@@ -28,7 +40,10 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 def _row(record: Mapping[str, object], place: int, left: Left) -> Recorded:
     good, bad = _completions(record["chosen"]), _completions(record["rejected"])
     id = text(record.get("id")) or f"row {place + 1}"
-    order = sorted(range(len(good) + len(bad)), key=lambda one: hashlib.sha256(f"{id}\0{one}".encode()).digest())
+    order = sorted(
+        range(len(good) + len(bad)),
+        key=lambda one: hashlib.sha256(f"{id}\0{one}".encode()).digest(),
+    )
     marks: tuple[Mark, ...] = ()
     if len(good) == 1:
         marks = (Mark(answer=order.index(0), annotator="gold", kind="expert", design="random"),)
@@ -38,7 +53,10 @@ def _row(record: Mapping[str, object], place: int, left: Left) -> Recorded:
     return Recorded(
         judge=(text(record.get("model")) or "reward model") if votes else UNJUDGED,
         asked=_ASKED,
-        fields={"prompt": _prompt(record["prompt"]), "response": tuple((*good, *bad)[one] for one in order)},
+        fields={
+            "prompt": _prompt(record["prompt"]),
+            "response": tuple((*good, *bad)[one] for one in order),
+        },
         id=id,
         votes=votes,
         marks=marks,
@@ -71,7 +89,9 @@ def _votes(record: Mapping[str, object], order: list[int]) -> tuple[RecordedVote
         return (RecordedVote(model=model).failed("a completion has no score"),)
     best = [one for one, score in enumerate(known) if score == max(known)]
     answer = order.index(best[0]) if len(best) == 1 else TIE
-    return (RecordedVote(answer=answer, model=model, more={"scores": [known[one] for one in order]}),)
+    return (
+        RecordedVote(answer=answer, model=model, more={"scores": [known[one] for one in order]}),
+    )
 
 
 REWARDBENCH = Format("rewardbench", "RewardBench", "allenai/reward-bench 2", _matches, _read)

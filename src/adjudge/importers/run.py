@@ -1,4 +1,6 @@
-"""``import``: a file or a folder → a run folder, and a report of what was read, as what, and what was left."""
+"""``import``: a file or a folder → a run folder, and a report of what was read, as what, and what
+was left.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class ImportOptions:
     table: TableColumns | None = None
     """Of ``kind`` "table": which columns are what."""
     less_is_better: tuple[str, ...] = ()
-    """Questions whose scores are turned round, since less of what they are named after is better."""
+    """Questions whose scores are turned round, since less of what they are
+    named after is better.
+    """
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,13 @@ _DEFAULTS = ImportOptions()
 
 
 def import_file(
-    source: str | Path | Sequence[str | Path], target: str | Path, options: ImportOptions = _DEFAULTS
+    source: str | Path | Sequence[str | Path],
+    target: str | Path,
+    options: ImportOptions = _DEFAULTS,
 ) -> ImportReport:
-    """Make the run folder ``target`` of a foreign file, of several of one format, or of a folder of such files."""
+    """Make the run folder ``target`` of a foreign file, of several of one format, or of a folder of
+    such files.
+    """
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
     files, chosen, ignored = _files(paths, options)
@@ -105,10 +113,15 @@ def import_file(
         for note in direction_notes(run.questions(), options.less_is_better):
             left.note(note)
         if run.tally.votes["unreadable"] or run.tally.recounted:
-            left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
+            left.note(
+                f"unreadable replies: {options.unreadable} "
+                f"({UNREADABLE_POLICIES[options.unreadable]})"
+            )
         report = _report(named, folder, chosen, files, run.tally, left, ignored)
         whole = {WHOLE: left.whole} if left.whole and len(files) == 1 else {}
-        run.finish({IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole})
+        run.finish(
+            {IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole}
+        )
     return report
 
 
@@ -130,7 +143,9 @@ def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> Recor
     """What a foreign file, or a folder of such files of one format, recorded."""
     files, chosen, _ = _files(_paths(source), options)
     if chosen is OWN:
-        raise RunError(f"{source} is an export of a run of ours: import it, and give the run folder instead")
+        raise RunError(
+            f"{source} is an export of a run of ours: import it, and give the run folder instead"
+        )
     left = Left()
     return RecordedFile(chosen, chosen.read_all(files, left), left, files)
 
@@ -165,10 +180,14 @@ def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> Non
         run.add(recorded)
     except SetupError as error:
         where = f"{name}, {recorded.id or 'a record'}"
-        raise RunError(f"{where} was read as {chosen.title} and cannot be a row: {error}") from error
+        raise RunError(
+            f"{where} was read as {chosen.title} and cannot be a row: {error}"
+        ) from error
 
 
-def _files(given: Sequence[Path], options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
+def _files(
+    given: Sequence[Path], options: ImportOptions
+) -> tuple[list[ForeignFile], Format, list[str]]:
     """The files to read, their format, and files of a folder that are none of ours."""
     if options.kind == TABLE:
         tables = [file for path in given for file in _table_files(path, options)]
@@ -189,9 +208,15 @@ def _files(given: Sequence[Path], options: ImportOptions) -> tuple[list[ForeignF
 def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
     """A file by its name, or those of a folder that hold rows."""
     _refuse_missing(path)
-    paths = [one for one in _inside(path) if one.name.lower().endswith(ROW_FILES)] if path.is_dir() else [path]
+    paths = (
+        [one for one in _inside(path) if one.name.lower().endswith(ROW_FILES)]
+        if path.is_dir()
+        else [path]
+    )
     if not paths:
-        raise RunError(f"{path} holds no table: the names of such files end in {', '.join(ROW_FILES)}")
+        raise RunError(
+            f"{path} holds no table: the names of such files end in {', '.join(ROW_FILES)}"
+        )
     return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
 
 
@@ -200,11 +225,18 @@ def _refuse_missing(path: Path) -> None:
         raise RunError(f"there is no file {path}")
 
 
-def _found_in(path: Path, wanted: Format | None, options: ImportOptions) -> list[tuple[ForeignFile, Format | None]]:
-    """The files of a path, each with its format: a file that was named is of the wanted one, whatever it looks like."""
+def _found_in(
+    path: Path, wanted: Format | None, options: ImportOptions
+) -> list[tuple[ForeignFile, Format | None]]:
+    """The files of a path, each with its format: a file that was named is of the wanted one,
+    whatever it looks like.
+    """
     _refuse_missing(path)
     alone = path.is_file()
-    files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in ([path] if alone else _inside(path))]
+    files = [
+        ForeignFile(one, options.encoding, options.skip_bad_rows)
+        for one in ([path] if alone else _inside(path))
+    ]
     found = [(file, _detected(file, wanted, alone=alone)) for file in files]
     if wanted and alone:
         return [(file, wanted) for file, _ in found]
@@ -225,7 +257,10 @@ def _one_format(named: str, found: Sequence[Format]) -> Format:
     if not judged:
         raise _unknown(named)
     names = ", ".join(one.name for one in judged)
-    raise RunError(f"{named} holds files of several formats ({names}): import them one by one, or say which with --as")
+    raise RunError(
+        f"{named} holds files of several formats ({names}): import them one by one, or say "
+        "which with --as"
+    )
 
 
 def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Format | None:
@@ -257,22 +292,35 @@ def _trace_in(file: ForeignFile) -> str | None:
 def _inside(folder: Path) -> Iterator[Path]:
     found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if len(found) > _MOST_FILES:
-        raise RunError(f"{folder} holds {len(found):,} files: import a folder of at most {_MOST_FILES:,}")
+        raise RunError(
+            f"{folder} holds {len(found):,} files: import a folder of at most {_MOST_FILES:,}"
+        )
     return iter(found)
 
 
 def _format(name: str) -> Format:
     if name not in FORMATS:
-        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted((*FORMATS, TABLE)))}")
+        raise SetupError(
+            f"there is no format {name!r}; there are {', '.join(sorted((*FORMATS, TABLE)))}"
+        )
     return FORMATS[name]
 
 
 def _report(
-    named: str, folder: Path, chosen: Format, files: list[ForeignFile], tally: Tally, left: Left, ignored: list[str]
+    named: str,
+    folder: Path,
+    chosen: Format,
+    files: list[ForeignFile],
+    tally: Tally,
+    left: Left,
+    ignored: list[str],
 ) -> ImportReport:
     notes = list(left.notes)
     if tally.undescribed:
-        notes.append(f"{tally.undescribed} judgments are by questions that the run does not describe: they cannot be labelled")
+        notes.append(
+            f"{tally.undescribed} judgments are by questions that the run does not "
+            "describe: they cannot be labelled"
+        )
     bad = [one for file in files for one in file.bad]
     counts = {**left.counts, **({"rows that cannot be read": len(bad)} if bad else {})}
     return ImportReport(

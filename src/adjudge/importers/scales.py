@@ -1,4 +1,6 @@
-"""What labels and verdicts mean that are words or codes: all of a file tells it, one of them does not."""
+"""What labels and verdicts mean that are words or codes: all of a file tells it, one of them does
+not.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ class LabelSet:
 
     words: frozenset[str]
     every: bool
-    """Whether all records have one, so that the rows are no selection; else somebody may have picked them."""
+    """Whether all records have one, so that the rows are no selection; else somebody may have
+    picked them.
+    """
 
     def passes(self, label: object) -> str | None:
-        """PASS or FAIL, where the labels are such; of words that name the good one, every other is a FAIL."""
+        """PASS or FAIL, where the labels are such; of words that name the good one, every other is
+        a FAIL.
+        """
         word, words = text(label).strip().casefold(), {one.strip().casefold() for one in self.words}
         graded = all(number(one) is not None for one in words)
         if graded and not words <= {*GOOD, *BAD}:
@@ -40,7 +46,9 @@ class LabelSet:
 
 
 def scale_of(words: Collection[str]) -> Asked:
-    """What the labels are: numbers, or words, the better of two first, where one of them is known to be good or bad."""
+    """What the labels are: numbers, or words, the better of two first, where one of them is known
+    to be good or bad.
+    """
     points = [points for word in words if (points := number(word)) is not None]
     if len(points) == len(set(words)):
         low, high = (min(points), max(points)) if points else (0.0, 1.0)
@@ -51,12 +59,16 @@ def scale_of(words: Collection[str]) -> Asked:
     ends = [(word.casefold() in GOOD, word.casefold() in BAD) for word in ordered]
     told = len(ordered) == 2 and ends[0] != ends[1]
     scores = (1.0, 0.0) if told else (None,) * len(ordered)
-    options = (CriteriaOption(name, score=score) for name, score in zip(ordered, scores, strict=True))
+    options = (
+        CriteriaOption(name, score=score) for name, score in zip(ordered, scores, strict=True)
+    )
     return Asked("verdict", "What is to be said of it?", options=tuple(options))
 
 
 def goodness(word: str) -> tuple[bool, bool, str]:
-    """Words by what is known of them, the good ones first: whatever a file begins with, the same one is measured."""
+    """Words by what is known of them, the good ones first: whatever a file begins with, the same
+    one is measured.
+    """
     return word.casefold() not in GOOD, word.casefold() in BAD, word
 
 
@@ -64,7 +76,11 @@ def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
     """A verdict on the scale of the labels; one that is not on it is no further option of it."""
     if asked.kind == "rating":
         points = number(value)
-        return vote.failed(f"{value!r} is no number", Outcome.UNREADABLE) if points is None else vote.said(points)
+        return (
+            vote.failed(f"{value!r} is no number", Outcome.UNREADABLE)
+            if points is None
+            else vote.said(points)
+        )
     named = option_on(asked, value)
     if named is None:
         known = ", ".join(one.name for one in asked.options)
@@ -74,7 +90,9 @@ def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
 
 def option_on(asked: Asked, word: str) -> str | None:
     """The option that a word names, in any case; None where it names none."""
-    return next((one.name for one in asked.options if one.name.casefold() == word.strip().casefold()), None)
+    return next(
+        (one.name for one in asked.options if one.name.casefold() == word.strip().casefold()), None
+    )
 
 
 def truth_on(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
@@ -84,23 +102,32 @@ def truth_on(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
     return vote.said(asked.options[0 if truth.casefold() in GOOD else 1].name)
 
 
-def codes_of(source: str, labels: Iterable[object], verdicts: Mapping[str, Iterable[object]] | None = None) -> Codes:
-    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not, what judges say.
+def codes_of(
+    source: str, labels: Iterable[object], verdicts: Mapping[str, Iterable[object]] | None = None
+) -> Codes:
+    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not,
+    what judges say.
 
-    ``verdicts``: what each judge said. A third number may be a tie, a grade or an error, and so tells nothing.
+    ``verdicts``: what each judge said. A third number may be a tie, a grade or an error, and so
+    tells nothing.
     """
-    given, said = _codes(labels), {judge: _codes(words) for judge, words in (verdicts or {}).items()}
+    given, said = (
+        _codes(labels),
+        {judge: _codes(words) for judge, words in (verdicts or {}).items()},
+    )
     known = given if given - {"1"} else given.union(*said.values())
     if not (known <= _FROM_NOUGHT or known <= _FROM_ONE):
         raise RunError(
-            f"{source}: pairs are labelled {_in_words(known)}, and nobody says which of them is a tie: write 'tie' for it, and 1 "
+            f"{source}: pairs are labelled {_in_words(known)}, and nobody says which of "
+            "them is a tie: write 'tie' for it, and 1 "
             "and 2 for the responses"
         )
     other = _FROM_ONE if "0" in known else _FROM_NOUGHT
     for judge, codes in said.items():
         if known - {"1"} and codes - {"1"} and codes <= other:
             raise RunError(
-                f"{source}: pairs are labelled {_in_words(known)}, and {judge!r} says {_in_words(codes)}: nobody says which "
+                f"{source}: pairs are labelled {_in_words(known)}, and {judge!r} says "
+                f"{_in_words(codes)}: nobody says which "
                 "responses are the same ones: write 1 and 2 in both, and 'tie'"
             )
     return {"0": "model_1", "1": "model_2", "2": ""} if "0" in known else {}

@@ -1,4 +1,6 @@
-"""Scores that lie beside what they are about, as platforms export them: the judge's and people's are joined by their subject."""
+"""Scores that lie beside what they are about, as platforms export them: the judge's and people's
+are joined by their subject.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class Score:
     """One score of one subject."""
 
     row: Recorded
-    """The subject, by its id, and what was asked of it; the judge, the votes and the marks are filled in here."""
+    """The subject, by its id, and what was asked of it; the judge, the votes and the marks are
+    filled in here.
+    """
     value: object
     """The judge's or the person's answer; None where there is none."""
     by: RecordedVote | Mark
@@ -29,12 +33,17 @@ class Score:
 
     @property
     def key(self) -> int:
-        """What the judge's and people's scores are joined by: small, since a file may hold very many."""
+        """What the judge's and people's scores are joined by: small, since a file may hold very
+        many.
+        """
         return hash((self.row.id, self.name))
 
 
 def joined(scores: Callable[[], Iterable[Score]]) -> Iterator[Recorded]:
-    """Judgments, and labels on them; a subject that people alone scored is a row without a verdict. Reads the scores twice."""
+    """Judgments, and labels on them; a subject that people alone scored is a row without a verdict.
+
+    Reads the scores twice.
+    """
     judged, answers = set[int](), Answers()
     for one in scores():
         if isinstance(one.by, RecordedVote):
@@ -55,7 +64,13 @@ class Answers:
         """One more value; one that is missing, or holds several, tells nothing."""
         if is_missing(value) or _is_several(value):
             return
-        kind = "truth" if isinstance(value, bool) else "number" if number(value) is not None else "word"
+        kind = (
+            "truth"
+            if isinstance(value, bool)
+            else "number"
+            if number(value) is not None
+            else "word"
+        )
         self._kinds.setdefault(name, set()).add(kind)
         self._asked.setdefault(name, asked_for(name, value)[0])
 
@@ -69,7 +84,9 @@ class Answers:
             return Asked(name, kind="rating"), number(value)
         if len(kinds) > 1 and not (isinstance(value, str) and number(value) is None):
             points = number(value)
-            return Asked(name), text(value) if isinstance(value, bool) or points is None else f"{points:g}"
+            return Asked(name), text(value) if isinstance(
+                value, bool
+            ) or points is None else f"{points:g}"
         return asked_for(name, value)
 
 
@@ -92,7 +109,9 @@ def _recorded(one: Score, answers: Answers, judged: bool) -> Recorded:
     return replace(one.row, judge=one.name, asked=asked, marks=marks, only_marks=judged)
 
 
-def subject_fields(kind: str, id: object, known: Mapping[str, object] = NOTHING) -> dict[str, str | tuple[str, ...]]:
+def subject_fields(
+    kind: str, id: object, known: Mapping[str, object] = NOTHING
+) -> dict[str, str | tuple[str, ...]]:
     """The texts of what was scored; where the file has none, what it is called."""
     found = fields_of(known)
     return found if found else {"response": f"{kind} {text(id)}"}

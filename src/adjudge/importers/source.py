@@ -1,4 +1,6 @@
-"""A foreign file: how it begins, by which its format is known, and its records, one after the other."""
+"""A foreign file: how it begins, by which its format is known, and its records, one after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -100,22 +102,32 @@ class ForeignFile:
                 return [line] if goes_on else [Head("object", document=keys), line]
             form: Form = "lines" if start == "{" and lines else "table"
             row = next(self._rows(text, form), None)
-            return [Head(form, record=row.cells if row and isinstance(row.cells, Mapping) else NOTHING)]
+            return [
+                Head(form, record=row.cells if row and isinstance(row.cells, Mapping) else NOTHING)
+            ]
 
     def records(self, *paths: KeyPath) -> Iterator[Mapping[str, object]]:
-        """The objects of the lists at ``paths``; of a file that is a list, lines or a table, its records."""
+        """The objects of the lists at ``paths``; of a file that is a list, lines or a table, its
+        records.
+        """
         for _, record in self.walk(paths):
             if isinstance(record, Mapping):
                 yield record
             else:
-                raise RunError(f"{self.name} holds {type(record).__name__} where its records are objects")
+                raise RunError(
+                    f"{self.name} holds {type(record).__name__} where its records are objects"
+                )
 
     def value(self, *path: str) -> object:
         """What stands at a path of the document; None where nothing does."""
         return next((value for _, value in self.walk((), (path,))), None)
 
-    def walk(self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...] = ()) -> Iterator[tuple[KeyPath, object]]:
-        """(path, item) of every item of these lists, and (path, value) of these values, as they stand in the document."""
+    def walk(
+        self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...] = ()
+    ) -> Iterator[tuple[KeyPath, object]]:
+        """(path, item) of every item of these lists, and (path, value) of these values, as they
+        stand in the document.
+        """
         form = self.head.form
         if self._begins_with(_PARQUET):
             yield from (((), cells) for cells in self._parquet() if lists or not values)
@@ -123,7 +135,12 @@ class ForeignFile:
         with self._text() as text:
             if form in ("list", "object"):
                 document = JsonDocument(text)
-                yield from _walk(document, (), frozenset(lists) | ({()} if form == "list" else set()), frozenset(values))
+                yield from _walk(
+                    document,
+                    (),
+                    frozenset(lists) | ({()} if form == "list" else set()),
+                    frozenset(values),
+                )
                 if document.peek():
                     raise document.wrong("the document goes on after its end")
             elif lists or not values:
@@ -136,7 +153,10 @@ class ForeignFile:
             if not isinstance(row, BadRow):
                 yield row
             elif not self.skip_bad_rows:
-                raise RunError(f"{row}; nothing was imported. Mend the file, or leave such rows out with --skip-bad-rows")
+                raise RunError(
+                    f"{row}; nothing was imported. Mend the file, or leave such rows out "
+                    "with --skip-bad-rows"
+                )
             else:
                 self.bad.append(str(row))
 
@@ -186,7 +206,9 @@ class _Head(Text):
 
 
 def _skeleton(text: Text) -> tuple[Mapping[str, object], bool]:
-    """The keys of a document, as far as its head goes; and whether another object stands behind it."""
+    """The keys of a document, as far as its head goes; and whether another
+    object stands behind it.
+    """
     found: dict[str, object] = {}
     document = JsonDocument(_Head(text))
     try:
@@ -255,7 +277,9 @@ def _walk(
 
 
 def _keys(document: JsonDocument) -> Iterator[str]:
-    """Each key of the object whose brace was taken; whoever asks reads the value before the next."""
+    """Each key of the object whose brace was taken; whoever asks reads the
+    value before the next.
+    """
     if document.peek() != "}":
         while True:
             if document.peek() != '"':

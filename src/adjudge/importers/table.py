@@ -1,4 +1,6 @@
-"""Any table whose columns the user names: what was judged, what judges said of it, and what people did."""
+"""Any table whose columns the user names: what was judged, what judges said of it, and what people
+did.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,54 @@ from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
-from adjudge.importers.record import NOT_SAID, UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
-from adjudge.importers.scales import BAD, GOOD, Codes, LabelSet, codes_of, option_on, response_of, said_on, scale_of, truth_on
+from adjudge.importers.record import (
+    NOT_SAID,
+    UNJUDGED,
+    Asked,
+    Left,
+    Mark,
+    Recorded,
+    RecordedVote,
+    pass_or_fail,
+)
+from adjudge.importers.scales import (
+    BAD,
+    GOOD,
+    Codes,
+    LabelSet,
+    codes_of,
+    option_on,
+    response_of,
+    said_on,
+    scale_of,
+    truth_on,
+)
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import number, text, without
 
 TABLE = "table"
 _MISSING = ("", "nan", "null")
 _NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
-"""What stands in a column of numbers where there is none; among words each of them may be an answer."""
+"""What stands in a column of numbers where there is none; among words each of them may be an
+answer.
+"""
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
 _WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
 """A number as many countries write it."""
-_NO_NAMES = ("judge", "verdict", "prediction", "pred", "score", "label", "output", "llm", "model", "result", "grade", "rating")
+_NO_NAMES = (
+    "judge",
+    "verdict",
+    "prediction",
+    "pred",
+    "score",
+    "label",
+    "output",
+    "llm",
+    "model",
+    "result",
+    "grade",
+    "rating",
+)
 """What a column may be called that does not name its judge."""
 _MOST_COMPARED = 2
 _LOOKED_AT = 100
@@ -47,11 +84,20 @@ class TableColumns:
     def check(self) -> None:
         """Say what is not named yet."""
         if not self.texts:
-            raise SetupError("--as table needs --text COLUMN, the text that was judged; twice for two that were compared")
+            raise SetupError(
+                "--as table needs --text COLUMN, the text that was judged; twice for two "
+                "that were compared"
+            )
         if len(self.texts) > _MOST_COMPARED:
-            raise SetupError(f"--text names {len(self.texts)} columns: give one that was judged, or two that were compared")
+            raise SetupError(
+                f"--text names {len(self.texts)} columns: give one that was judged, or two "
+                "that were compared"
+            )
         if not self.judges and not self.labels:
-            raise SetupError("--as table needs --judge COLUMN, what a judge said, or --label COLUMN, what people said")
+            raise SetupError(
+                "--as table needs --judge COLUMN, what a judge said, or --label COLUMN, "
+                "what people said"
+            )
 
 
 def table_format(columns: TableColumns) -> Format:
@@ -87,10 +133,14 @@ class _Table:
     def recorded(self, left: Left) -> Iterator[Recorded]:
         """Each row under each judge; its labels come with the first."""
         named = self._named
-        left.use({**dict.fromkeys(named.texts, "response"), **dict.fromkeys(named.labels, "labels")})
+        left.use(
+            {**dict.fromkeys(named.texts, "response"), **dict.fromkeys(named.labels, "labels")}
+        )
         left.use(dict.fromkeys(named.judges, "votes"))
         for place, row in enumerate(self._rows(told=True)):
-            marks = tuple(mark for column in named.labels for mark in self._marks(_cells(row), column, left))
+            marks = tuple(
+                mark for column in named.labels for mark in self._marks(_cells(row), column, left)
+            )
             fields = self._fields(_cells(row))
             base = Recorded(
                 asked=self._scale,
@@ -98,7 +148,13 @@ class _Table:
                 id=self._columns.name(_cells(row)) or f"row {place + 1}",
                 systems=named.texts if len(named.texts) > 1 else (),
                 marks=marks,
-                more=without(_cells(row), *named.texts, *named.labels, *named.judges, *self._columns.chosen.values()),
+                more=without(
+                    _cells(row),
+                    *named.texts,
+                    *named.labels,
+                    *named.judges,
+                    *self._columns.chosen.values(),
+                ),
             )
             for judge in named.judges:
                 yield replace(base, judge=judge, votes=(self._vote(_cells(row), judge),))
@@ -113,7 +169,10 @@ class _Table:
         def column(name: str, option: str) -> str:
             found = column_in(names, name)
             if found is None:
-                raise RunError(f"{self._file.name} has no column {name!r} ({option}); it has: {', '.join(names)}")
+                raise RunError(
+                    f"{self._file.name} has no column {name!r} ({option}); it has: "
+                    f"{', '.join(names)}"
+                )
             return found
 
         found = TableColumns(
@@ -124,7 +183,10 @@ class _Table:
         )
         taken = Counter((*found.texts, *found.labels, *found.judges))
         if twice := next((name for name, count in taken.items() if count > 1), None):
-            raise RunError(f"{self._file.name}: column {twice!r} is named twice: a text, a label and a verdict are three columns")
+            raise RunError(
+                f"{self._file.name}: column {twice!r} is named twice: a text, a label and a "
+                "verdict are three columns"
+            )
         return found
 
     def _rows(self, *, told: bool = False) -> Iterator[Row]:
@@ -135,29 +197,49 @@ class _Table:
                 if any(text(value).strip() for value in _cells(row).values()):
                     yield row
             elif not file.skip_bad_rows:
-                raise RunError(f"{row}; nothing was imported. Mend the file, or leave such rows out with --skip-bad-rows")
+                raise RunError(
+                    f"{row}; nothing was imported. Mend the file, or leave such rows out "
+                    "with --skip-bad-rows"
+                )
             elif told:
                 file.bad.append(str(row))
 
     def _meaning(self) -> tuple[LabelSet, Asked, Codes]:
         """What the labels and verdicts of the whole table are."""
-        seen: dict[str, set[str]] = {name: set() for name in (*self._named.labels, *self._named.judges)}
+        seen: dict[str, set[str]] = {
+            name: set() for name in (*self._named.labels, *self._named.judges)
+        }
         for row in self._rows():
             for name, words in seen.items():
                 words.add(_word(_cells(row), name))
-        self._percent = {name for name, words in seen.items() if all(map(_PERCENT.fullmatch, _told(words)))}
-        self._with_comma = {name for name, words in seen.items() if all(map(_WITH_COMMA.fullmatch, _told(words)))}
-        self._numbers = {
-            name for name, words in seen.items() if all(number(self._in_figures(word, name)) is not None for word in _told(words))
+        self._percent = {
+            name for name, words in seen.items() if all(map(_PERCENT.fullmatch, _told(words)))
         }
-        seen = {name: {self._in_figures(word, name) for word in words} for name, words in seen.items()}
+        self._with_comma = {
+            name for name, words in seen.items() if all(map(_WITH_COMMA.fullmatch, _told(words)))
+        }
+        self._numbers = {
+            name
+            for name, words in seen.items()
+            if all(number(self._in_figures(word, name)) is not None for word in _told(words))
+        }
+        seen = {
+            name: {self._in_figures(word, name) for word in words} for name, words in seen.items()
+        }
         labels, verdicts = (
-            {word for name in names for word in seen[name] - {""}} for names in (self._named.labels, self._named.judges)
+            {word for name in names for word in seen[name] - {""}}
+            for names in (self._named.labels, self._named.judges)
         )
         every = not any("" in seen[name] for name in self._named.labels)
         known = LabelSet(frozenset(labels or verdicts), every)
         if len(self._named.texts) > 1:
-            return known, BETTER, codes_of(self._file.name, labels, {name: seen[name] for name in self._named.judges})
+            return (
+                known,
+                BETTER,
+                codes_of(
+                    self._file.name, labels, {name: seen[name] for name in self._named.judges}
+                ),
+            )
         return known, _scale(labels, verdicts), {}
 
     def _value(self, cells: Mapping[str, object], column: str) -> str:
@@ -165,7 +247,9 @@ class _Table:
         return self._in_figures(_word(cells, column), column)
 
     def _in_figures(self, word: str, column: str) -> str:
-        """Of a column of percentages, parts of one; a percentage among other numbers stays what it is."""
+        """Of a column of percentages, parts of one; a percentage among other numbers stays what it
+        is.
+        """
         if column in self._numbers and word.casefold() in _NO_NUMBER:
             return ""
         percent = _PERCENT.fullmatch(word) if column in self._percent else None
@@ -176,11 +260,17 @@ class _Table:
     def _fields(self, cells: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
         try:
             texts = [text_of(cells.get(name), name) for name in self._named.texts]
-            beside = self._columns.fields({name: value for name, value in cells.items() if name not in self._said})
+            beside = self._columns.fields(
+                {name: value for name, value in cells.items() if name not in self._said}
+            )
         except ValueError as error:
             raise RunError(f"{self._file.name}: {error}") from error
         judged = tuple("" if one is None else text(one) for one in texts)
-        shown = {name: one if isinstance(one, str) else tuple(one) for name, one in beside.items() if name != "response"}
+        shown = {
+            name: one if isinstance(one, str) else tuple(one)
+            for name, one in beside.items()
+            if name != "response"
+        }
         return {**shown, "response": judged[0] if len(judged) == 1 else judged}
 
     @property
@@ -233,7 +323,11 @@ def _scale(labels: set[str], verdicts: set[str]) -> Asked:
     if both and both <= {*GOOD, *BAD} and not _one_pair(both):
         return _PASSES
     scale = scale_of(labels or verdicts)
-    return scale_of({*labels, *(one for one in verdicts if number(one) is not None)}) if scale.kind == "rating" else scale
+    return (
+        scale_of({*labels, *(one for one in verdicts if number(one) is not None)})
+        if scale.kind == "rating"
+        else scale
+    )
 
 
 def _one_pair(words: set[str]) -> bool:

@@ -18,7 +18,11 @@ _YES, _NO = ("1", "1.0", "true", "yes", "pass"), ("0", "0.0", "false", "no", "fa
 
 def without(record: Mapping[str, object], *names: str) -> dict[str, object]:
     """What a record holds beside what was read of it."""
-    return {name: value for name, value in record.items() if name not in names and value not in (None, "", [], {})}
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in names and value not in (None, "", [], {})
+    }
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -71,16 +75,29 @@ def texts(value: object) -> str | tuple[str, ...]:
 
 def fields_of(pairs: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
     """Fields of an instance, without those that the file leaves empty."""
-    return {str(name): texts(value) for name, value in pairs.items() if value not in (None, "", [], {})}
+    return {
+        str(name): texts(value) for name, value in pairs.items() if value not in (None, "", [], {})
+    }
 
 
-def answered(given: Mapping[str, str | tuple[str, ...]], response: str) -> dict[str, str | tuple[str, ...]]:
-    """What was given and what was answered; something given under the answer's own name is kept beside it."""
-    return {**{"given_response" if name == "response" else name: value for name, value in given.items()}, "response": response}
+def answered(
+    given: Mapping[str, str | tuple[str, ...]], response: str
+) -> dict[str, str | tuple[str, ...]]:
+    """What was given and what was answered; something given under the answer's own name is kept
+    beside it.
+    """
+    return {
+        **{
+            "given_response" if name == "response" else name: value for name, value in given.items()
+        },
+        "response": response,
+    }
 
 
 def parsed(value: object) -> object:
-    """A cell that holds an object or a list, as JSON or as Python writes it; anything else as it is."""
+    """A cell that holds an object or a list, as JSON or as Python writes it; anything else as it
+    is.
+    """
     if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:
         return value
     for read in (json.loads, ast.literal_eval):
@@ -98,7 +115,11 @@ def first(record: Mapping[str, object], *names: str) -> object:
 def usage_of(prompt: object, completion: object, calls: int = 1) -> Usage:
     """What a reply took, where the file says so."""
     asked, answered = number(prompt), number(completion)
-    return Usage() if asked is None and answered is None else Usage(calls, int(asked or 0), int(answered or 0))
+    return (
+        Usage()
+        if asked is None and answered is None
+        else Usage(calls, int(asked or 0), int(answered or 0))
+    )
 
 
 def seconds(value: object) -> float | None:

@@ -1,4 +1,6 @@
-"""Vicuna reviews: a reply that begins with two scores. The reply counts; a recorded score that contradicts it is said."""
+"""Vicuna reviews: a reply that begins with two scores. The reply counts; a recorded score that
+contradicts it is said.
+"""
 
 from __future__ import annotations
 
@@ -27,26 +29,37 @@ _READ = (
 
 
 def _matches(head: Head) -> bool:
-    return head.has("judge_raw", "judge_scores") or (head.has("review_id", "question_id") and "text" in head.record)
+    return head.has("judge_raw", "judge_scores") or (
+        head.has("review_id", "question_id") and "text" in head.record
+    )
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use({"text": "votes", "judge_raw": "votes", "human_label": "labels"})
     for record in file.records():
         id = text(first(record, "id", "review_id"))
-        judge = text(first(record, "judge", "reviewer_id")) or text(mapping(record.get("metadata")).get("model")) or "reviewer"
-        answers = tuple(text(record.get(f"response_{one}")) or f"{id}, answer {one}" for one in (1, 2))
+        judge = (
+            text(first(record, "judge", "reviewer_id"))
+            or text(mapping(record.get("metadata")).get("model"))
+            or "reviewer"
+        )
+        answers = tuple(
+            text(record.get(f"response_{one}")) or f"{id}, answer {one}" for one in (1, 2)
+        )
         yield Recorded(
             judge=judge,
             asked=BETTER,
             fields={
-                "instruction": text(record.get("instruction")) or f"question {record.get('question_id')}",
+                "instruction": text(record.get("instruction"))
+                or f"question {record.get('question_id')}",
                 "response": answers,
             },
             id=id,
             systems=tuple(text(record.get(f"model_{one}")) or f"answer {one}" for one in (1, 2)),
             votes=(_vote(record, judge, left),),
-            marks=gold(record.get("human_label"), "annotator") if record.get("human_label") is not None else (),
+            marks=gold(record.get("human_label"), "annotator")
+            if record.get("human_label") is not None
+            else (),
             more=without(record, *_READ),
         )
 
@@ -59,13 +72,17 @@ def _vote(record: Mapping[str, object], judge: str, left: Left) -> RecordedVote:
     if found is None and len(known) == 2:
         found = (known[0], known[1])
     elif found is not None and len(known) == 2 and tuple(known) != found:
-        left.note("some recorded scores contradict the reply that they were read from: the reply counts")
+        left.note(
+            "some recorded scores contradict the reply that they were read from: the reply counts"
+        )
         left.out("recorded score that contradicts its reply")
     if found is None:
         return RecordedVote(model=judge, text=reply or None).failed(
             "the first line of the reply is not two numbers", Outcome.UNREADABLE
         )
-    return RecordedVote(answer=better_rated(found), model=judge, text=reply or None, more={"scores": list(found)})
+    return RecordedVote(
+        answer=better_rated(found), model=judge, text=reply or None, more={"scores": list(found)}
+    )
 
 
 VICUNA = Format("vicuna", "Vicuna reviews", "lm-sys/FastChat v0.1", _matches, _read)

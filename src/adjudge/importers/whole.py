@@ -1,4 +1,6 @@
-"""Documents that cannot be read piece by piece: YAML, and tables that pandas wrote by their columns. So they have a limit."""
+"""Documents that cannot be read piece by piece: YAML, and tables that pandas wrote by their
+columns. So they have a limit.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def yaml_as_json(path: Path) -> bytes:
     depth, content = 0, path.read_bytes()
     try:
         for event in yaml.parse(content, loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > _DEEPEST:
                 raise RunError(f"{path}, line {event.start_mark.line + 1}: is nested too deep")
         found = yaml.load(content, loader)  # noqa: S506 - safe, both of them
@@ -41,16 +45,22 @@ def yaml_as_json(path: Path) -> bytes:
         made.append(piece)
         size += len(piece)
         if size > _LARGEST:
-            raise RunError(f"{path} is YAML that unfolds to more than {_LARGEST:,} bytes: it is not used")
+            raise RunError(
+                f"{path} is YAML that unfolds to more than {_LARGEST:,} bytes: it is not used"
+            )
     return "".join(made).encode()
 
 
 def is_frame(document: Mapping[str, object]) -> bool:
-    """Whether a document is a table by its columns (``frame.to_json()``), or by its cells (``orient="split"``)."""
+    """Whether a document is a table by its columns (``frame.to_json()``), or by its cells
+    (``orient="split"``).
+    """
     rows = document.get("data")
     if "columns" in document and isinstance(rows, Sequence) and rows and isinstance(rows[0], list):
         return True
-    return len(document) > 1 and all(isinstance(column, Mapping) and "0" in column for column in document.values())
+    return len(document) > 1 and all(
+        isinstance(column, Mapping) and "0" in column for column in document.values()
+    )
 
 
 def frame_as_json(path: Path) -> bytes:
@@ -66,7 +76,9 @@ def frame_as_json(path: Path) -> bytes:
 def _rows(found: dict[str, object]) -> list[dict[str, object]]:
     names, rows = found.get("columns"), found.get("data")
     if isinstance(names, list) and isinstance(rows, list):
-        return [dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)]
+        return [
+            dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)
+        ]
     columns = {name: column for name, column in found.items() if isinstance(column, dict)}
     places = dict.fromkeys(place for column in columns.values() for place in column)
     return [{name: column.get(place) for name, column in columns.items()} for place in places]
@@ -74,4 +86,7 @@ def _rows(found: dict[str, object]) -> list[dict[str, object]]:
 
 def _check_size(path: Path, what: str) -> None:
     if path.stat().st_size > _LARGEST:
-        raise RunError(f"{path} is {what}, and has more than {_LARGEST:,} bytes: write it as JSON with one object a row")
+        raise RunError(
+            f"{path} is {what}, and has more than {_LARGEST:,} bytes: write it as JSON with "
+            "one object a row"
+        )

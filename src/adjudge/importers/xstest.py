@@ -1,6 +1,8 @@
-"""XSTest: completions with two annotators' labels, the final one, and what a judge says (``gpt4_label``, ``strmatch_label``).
+"""XSTest: completions with two annotators' labels, the final one, and what a judge says
+(``gpt4_label``, ``strmatch_label``).
 
-Who decided is a third annotator of the rows that the two differ on, so that what most of them say is the final label.
+Who decided is a third annotator of the rows that the two differ on, so that what most of them say
+is the final label.
 """
 
 from __future__ import annotations
@@ -35,7 +37,12 @@ def _matches(head: Head) -> bool:
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use(
-        {"prompt": "prompt", "completion": "response", "annotation_1, annotation_2, final_label": "labels", "*_label": "votes"}
+        {
+            "prompt": "prompt",
+            "completion": "response",
+            "annotation_1, annotation_2, final_label": "labels",
+            "*_label": "votes",
+        }
     )
     named = _SYSTEM.search(file.path.stem)
     for record in file.records():
@@ -45,7 +52,15 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 def _rows(record: Mapping[str, object], system: str, left: Left) -> Iterator[Recorded]:
     judges = {match[1]: text(record[name]) for name in record if (match := _JUDGE.fullmatch(name))}
     of = without({"model": system, "safe": text("contrast" not in text(record.get("type")))})
-    known = ("prompt", "completion", *_PEOPLE, _FINAL, "agreement", "id", *(f"{judge}_label" for judge in judges))
+    known = (
+        "prompt",
+        "completion",
+        *_PEOPLE,
+        _FINAL,
+        "agreement",
+        "id",
+        *(f"{judge}_label" for judge in judges),
+    )
     row = Recorded(
         asked=_ASKED,
         fields={"prompt": text(record["prompt"]), "response": text(record["completion"])},
@@ -61,7 +76,11 @@ def _rows(record: Mapping[str, object], system: str, left: Left) -> Iterator[Rec
 
 def _vote(judge: str, said: str) -> RecordedVote:
     vote = RecordedVote(model=judge)
-    return vote.said(said) if said in _OPTIONS else vote.failed(f"{said!r} is none of the labels", Outcome.UNREADABLE)
+    return (
+        vote.said(said)
+        if said in _OPTIONS
+        else vote.failed(f"{said!r} is none of the labels", Outcome.UNREADABLE)
+    )
 
 
 def _marks(record: Mapping[str, object], left: Left) -> Iterator[Mark]:
@@ -70,10 +89,15 @@ def _marks(record: Mapping[str, object], left: Left) -> Iterator[Mark]:
     if {*given.values()} != {final}:
         given["who decided"] = final
     if final not in (text(record.get(name)) for name in _PEOPLE):
-        left.note("where the final label is neither annotator's, the three differ: such a row has no agreed label")
+        left.note(
+            "where the final label is neither annotator's, the three differ: such a row has "
+            "no agreed label"
+        )
     for who, answer in given.items():
         if answer in _OPTIONS:
             yield Mark(answer=answer, annotator=who, design="random")
 
 
-XSTEST = Format("xstest", "XSTest completions", "paul-rottger/exaggerated-safety v2", _matches, _read)
+XSTEST = Format(
+    "xstest", "XSTest completions", "paul-rottger/exaggerated-safety v2", _matches, _read
+)

@@ -1,1 +1,3 @@
-"""The places where people work: each is a file of its own behind its extra, and none knows another."""
+"""The places where people work: each is a file of its own behind its extra, and
+none knows another.
+"""

@@ -1,4 +1,6 @@
-"""DeepEval: our judges as its metrics. What has no verdict raises, and DeepEval counts it as an error, not as a score."""
+"""DeepEval: our judges as its metrics. What has no verdict raises, and DeepEval counts it as an
+error, not as a score.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,13 @@ from adjudge.integrations.neighbours import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
-    """``assert_test(case, [AdjudgeMetric(judge)])``: the score is from 0 to 1, and ``threshold`` is what it must reach."""
+    """``assert_test(case, [AdjudgeMetric(judge)])``: the score is from 0 to 1, and ``threshold`` is
+    what it must reach.
+    """
 
-    def __init__(self, judge: TextJudge, judged_by: str | Criteria | None = None, *, threshold: float = 0.5) -> None:
+    def __init__(
+        self, judge: TextJudge, judged_by: str | Criteria | None = None, *, threshold: float = 0.5
+    ) -> None:
         self.judge, self.judged_by = (
             judge,
             judged_by,
@@ -30,17 +36,26 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
         """The criteria."""
         return self._asked.name
 
-    def measure(self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False) -> float:
-        """The score; a RunError where there is no verdict. What begins with ``_`` is DeepEval's own."""
+    def measure(
+        self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False
+    ) -> float:
+        """The score; a RunError where there is no verdict.
+
+        What begins with ``_`` is DeepEval's own.
+        """
         return self._keep(self._asked.verdict(_cells(test_case)))
 
-    async def a_measure(self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False) -> float:
+    async def a_measure(
+        self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False
+    ) -> float:
         """The same, awaited."""
         return self._keep(await self._asked.averdict(_cells(test_case)))
 
     def is_successful(self) -> bool:
         """Whether the score reaches the threshold; without one it does not."""
-        self.success = self.error is None and self.score is not None and self.score >= self.threshold
+        self.success = (
+            self.error is None and self.score is not None and self.score >= self.threshold
+        )
         return self.success
 
     def _keep(self, found: Verdict) -> float:
@@ -49,7 +64,10 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
         try:
             self.score = found.scored_or_raise().score
             if self.score is None:
-                raise RunError(f"{found.name}: its options have no scores, so that there is nothing to compare with a threshold")
+                raise RunError(
+                    f"{found.name}: its options have no scores, so that there is nothing to "
+                    "compare with a threshold"
+                )
         except RunError as error:
             self.error = str(error)
             raise

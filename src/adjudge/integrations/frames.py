@@ -1,6 +1,7 @@
 """Results and runs as data frames: one row per judgment, with the columns of the CSV export.
 
-A judgment without a score has a missing value there, never a number. What is nested goes in as JSON.
+A judgment without a score has a missing value there, never a number. What is nested goes in as
+JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaPairwiseInstanceResult
+from adjudge.domain.multi_results import (
+    MultiCriteriaDirectInstanceResult,
+    MultiCriteriaPairwiseInstanceResult,
+)
 from adjudge.domain.results import Result
 from adjudge.errors import SetupError
 from adjudge.reports.export import column_types, flat_rows, typed_row
@@ -38,14 +42,21 @@ def to_pandas(judged: Judged) -> pandas.DataFrame:
     """A pandas frame, whose columns know missing values."""
     types, rows = _table(judged)
     found = _library("pandas")
-    return found.DataFrame({name: found.array([row[name] for row in rows], dtype=_PANDAS[kind]) for name, kind in types.items()})
+    return found.DataFrame(
+        {
+            name: found.array([row[name] for row in rows], dtype=_PANDAS[kind])
+            for name, kind in types.items()
+        }
+    )
 
 
 def to_polars(judged: Judged) -> polars.DataFrame:
     """A polars frame."""
     types, rows = _table(judged)
     found = _library("polars")
-    return found.DataFrame(rows, schema={name: vars(found)[_POLARS[kind]] for name, kind in types.items()})
+    return found.DataFrame(
+        rows, schema={name: vars(found)[_POLARS[kind]] for name, kind in types.items()}
+    )
 
 
 def to_arrow(judged: Judged) -> pyarrow.Table:

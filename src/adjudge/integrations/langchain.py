@@ -1,10 +1,16 @@
-"""LangChain: our judges as its string and pairwise evaluators. What has no verdict raises, as its own evaluators do."""
+"""LangChain: our judges as its string and pairwise evaluators. What has no verdict raises, as its
+own evaluators do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from langchain_classic.evaluation.schema import PairwiseStringEvaluator, StringEvaluator, _EvalArgsMixin
+from langchain_classic.evaluation.schema import (
+    PairwiseStringEvaluator,
+    StringEvaluator,
+    _EvalArgsMixin,
+)
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import PairwiseInstance
@@ -13,11 +19,17 @@ from adjudge.integrations.neighbours import Asked, TextJudge, Verdict, text_of
 from adjudge.judges.pairwise import PairwiseJudge
 
 Evaluated = dict[str, object]
-_CHOSEN: Mapping[int | str, tuple[str | None, float]] = {0: ("A", 1.0), 1: ("B", 0.0), "tie": (None, 0.5)}
+_CHOSEN: Mapping[int | str, tuple[str | None, float]] = {
+    0: ("A", 1.0),
+    1: ("B", 0.0),
+    "tie": (None, 0.5),
+}
 
 
 class _ReadsWhatIsGiven(_EvalArgsMixin):  # type: ignore[misc]
-    """What is given is shown to the judge, required or not: LangChain's warning that it is ignored would be wrong."""
+    """What is given is shown to the judge, required or not: LangChain's warning that it is ignored
+    would be wrong.
+    """
 
     def __init__(self, requires_input: bool, requires_reference: bool) -> None:
         self._requires_input, self._requires_reference = requires_input, requires_reference
@@ -32,14 +44,19 @@ class _ReadsWhatIsGiven(_EvalArgsMixin):  # type: ignore[misc]
         """As it was said."""
         return self._requires_reference
 
-    def _check_evaluation_args(self, reference: str | None = None, input_: str | None = None) -> None:
+    def _check_evaluation_args(
+        self, reference: str | None = None, input_: str | None = None
+    ) -> None:
         super()._check_evaluation_args(
-            reference=reference if self._requires_reference else None, input_=input_ if self._requires_input else None
+            reference=reference if self._requires_reference else None,
+            input_=input_ if self._requires_input else None,
         )
 
 
 class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc]
-    """``evaluate_strings(prediction=, input=, reference=)`` → ``score`` from 0 to 1, ``value``, ``reasoning``, ``metadata``."""
+    """``evaluate_strings(prediction=, input=, reference=)`` → ``score`` from 0 to 1, ``value``,
+    ``reasoning``, ``metadata``.
+    """
 
     def __init__(
         self,
@@ -51,7 +68,8 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
     ) -> None:
         """``requires_…``: whether the criteria reads one.
 
-        LangChain raises where it is missing, and its chain over runs hands over only what is required.
+        LangChain raises where it is missing, and its chain over runs hands over only what is
+        required.
         """
         super().__init__(requires_input, requires_reference)
         self._asked = Asked(judge, criteria)
@@ -70,7 +88,9 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
         callbacks: object = None,  # noqa: ARG002
         include_run_info: bool = False,  # noqa: ARG002
     ) -> Evaluated:
-        """``callbacks`` and ``include_run_info`` come from LangChain's chain over runs; no call of ours is a chain."""
+        """``callbacks`` and ``include_run_info`` come from LangChain's chain over runs; no call of
+        ours is a chain.
+        """
         return _evaluated(self._asked.verdict(_cells(prediction, reference, input)))
 
     async def _aevaluate_strings(
@@ -86,10 +106,17 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
 
 
 class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # type: ignore[misc]
-    """``evaluate_string_pairs(prediction=, prediction_b=)`` → ``value`` "A", "B" or None for a tie; ``score`` 1, 0 or 0.5."""
+    """``evaluate_string_pairs(prediction=, prediction_b=)`` → ``value`` "A", "B" or None for a tie;
+    ``score`` 1, 0 or 0.5.
+    """
 
     def __init__(
-        self, judge: PairwiseJudge, criteria: str | Criteria, *, requires_input: bool = False, requires_reference: bool = False
+        self,
+        judge: PairwiseJudge,
+        criteria: str | Criteria,
+        *,
+        requires_input: bool = False,
+        requires_reference: bool = False,
     ) -> None:
         """``requires_…``: whether the criteria reads one; LangChain raises where it is missing."""
         super().__init__(requires_input, requires_reference)
@@ -97,21 +124,44 @@ class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # t
         self._criteria = criteria
 
     def _evaluate_string_pairs(
-        self, *, prediction: str, prediction_b: str, reference: str | None = None, input: str | None = None
+        self,
+        *,
+        prediction: str,
+        prediction_b: str,
+        reference: str | None = None,
+        input: str | None = None,
     ) -> Evaluated:
-        beside = {name: text for name, text in (("user_input", input), ("reference", reference)) if text is not None}
+        beside = {
+            name: text
+            for name, text in (("user_input", input), ("reference", reference))
+            if text is not None
+        }
         row = PairwiseInstance(responses=[prediction, prediction_b], context=beside)
         (result,) = self._judge.evaluate([row], self._criteria)
         if result.selected_option is None:
             raise RunError(f"{result.criteria.name}: no verdict: {result.reason}")
         value, score = _CHOSEN[result.selected_option]
-        return {"value": value, "score": score, "reasoning": result.explanation, "certainty": result.certainty}
+        return {
+            "value": value,
+            "score": score,
+            "reasoning": result.explanation,
+            "certainty": result.certainty,
+        }
 
 
 def _evaluated(verdict: Verdict) -> Evaluated:
     found = verdict.scored_or_raise()
-    return {"score": found.score, "value": found.label, "reasoning": found.result.explanation, "metadata": found.facts}
+    return {
+        "score": found.score,
+        "value": found.label,
+        "reasoning": found.result.explanation,
+        "metadata": found.facts,
+    }
 
 
 def _cells(prediction: object, reference: object, question: object) -> dict[str, object]:
-    return {"user_input": text_of(question), "reference": text_of(reference), "response": text_of(prediction)}
+    return {
+        "user_input": text_of(question),
+        "reference": text_of(reference),
+        "response": text_of(prediction),
+    }

@@ -1,4 +1,6 @@
-"""Langfuse: our judgments as scores of its traces. What has no verdict is an event that says why, and no score."""
+"""Langfuse: our judgments as scores of its traces. What has no verdict is an event that says why,
+and no score.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,14 @@ _TRACES = ("langfuse.trace_id", "langfuse_trace_id", "trace_id")
 _OBSERVATIONS = ("langfuse.observation_id", "observation_id", "span_id")
 
 
-def send_scores(results: Iterable[Result], client: Langfuse, trace_ids: Sequence[str] | None = None) -> int:
+def send_scores(
+    results: Iterable[Result], client: Langfuse, trace_ids: Sequence[str] | None = None
+) -> int:
     """Send a score for each result that has a verdict: how many. Sent again, it replaces itself.
 
-    ``trace_ids``: one per result; without them the column ``trace_id`` of each row is taken, and rows without one are left out.
-    Scores are from 0 to 1; criteria whose options have none are categories.
+    ``trace_ids``: one per result; without them the column ``trace_id`` of each row is taken, and
+    rows without one are left out. Scores are from 0 to 1; criteria whose options have none are
+    categories.
     """
     count = 0
     for place, result in enumerate(results):

@@ -1,4 +1,6 @@
-"""LlamaIndex: our judges as its evaluators. What has no verdict is an invalid result, with the reason and without a score."""
+"""LlamaIndex: our judges as its evaluators. What has no verdict is an invalid result, with the
+reason and without a score.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,20 @@ class AdjudgeEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> EvaluationResult:
         """Judge one response; ``reference`` where the criteria reads one."""
         await asyncio.sleep(sleep_time_in_seconds)
-        cells = {"user_input": query, "contexts": list(contexts or ()), "reference": reference, "response": response}
+        cells = {
+            "user_input": query,
+            "contexts": list(contexts or ()),
+            "reference": reference,
+            "response": response,
+        }
         found = await self._asked.averdict(cells)
         given = {"query": query, "response": response, "contexts": contexts}
         if not found.is_scored:
-            return EvaluationResult(**given, invalid_result=True, invalid_reason=f"{found.error_code}: {found.error_message}")
-        return EvaluationResult(**given, passing=found.passed, score=found.score, feedback=found.result.explanation)
+            return EvaluationResult(
+                **given,
+                invalid_result=True,
+                invalid_reason=f"{found.error_code}: {found.error_message}",
+            )
+        return EvaluationResult(
+            **given, passing=found.passed, score=found.score, feedback=found.result.explanation
+        )

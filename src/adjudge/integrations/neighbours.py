@@ -1,4 +1,6 @@
-"""What the adapters to other tools share: one text asked of one of our judges, and what came of it in their terms."""
+"""What the adapters to other tools share: one text asked of one of our judges, and what came of it
+in their terms.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from adjudge.reports.passed import passed
 
 TextJudge = AspectCritic | DirectJudge
 Cells = Mapping[str, object]
-_KNOWN_ELSEWHERE = {"expected_response": "reference", "expected_facts": "reference", "retrieved_context": "contexts"}
+_KNOWN_ELSEWHERE = {
+    "expected_response": "reference",
+    "expected_facts": "reference",
+    "retrieved_context": "contexts",
+}
 """How tools call our fields that no data file of theirs does."""
 
 
@@ -39,7 +45,9 @@ class Verdict:
 
     @property
     def score(self) -> float | None:
-        """From 0, the worst option, to 1, the best; None without a verdict, or where options have no scores."""
+        """From 0, the worst option, to 1, the best; None without a verdict, or where options have
+        no scores.
+        """
         low, high = self._ends
         score = self.result.score if self.is_scored else None
         return None if score is None or low == high else (score - low) / (high - low)
@@ -51,7 +59,9 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """By the verdict, or by a score above the middle of the scale; None where nobody can say."""
+        """By the verdict, or by a score above the middle of the scale; None
+        where nobody can say.
+        """
         return passed(self.result.record(), {self.name: self._ends})
 
     @property
@@ -59,7 +69,9 @@ class Verdict:
         """What kind of failure it is."""
         if self.result.status is Status.ABSTAINED:
             return "abstained"
-        return next((vote.outcome.value for vote in self.result.votes if vote.verdict is None), "failed")
+        return next(
+            (vote.outcome.value for vote in self.result.votes if vote.verdict is None), "failed"
+        )
 
     @property
     def error_message(self) -> str:
@@ -106,7 +118,11 @@ class Asked:
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, AspectCritic) == (self.criteria is not None):
-            wanted = "has its criteria already" if self.criteria is not None else "needs criteria: a question or a Criteria"
+            wanted = (
+                "has its criteria already"
+                if self.criteria is not None
+                else "needs criteria: a question or a Criteria"
+            )
             raise SetupError(f"{type(self.judge).__name__} {wanted}")
 
     @property
@@ -134,8 +150,14 @@ class Asked:
 
 
 def instance_of(cells: Cells) -> Instance:
-    """A row of another tool, whose names for our fields are known; what says nothing is left out."""
-    named = {_KNOWN_ELSEWHERE.get(name, name): value for name, value in cells.items() if value not in (None, "", [], {})}
+    """A row of another tool, whose names for our fields are known; what says
+    nothing is left out.
+    """
+    named = {
+        _KNOWN_ELSEWHERE.get(name, name): value
+        for name, value in cells.items()
+        if value not in (None, "", [], {})
+    }
     columns = Columns({}, ("response",), None)
     columns.see(named)
     try:
@@ -156,6 +178,9 @@ def id_in(result: Result, given: Sequence[str] | None, place: int, *columns: str
     if given is not None:
         return given[place]
     row = result.instance.metadata.get("row")
-    cells: dict[str, object] = {**result.instance.metadata, **(row if isinstance(row, Mapping) else {})}
+    cells: dict[str, object] = {
+        **result.instance.metadata,
+        **(row if isinstance(row, Mapping) else {}),
+    }
     found = column_in(cells, *columns)
     return None if found is None or cells[found] in (None, "") else str(cells[found])

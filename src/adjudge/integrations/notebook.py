@@ -1,4 +1,6 @@
-"""Progress in a notebook: a bar that is drawn anew in its cell as results come; elsewhere a line at the end."""
+"""Progress in a notebook: a bar that is drawn anew in its cell as results come; elsewhere a line at
+the end.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ class _Drawn(Protocol):
 
 
 class NotebookProgress:
-    """``judge.evaluate(rows, ..., progress=NotebookProgress(len(rows)))``. Results come in any order, from any thread."""
+    """``judge.evaluate(rows, ..., progress=NotebookProgress(len(rows)))``.
+
+    Results come in any order, from any thread.
+    """
 
     def __init__(self, total: int | None = None) -> None:
         """``total``: how many results there will be, where that is known."""

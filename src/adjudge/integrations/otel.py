@@ -1,7 +1,9 @@
-"""OpenTelemetry: an event for each judgment, a span for each call to a model, one around the whole run.
+"""OpenTelemetry: an event for each judgment, a span for each call to a model, one around the whole
+run.
 
-Events are parented to the span whose answer was judged, where a row names it: in a column ``traceparent``, or in ``trace_id`` and
-``span_id``. Spans of our own calls stay in the run's own trace and are linked to it, so that judging adds nothing to its cost.
+Events are parented to the span whose answer was judged, where a row names it: in a column
+``traceparent``, or in ``trace_id`` and ``span_id``. Spans of our own calls stay in the run's own
+trace and are linked to it, so that judging adds nothing to its cost.
 """
 
 from __future__ import annotations
@@ -53,8 +55,9 @@ E = TypeVar("E", bound=_Ending)
 class Traces:
     """Events and spans of what is judged; ``with`` this around the judging.
 
-    ``tracers`` and ``loggers`` are OpenTelemetry's providers: by default those that the process has set, else new ones that send
-    to the OTLP endpoint of the environment. ``run``, ``locks``: the folder, and judge → the identity that decides its verdicts.
+    ``tracers`` and ``loggers`` are OpenTelemetry's providers: by default those that the process has
+    set, else new ones that send to the OTLP endpoint of the environment. ``run``, ``locks``: the
+    folder, and judge → the identity that decides its verdicts.
     """
 
     def __init__(
@@ -79,14 +82,24 @@ class Traces:
     @classmethod
     def of_run(cls, run: EvalRun) -> Traces:
         """For a run that is about to be carried out."""
-        locks = {ready.name: judge_identity(ready.judge.configuration(ready.criteria)) for ready in run.judges}
+        locks = {
+            ready.name: judge_identity(ready.judge.configuration(ready.criteria))
+            for ready in run.judges
+        }
         return cls(run=str(run.folder or ""), locks=locks)
 
     def __enter__(self) -> Traces:
-        self._span = self._tracer.start_span("adjudge run", attributes={names.RUN: self._run} if self._run else None)
+        self._span = self._tracer.start_span(
+            "adjudge run", attributes={names.RUN: self._run} if self._run else None
+        )
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._span is not None:
             if kind is not None:
                 self._span.set_attribute(names.ERROR_TYPE, kind.__name__)
@@ -111,7 +124,12 @@ class Traces:
         context = self._parents.context_of(result.instance) or self._own_context()
         for one in _parts(result):
             attributes = {**_evaluation(one), **self._provenance(one, judge)}
-            self._logger.emit(event_name=names.EVENT, severity_number=SeverityNumber.INFO, context=context, attributes=attributes)
+            self._logger.emit(
+                event_name=names.EVENT,
+                severity_number=SeverityNumber.INFO,
+                context=context,
+                attributes=attributes,
+            )
 
     def on_call(self, call: Call) -> None:
         """A client span for a call to a model."""
@@ -137,7 +155,11 @@ class Traces:
 
     def _provenance(self, result: Result, judge: str) -> Attributes:
         lock = self._locks.get(judge)
-        return {**({names.RUN: self._run} if self._run else {}), **({names.LOCK: lock} if lock else {}), **_ours(result)}
+        return {
+            **({names.RUN: self._run} if self._run else {}),
+            **({names.LOCK: lock} if lock else {}),
+            **_ours(result),
+        }
 
     def _own_tracers(self) -> TracerProvider:
         from opentelemetry import trace
@@ -164,7 +186,9 @@ class Traces:
         return self._own(LoggerProvider, _logs.get_logger_provider(), send)
 
     def _own(self, kind: type[E], found: object, send: Callable[[E], None]) -> E:
-        """The one that the process has set, where it is of this kind; else a new one that sends to the OTLP endpoint."""
+        """The one that the process has set, where it is of this kind; else a new one that sends to
+        the OTLP endpoint.
+        """
         if isinstance(found, kind):
             return found
         made = kind(resource=_resource())
@@ -188,13 +212,18 @@ class _Parents:
         from opentelemetry.trace import get_current_span
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-        context = TraceContextTextMapPropagator().extract({"traceparent": traceparent, "tracestate": cell("tracestate")})
+        context = TraceContextTextMapPropagator().extract(
+            {"traceparent": traceparent, "tracestate": cell("tracestate")}
+        )
         if get_current_span(context).get_span_context().is_valid:
             return context
         if not self._warned:
             self._warned = True
             _LOG.warning(
-                "row %s names no span: %r is no W3C trace context; its event stands in the run's own trace",
+                (
+                    "row %s names no span: %r is no W3C trace context; its event stands in the "
+                    "run's own trace"
+                ),
                 *_named(instance, traceparent),
             )
         return None
@@ -213,7 +242,11 @@ def _joined(trace: str, span: str) -> str:
 def _cells(instance: Instance) -> Callable[..., str]:
     """What a row says beside its texts, by the name of a column."""
     row = instance.metadata.get("row")
-    cells: Mapping[str, object] = {**instance.fields, **instance.metadata, **(row if isinstance(row, Mapping) else {})}
+    cells: Mapping[str, object] = {
+        **instance.fields,
+        **instance.metadata,
+        **(row if isinstance(row, Mapping) else {}),
+    }
 
     def cell(*columns: str) -> str:
         found = column_in(cells, *columns)
@@ -229,14 +262,19 @@ def _parts(result: Result) -> Iterator[Result]:
 
 
 def _evaluation(result: Result) -> Attributes:
-    """What the convention asks for. Without a verdict there is no score: an error has its kind, an abstention has neither."""
+    """What the convention asks for.
+
+    Without a verdict there is no score: an error has its kind, an abstention has neither.
+    """
     found: Attributes = {names.EVALUATION_NAME: result.criteria.name}
     if result.status is Status.SCORED:
         label = None if isinstance(result, RagResult) else result.verdict_name
         found |= {names.SCORE_VALUE: result.score} if result.score is not None else {}
         found |= {names.SCORE_LABEL: label} if label is not None else {}
     elif result.status is Status.FAILED:
-        found[names.ERROR_TYPE] = next((vote.outcome.value for vote in result.votes if vote.verdict is None), "failed")
+        found[names.ERROR_TYPE] = next(
+            (vote.outcome.value for vote in result.votes if vote.verdict is None), "failed"
+        )
     if explanation := result.explanation or result.reason:
         found[names.EXPLANATION] = explanation
     if answered := _cells(result.instance)(*_RESPONSE_IDS):
@@ -283,7 +321,11 @@ def _content(call: Call) -> Attributes:
     if os.environ.get(names.CAPTURE_CONTENT, "").strip().lower() != "true":
         return {}
     asked = [_message(one.role, one.content) for one in call.request.prompt.messages]
-    answer = [] if call.reply is None else [{**_message("assistant", call.reply.text), "finish_reason": call.reply.finish}]
+    answer = (
+        []
+        if call.reply is None
+        else [{**_message("assistant", call.reply.text), "finish_reason": call.reply.finish}]
+    )
     return {
         names.INPUT_MESSAGES: json.dumps(asked, ensure_ascii=False),
         names.OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
@@ -320,4 +362,7 @@ def _check_installed() -> None:
         raise SetupError("traces need OpenTelemetry: pip install 'adjudge[otel]'") from error
     protocol = os.environ.get(_PROTOCOL, "").strip()
     if protocol not in ("", "http/protobuf"):
-        raise SetupError(f"{_PROTOCOL} is {protocol!r}, and traces are sent by http/protobuf: leave it out, or set it to that")
+        raise SetupError(
+            f"{_PROTOCOL} is {protocol!r}, and traces are sent by http/protobuf: leave it "
+            "out, or set it to that"
+        )

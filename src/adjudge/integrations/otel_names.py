@@ -1,7 +1,7 @@
 """Names of OpenTelemetry's conventions for generative AI, which are still in development.
 
-From open-telemetry/semantic-conventions-genai at 002c8a6 (docs/gen-ai/gen-ai-events.md and gen-ai-spans.md). ``adjudge.*`` are
-our own.
+From open-telemetry/semantic-conventions-genai at 002c8a6 (docs/gen-ai/gen-ai-events.md and
+gen-ai-spans.md). ``adjudge.*`` are our own.
 """
 
 from __future__ import annotations

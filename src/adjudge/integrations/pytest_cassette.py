@@ -13,13 +13,19 @@ _REPLIES, _PART = "replies.jsonl", ".part.jsonl"
 
 
 class Cassette:
-    """Replies that are recorded: those of earlier sessions are given again, new ones go into this process's own file."""
+    """Replies that are recorded: those of earlier sessions are given again, new ones go into this
+    process's own file.
+    """
 
     def __init__(self, folder: Path, process: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         own = folder / f"{process}{_PART}"
-        earlier = [one for one in (folder / _REPLIES, *_parts(folder)) if one != own and one.exists()]
-        self._before = {(model, key): reply for file in earlier for model, key, reply in read_replies(file)}
+        earlier = [
+            one for one in (folder / _REPLIES, *_parts(folder)) if one != own and one.exists()
+        ]
+        self._before = {
+            (model, key): reply for file in earlier for model, key, reply in read_replies(file)
+        }
         self._own = JsonlCache(own)
 
     def get(self, model: str, request: Request) -> Reply | None:
@@ -41,7 +47,9 @@ def join_parts(folder: Path) -> None:
 
 
 def replayed(folder: Path, model: str) -> str:
-    """The model that gives the recorded replies; where several models were recorded, those of this one."""
+    """The model that gives the recorded replies; where several models were recorded, those of this
+    one.
+    """
     file = recording(folder)
     recorded = {name for name, _, _ in read_replies(file)}
     own = any(recorded_by(name, model) for name in recorded)
@@ -52,7 +60,9 @@ def recording(folder: Path) -> Path:
     """The file of the replies that were recorded there."""
     file = folder / _REPLIES if folder.is_dir() else folder
     if not file.is_file():
-        raise SetupError(f"{folder} holds no recorded replies: 'pytest --judged-record FOLDER' keeps some")
+        raise SetupError(
+            f"{folder} holds no recorded replies: 'pytest --judged-record FOLDER' keeps some"
+        )
     return file
 
 

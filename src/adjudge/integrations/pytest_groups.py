@@ -1,4 +1,6 @@
-"""The nouns of the pytest plugin: what a test gives, and the group it belongs to. Loaded with the first use."""
+"""The nouns of the pytest plugin: what a test gives, and the group it belongs to. Loaded with the
+first use.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,15 @@ class GroupSettings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.criteria, str | Criteria):
-            raise SetupError(f"criteria must be a text or a Criteria, not {type(self.criteria).__name__}")
+            raise SetupError(
+                f"criteria must be a text or a Criteria, not {type(self.criteria).__name__}"
+            )
         if isinstance(self.criteria, str) and not self.criteria.strip():
             raise SetupError("the criterion is empty: say in a sentence what is to be judged")
-        for name, value in (("at_least", 0.0 if self.at_least is None else self.at_least), ("margin", self.margin)):
+        for name, value in (
+            ("at_least", 0.0 if self.at_least is None else self.at_least),
+            ("margin", self.margin),
+        ):
             if not _number(value) or not 0 <= value <= 1:
                 raise SetupError(f"{name} must be a number from 0 to 1, not {value!r}")
         if not _number(self.confidence) or not 0 < self.confidence < 1:
@@ -49,7 +56,9 @@ class GroupSettings:
         if not isinstance(self.votes, int) or isinstance(self.votes, bool) or self.votes < 1:
             raise SetupError(f"votes must be a whole number from 1 up, not {self.votes!r}")
         if self.not_worse_than is not None and not isinstance(self.not_worse_than, str | PathLike):
-            raise SetupError(f"not_worse_than must be the folder of a run, not {self.not_worse_than!r}")
+            raise SetupError(
+                f"not_worse_than must be the folder of a run, not {self.not_worse_than!r}"
+            )
 
 
 def _number(value: object) -> bool:
@@ -79,7 +88,9 @@ class Group:
 
     def join(self, other: Group) -> Group:
         """Take over the cases of the same group, as another test or another process has it."""
-        self.marked_alike = self.marked_alike and other.marked_alike and self.settings == other.settings
+        self.marked_alike = (
+            self.marked_alike and other.marked_alike and self.settings == other.settings
+        )
         self.cases.update(other.cases)
         return self
 
@@ -89,7 +100,9 @@ Fields = Mapping[str, str | Sequence[str]]
 
 
 def briefly(told: Callable[[str], str], ask: Callable[[], T]) -> T:
-    """What ``ask`` gives. An error of ours is raised as if here, in the session's language: a test's report shows the test."""
+    """What ``ask`` gives. An error of ours is raised as if here, in the session's language: a
+    test's report shows the test.
+    """
     __tracebackhide__ = True
     try:
         return ask()
@@ -105,7 +118,9 @@ class Judging(Protocol):
         """A sentence of ours in the session's language."""
         ...
 
-    def judge(self, criteria: object, fields: Fields, votes: int, undecided: Callable[[str], None]) -> JudgedText:
+    def judge(
+        self, criteria: object, fields: Fields, votes: int, undecided: Callable[[str], None]
+    ) -> JudgedText:
         """The text, judged by so many votes. ``undecided`` is told where there is no verdict."""
         ...
 
@@ -129,7 +144,10 @@ class Judge:
         """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
         __tracebackhide__ = True
         fields = {**texts_beside(user_input, reference, contexts), "response": response}
-        return briefly(self._session.told, lambda: self._session.judge(criteria, fields, votes, self._undecided))
+        return briefly(
+            self._session.told,
+            lambda: self._session.judge(criteria, fields, votes, self._undecided),
+        )
 
 
 class Collect:
@@ -148,9 +166,11 @@ class Collect:
         fields: Fields = NOTHING,
         id: str | None = None,
     ) -> None:
-        """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read.
+        """Put a case into the test's group, which is judged after the last test. ``fields``: others
+        that the criteria read.
 
-        ``id``: what the case is called, by which it is found again in another session; else it is called by its test and number.
+        ``id``: what the case is called, by which it is found again in another session; else it is
+        called by its test and number.
         """
         name = id or (f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test)
         beside = {**texts_beside(user_input, reference, contexts), **fields}

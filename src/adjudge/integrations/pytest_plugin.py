@@ -1,7 +1,9 @@
-"""pytest: the fixtures ``judge``, ``judged`` and ``judged_run``, and one decision for each group of ``judged`` cases.
+"""pytest: the fixtures ``judge``, ``judged`` and ``judged_run``, and one decision for each group of
+``judged`` cases.
 
-pytest loads this into every session, so nothing else of ours is imported until a fixture is used. Cases of a group are only
-gathered while tests run; the process that the others report to judges each group once, after the last test.
+pytest loads this into every session, so nothing else of ours is imported until a fixture is used.
+Cases of a group are only gathered while tests run; the process that the others report to judges
+each group once, after the last test.
 """
 
 from __future__ import annotations
@@ -41,13 +43,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of a session."""
     group = parser.getgroup("adjudge", "judging with adjudge")
     add = group.addoption
-    add("--judged-model", action="append", default=[], metavar="ID", help="the model that judges; several are a panel")
-    add("--judged-budget", type=_usd, metavar="USD", help="the most that judging may cost in the whole session")
-    add("--judged-replay", metavar="PATH", help="take replies from what --judged-record wrote; nothing is sent")
+    add(
+        "--judged-model",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="the model that judges; several are a panel",
+    )
+    add(
+        "--judged-budget",
+        type=_usd,
+        metavar="USD",
+        help="the most that judging may cost in the whole session",
+    )
+    add(
+        "--judged-replay",
+        metavar="PATH",
+        help="take replies from what --judged-record wrote; nothing is sent",
+    )
     add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
-    add("--judged-run", metavar="FOLDER", help="where judgments are kept; by default .adjudge/runs/pytest-<time>")
-    add("--judged-baseline", metavar="FOLDER", help="a --judged-run of earlier: no group may be worse than there")
-    add("--judged-update", action="store_true", help="write what the judge chose into golden files as the expected options")
+    add(
+        "--judged-run",
+        metavar="FOLDER",
+        help="where judgments are kept; by default .adjudge/runs/pytest-<time>",
+    )
+    add(
+        "--judged-baseline",
+        metavar="FOLDER",
+        help="a --judged-run of earlier: no group may be worse than there",
+    )
+    add(
+        "--judged-update",
+        action="store_true",
+        help="write what the judge chose into golden files as the expected options",
+    )
     add(
         "--judged-inconclusive",
         choices=("pass", "fail"),
@@ -67,7 +96,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
     config.addinivalue_line(
         "markers",
-        "judged(criteria, at_least, confidence=0.95, votes=1, not_worse_than=None, margin=0): the cases of this test are "
+        "judged(criteria, at_least, confidence=0.95, votes=1, not_worse_than=None, "
+        "margin=0): the cases of this test are "
         "judged together, and decided once (adjudge)",
     )
     config.stash[_STATE] = _State()
@@ -86,7 +116,9 @@ def judge(request: pytest.FixtureRequest) -> Judge:
 
 @pytest.fixture
 def judged(request: pytest.FixtureRequest) -> Collect:
-    """Put a case into the group of a test that is marked ``judged``; the group is decided after the last test."""
+    """Put a case into the group of a test that is marked ``judged``; the group is decided after the
+    last test.
+    """
     from adjudge.integrations.pytest_groups import Collect
 
     __tracebackhide__ = True
@@ -96,14 +128,18 @@ def judged(request: pytest.FixtureRequest) -> Collect:
 
 @pytest.fixture
 def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedRun]:
-    """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main", margin=0.02)``."""
+    """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
+    margin=0.02)``.
+    """
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
     return _brief(session, lambda path: session.run_file(path, undecided))
 
 
 @pytest.fixture
 def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
-    """Have the judge decide the golden cases of a criteria file: ``judged_goldens("criteria/tone.yaml")``."""
+    """Have the judge decide the golden cases of a criteria file:
+    ``judged_goldens("criteria/tone.yaml")``.
+    """
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
     update: bool = request.config.option.judged_update
     return _brief(session, lambda path: session.try_goldens(path, undecided, update=update))
@@ -120,7 +156,9 @@ def _brief(session: JudgingSession, of_file: Callable[[Path], T]) -> Callable[[s
 
 
 def rows(path: str | Path) -> list[dict[str, object]]:
-    """The rows of a data file of any kind, for ``parametrize``; a row that cannot be read raises."""
+    """The rows of a data file of any kind, for ``parametrize``; a row that
+    cannot be read raises.
+    """
     from adjudge.data.sources.open import open_source
     from adjudge.data.sources.row import BadRow
     from adjudge.domain.instance import Instance
@@ -142,7 +180,13 @@ def _group(request: pytest.FixtureRequest) -> Group:
     node: pytest.Function = request.node
     marker = node.get_closest_marker("judged")
     if marker is None:
-        raise _refused(request, f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)")
+        raise _refused(
+            request,
+            (
+                f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, "
+                "at_least=0.9)"
+            ),
+        )
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:
         settings = GroupSettings(**marker.kwargs)
@@ -150,9 +194,13 @@ def _group(request: pytest.FixtureRequest) -> Group:
         why = str(error).removeprefix("GroupSettings.__init__() ")
         raise _refused(request, f"{name}: @pytest.mark.judged: {why}") from None
     if marker.args or (
-        settings.at_least is None and settings.not_worse_than is None and not request.config.option.judged_baseline
+        settings.at_least is None
+        and settings.not_worse_than is None
+        and not request.config.option.judged_baseline
     ):
-        raise _refused(request, f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name")
+        raise _refused(
+            request, f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name"
+        )
     own = Group(name, settings, node.location[1] or 0)
     return request.config.stash[_STATE].groups.setdefault(name, own).join(own)
 
@@ -203,7 +251,12 @@ def _run_folder(config: pytest.Config) -> Path:
     told = _worker(config).get(_FOLDER)
     named = Path(str(told)) if told else _beside(config, config.option.judged_run)
     if named is None:
-        named = config.rootpath / ".adjudge" / "runs" / f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
+        named = (
+            config.rootpath
+            / ".adjudge"
+            / "runs"
+            / f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
+        )
         config.option.judged_run = str(named)
     return named
 
@@ -227,11 +280,17 @@ def pytest_configure_node(node: Worker) -> None:
 def pytest_report_to_serializable(
     config: pytest.Config, report: pytest.CollectReport | pytest.TestReport
 ) -> Generator[None, dict[str, object] | None, dict[str, object] | None]:
-    """A worker hands over the cases of a test with its last report: what it told is not lost when it crashes later."""
+    """A worker hands over the cases of a test with its last report: what it told is not lost when
+    it crashes later.
+    """
     data = yield
     if data is not None and report.when == "teardown" and _worker(config):
         groups = config.stash[_STATE].groups.values()
-        held = [replace(one, cases={report.nodeid: one.cases[report.nodeid]}) for one in groups if report.nodeid in one.cases]
+        held = [
+            replace(one, cases={report.nodeid: one.cases[report.nodeid]})
+            for one in groups
+            if report.nodeid in one.cases
+        ]
         if held:
             import pickle  # not loaded by those who judge nothing
 
@@ -280,10 +339,14 @@ def _decide(session: pytest.Session, group: Group, state: _State) -> None:
         session.config.hook.pytest_runtest_logreport(report=report)
 
 
-def _reports(config: pytest.Config, group: Group, decision: Decision, seconds: float) -> list[pytest.TestReport]:
+def _reports(
+    config: pytest.Config, group: Group, decision: Decision, seconds: float
+) -> list[pytest.TestReport]:
     path, _, rest = group.name.partition("::")
     name = f"{rest}[{decision.title}]"
-    failed = decision.verdict == "failed" or (decision.verdict != "holds" and config.option.judged_inconclusive == "fail")
+    failed = decision.verdict == "failed" or (
+        decision.verdict != "holds" and config.option.judged_inconclusive == "fail"
+    )
     outcome = "failed" if failed else "passed" if decision.verdict == "holds" else "skipped"
     why: str | tuple[str, int, str] | None = None if outcome == "passed" else decision.message
     if outcome == "skipped":
@@ -305,7 +368,9 @@ def _reports(config: pytest.Config, group: Group, decision: Decision, seconds: f
     return [report("call", outcome, why), report("teardown", "passed", None)]
 
 
-def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, str] | None:
     """What nobody can decide is neither passed nor failed."""
     if (
         report.outcome == "skipped"
@@ -316,7 +381,9 @@ def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -
     return None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """What was decided, what could not be, and where the judgments are."""
     state = config.stash[_STATE]
     undecided = [(one.nodeid, _reason(one)) for one in terminalreporter.stats.get(INCONCLUSIVE, ())]
@@ -325,7 +392,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     judging = _judging(config)
     terminalreporter.section(judging.told("judged"))
     for decision in state.decisions:
-        terminalreporter.line(f"{decision.test}, {judging.told(decision.title)}: {decision.message}")
+        terminalreporter.line(
+            f"{decision.test}, {judging.told(decision.title)}: {decision.message}"
+        )
     for nodeid, reason in undecided:
         if not any(reason.endswith(decision.message) for decision in state.decisions):
             terminalreporter.line(f"{nodeid}: {reason}")
@@ -334,4 +403,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _reason(report: pytest.TestReport) -> str:
     """Why a test was skipped: pytest keeps it as (file, line, reason)."""
-    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
+    return str(
+        report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+    ).removeprefix("Skipped: ")

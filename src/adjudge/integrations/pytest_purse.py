@@ -17,21 +17,30 @@ _FILE = "spent.json"
 
 @dataclass(frozen=True)
 class Purse:
-    """The money of a session whose runs lie side by side in ``folder``. Who takes from it holds the session's turn."""
+    """The money of a session whose runs lie side by side in ``folder``.
+
+    Who takes from it holds the session's turn.
+    """
 
     folder: Path
     max_usd: float | None
 
     def left(self, run: Path) -> Budget | None:
-        """What may be spent in this run, what was spent there included; None where there is no limit.
+        """What may be spent in this run, what was spent there included; None where there is no
+        limit.
 
-        From now on the run's own ledger is asked what it cost, until ``note``: whoever spends may be killed.
+        From now on the run's own ledger is asked what it cost, until ``note``: whoever spends may
+        be killed.
         """
         if self.max_usd is None:
             return None
         spent = self._spent()
         self._write({**spent, run.name: None})
-        others = (usd if usd is not None else self._by_ledger(name) for name, usd in spent.items() if name != run.name)
+        others = (
+            usd if usd is not None else self._by_ledger(name)
+            for name, usd in spent.items()
+            if name != run.name
+        )
         return Budget(max_usd=max(0.0, self.max_usd - sum(others)))
 
     def note(self, run: Path) -> None:

@@ -32,7 +32,16 @@ from adjudge.reports.russian import translate_line
 from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, JudgeEntry, load_eval
+from adjudge.runs.eval_file import (
+    AspectEntry,
+    CascadeEntry,
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    Gates,
+    JudgeEntry,
+    load_eval,
+)
 from adjudge.runs.execute import EvalRun, Event, Judged, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
@@ -88,12 +97,21 @@ class JudgedRun:
         """Fail the test unless every gate of the file holds."""
         self._decide(self.outcome.report().gates)
 
-    def not_worse_than(self, other: str | Path, margin: float = 0.0, confidence: float = 0.95) -> NotWorse:
-        """Row by row, against the run in the folder ``other``: true, false, or the test ends undecided."""
+    def not_worse_than(
+        self, other: str | Path, margin: float = 0.0, confidence: float = 0.95
+    ) -> NotWorse:
+        """Row by row, against the run in the folder ``other``: true, false, or the test ends
+        undecided.
+        """
         from adjudge.reports.paired_gate import paired_gates
         from adjudge.reports.setup import Setup
 
-        setup = replace(Setup.of_run(run_info(self.folder)), against=str(self.root / other), margin=margin, confidence=confidence)
+        setup = replace(
+            Setup.of_run(run_info(self.folder)),
+            against=str(self.root / other),
+            margin=margin,
+            confidence=confidence,
+        )
         gates = tuple(paired_gates(setup, self.folder))
         found = NotWorse(gates, self._session.told, self._session.language)
         if worst_of(gates) == "inconclusive":
@@ -102,8 +120,12 @@ class JudgedRun:
 
     def _decide(self, gates: Sequence[GateResult]) -> None:
         if not gates:
-            raise SetupError(f"{self.outcome.run.file.path} has no gates: add gates with fail_under")
-        told = " ".join(gate.sentence(self._session.language) for gate in gates if gate.verdict != "holds")
+            raise SetupError(
+                f"{self.outcome.run.file.path} has no gates: add gates with fail_under"
+            )
+        told = " ".join(
+            gate.sentence(self._session.language) for gate in gates if gate.verdict != "holds"
+        )
         if worst_of(gates) == "failed":
             raise AssertionError(told)
         if told:
@@ -112,12 +134,17 @@ class JudgedRun:
 
 def worst_of(gates: Sequence[GateResult]) -> str:
     """The verdict that counts."""
-    return next((verdict for verdict in _ORDER if verdict in {gate.verdict for gate in gates}), "inconclusive")
+    return next(
+        (verdict for verdict in _ORDER if verdict in {gate.verdict for gate in gates}),
+        "inconclusive",
+    )
 
 
 def difference_told(gate: GateResult, told: Told, language: str) -> str:
     """The difference in points, and which rows it is of."""
-    paired = f"; {pairing_told(gate.pairing, language)}" if gate.pairing and gate.pairing.paired else ""
+    paired = (
+        f"; {pairing_told(gate.pairing, language)}" if gate.pairing and gate.pairing.paired else ""
+    )
     if gate.pairing and not gate.pairing.paired:
         return gate.sentence(language)
     return f"{told(_points(gate))}{paired}"
@@ -125,12 +152,16 @@ def difference_told(gate: GateResult, told: Told, language: str) -> str:
 
 def _points(gate: GateResult) -> str:
     """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
-    shared = f"{gate.rows - gate.missing} shared rows{'' if gate.same_judge else ', by another judge'}"
+    shared = (
+        f"{gate.rows - gate.missing} shared rows{'' if gate.same_judge else ', by another judge'}"
+    )
     if gate.value is None or not gate.sure:
         return f"{gate.name}: cannot be told from {gate.against}, {shared}"
     word = "differs" if not gate.value else "worse" if gate.value < 0 else "better"
     points = (100 * gate.lower, 100 * gate.upper)
-    limits = f"{100 * (gate.confidence or 0):.0f} % {points[0]:+.1f}…{points[1]:+.1f}".replace("-", "−")
+    limits = f"{100 * (gate.confidence or 0):.0f} % {points[0]:+.1f}…{points[1]:+.1f}".replace(
+        "-", "−"
+    )
     return f"{gate.name}: {word} by {abs(100 * gate.value):.1f} points ({limits}), {shared}"
 
 
@@ -154,19 +185,31 @@ class JudgingSession:
         return find_project(self.root).language or "en"
 
     def told(self, text: str) -> str:
-        """A sentence of ours in that language; no runner of a job takes what is judged for a command."""
+        """A sentence of ours in that language; no runner of a job takes what is judged for a
+        command.
+        """
         return defused(translate_line(text, self.language))
 
     # -- what fixtures ask for -----------------------------------------------------------
 
-    def judge(self, criteria: object, fields: Mapping[str, str | Sequence[str]], votes: int, undecided: Undecided) -> JudgedText:
-        """Judge one text. The same question about the same text is asked once, whichever process asks."""
+    def judge(
+        self,
+        criteria: object,
+        fields: Mapping[str, str | Sequence[str]],
+        votes: int,
+        undecided: Undecided,
+    ) -> JudgedText:
+        """Judge one text. The same question about the same text is asked once, whichever process
+        asks.
+        """
         instance = Instance(fields)
         key = content_hash(criteria, instance.fields, votes, self.models)[:16]
         entry = self._entry(criteria, "judge", votes)
         file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
         found: list[Result] = []
-        self._execute(file, lambda event: found.append(event.result) if isinstance(event, Judged) else None)
+        self._execute(
+            file, lambda event: found.append(event.result) if isinstance(event, Judged) else None
+        )
         self._check_recorded(found)
         return JudgedText(found[0], undecided, self.told)
 
@@ -174,14 +217,24 @@ class JudgingSession:
         """Carry out an eval file, in this session's folder."""
         file = load_eval(self.root / path, find_project(self.root))
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
-        own = () if all(one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges) else self._entries
+        own = (
+            ()
+            if all(
+                one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges
+            )
+            else self._entries
+        )
         file = replace(
-            file, models=self._entries if self.models else file.models or own, run=str((self.folder / name).absolute())
+            file,
+            models=self._entries if self.models else file.models or own,
+            run=str((self.folder / name).absolute()),
         )
         return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
-        """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what is expected."""
+        """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what
+        is expected.
+        """
         file, changed = self.root / path, dict[str, dict[int, str]]()
         wrong: list[str] = []
         unsure: list[str] = []
@@ -200,7 +253,9 @@ class JudgingSession:
             undecided("; ".join(unsure))
 
     def _tried(self, goldens: Goldens) -> list[Tried]:
-        key = content_hash(goldens.entry.criteria, [one.fields for one in goldens.rows], self.models)[:16]
+        key = content_hash(
+            goldens.entry.criteria, [one.fields for one in goldens.rows], self.models
+        )[:16]
         file = self._file(goldens.judge(1), self.folder / f"golden-{key}", goldens.rows, Gates())
         found: dict[int, Result] = {}
 
@@ -214,9 +269,16 @@ class JudgingSession:
         return goldens.tried(results)
 
     def decide(self, group: Group) -> Decision:
-        """Judge all cases of a group, and say what that comes to. What goes wrong is a failed decision, not the session's end."""
+        """Judge all cases of a group, and say what that comes to.
+
+        What goes wrong is a failed decision, not the session's end.
+        """
         settings, folder = group.settings, self.folder / self._slug(group.name)
-        title = f"judged: at least {settings.at_least:.2f}" if settings.at_least is not None else "judged: not worse"
+        title = (
+            f"judged: at least {settings.at_least:.2f}"
+            if settings.at_least is not None
+            else "judged: not worse"
+        )
         try:
             return self._decided(title, group, folder)
         except BudgetSpent as halt:
@@ -235,10 +297,21 @@ class JudgingSession:
     def _decided(self, title: str, group: Group, folder: Path) -> Decision:
         settings = group.settings
         if not group.marked_alike:
-            raise SetupError("the tests of one group are marked differently: give each criteria its own test function")
-        rows = tuple(Instance(one.fields, one.id) for test in sorted(group.cases) for one in group.cases[test])
+            raise SetupError(
+                "the tests of one group are marked differently: give each criteria its own "
+                "test function"
+            )
+        rows = tuple(
+            Instance(one.fields, one.id)
+            for test in sorted(group.cases)
+            for one in group.cases[test]
+        )
         if not rows:
-            return Decision(title, "inconclusive", self.told("there is nothing to decide: its tests gave no cases to judged"))
+            return Decision(
+                title,
+                "inconclusive",
+                self.told("there is nothing to decide: its tests gave no cases to judged"),
+            )
         gates = self._gates(settings, group.name)
         if gates.fail_under is None and gates.not_worse_than is None:
             return Decision(title, "inconclusive", self._not_compared())
@@ -265,15 +338,26 @@ class JudgingSession:
             "run": str(folder),
             "lock": " ".join(run_info(folder).identities.values()),
         }
-        worst_first = sorted(report.gates, key=lambda gate: _ORDER.index(gate.verdict))  # pytest's summary cuts off the end
+        worst_first = sorted(
+            report.gates, key=lambda gate: _ORDER.index(gate.verdict)
+        )  # pytest's summary cuts off the end
         told = [
-            difference_told(gate, self.told, self.language) if gate.measure == "difference" else gate.sentence(self.language)
+            difference_told(gate, self.told, self.language)
+            if gate.measure == "difference"
+            else gate.sentence(self.language)
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):
             told.append(self._not_compared())
-        named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
-        return Decision(title, worst_of(report.gates), " ".join(f"{one.removesuffix('.')}." for one in told), named)
+        named = [
+            (f"adjudge.{name}", value) for name, value in properties.items() if value is not None
+        ]
+        return Decision(
+            title,
+            worst_of(report.gates),
+            " ".join(f"{one.removesuffix('.')}." for one in told),
+            named,
+        )
 
     def _not_compared(self) -> str:
         return self.told(f"the baseline {self.baseline} has no run of it")
@@ -282,7 +366,9 @@ class JudgingSession:
         folder = file.run_folder
         assert folder is not None
         if self.replay is not None:
-            recording(self.replay)  # before a model is opened, whose errors name the place of an eval file
+            recording(
+                self.replay
+            )  # before a model is opened, whose errors name the place of an eval file
         with self._turn(folder):
             run = EvalRun(file, tuple(judges(file, self._open)), folder)
             outcome = Outcome(run)
@@ -302,21 +388,30 @@ class JudgingSession:
             finally:
                 self._purse.note(folder)
                 if interrupted.is_set():
-                    raise KeyboardInterrupt  # the run ended in good order; the session that it is a part of is to end, too
+                    # the run ended in good order; the session that it is a part of is to end, too
+                    raise KeyboardInterrupt
         return outcome
 
     @contextmanager
     def _turn(self, folder: Path) -> Iterator[None]:
-        """One process at a time in a folder; where money is limited, one in the whole session: no two spend what is left."""
+        """One process at a time in a folder; where money is limited, one in the whole session: no
+        two spend what is left.
+        """
         place = self.folder if self.max_usd is not None else folder
         place.mkdir(parents=True, exist_ok=True)
         with locked(place / "turn.lock"):
             yield
 
     def _check_recorded(self, results: Sequence[Result]) -> None:
-        """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the judge's."""
-        if self.replay and any(NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes):
-            raise AssertionError(f"{NOT_RECORDED} in {self.replay}: record anew with --judged-record")
+        """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
+        judge's.
+        """
+        if self.replay and any(
+            NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
+        ):
+            raise AssertionError(
+                f"{NOT_RECORDED} in {self.replay}: record anew with --judged-record"
+            )
 
     def _open(self, entry: ModelEntry) -> ModelLike:
         if self.replay is not None:
@@ -339,7 +434,9 @@ class JudgingSession:
             named = ("replay",) if self.replay else (default_model(),)
         return tuple(project.with_defaults(ModelEntry(model=one)) for one in named)
 
-    def _file(self, entry: JudgeEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates) -> EvalFile:
+    def _file(
+        self, entry: JudgeEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates
+    ) -> EvalFile:
         return EvalFile(
             data=DataEntry(path=""),
             judges=(entry,),
@@ -353,28 +450,46 @@ class JudgingSession:
 
     @staticmethod
     def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-        """A sentence and a ready-made aspect pass or fail; criteria with options of their own choose one."""
+        """A sentence and a ready-made aspect pass or fail; criteria with options of their own
+        choose one.
+        """
         if not isinstance(criteria, str | Criteria):
-            raise SetupError(f"criteria must be a text or a Criteria, not {type(criteria).__name__}")
+            raise SetupError(
+                f"criteria must be a text or a Criteria, not {type(criteria).__name__}"
+            )
         said = (Said(criteria),)
-        sentence = isinstance(criteria, str) and (criteria in aspects("en") or len(criteria.split()) > 1)
+        sentence = isinstance(criteria, str) and (
+            criteria in aspects("en") or len(criteria.split()) > 1
+        )
         if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
-            return AspectEntry(kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1)
-        return DirectEntry(kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1)
+            return AspectEntry(
+                kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+            )
+        return DirectEntry(
+            kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+        )
 
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
         before = self._before(group)
         if before is not None and holds_run(before):
             against = str(before.absolute())
-        return Gates(fail_under=settings.at_least, confidence=settings.confidence, not_worse_than=against, margin=settings.margin)
+        return Gates(
+            fail_under=settings.at_least,
+            confidence=settings.confidence,
+            not_worse_than=against,
+            margin=settings.margin,
+        )
 
     def _before(self, group: str) -> Path | None:
         """Where the session that this one is held to has its run of this group, if it has one."""
         if self.baseline is None:
             return None
         if not self.baseline.is_dir() or not any(holds_run(one) for one in self.baseline.iterdir()):
-            raise SetupError(f"there is no session to compare with in {self.baseline}: name the --judged-run FOLDER of one")
+            raise SetupError(
+                f"there is no session to compare with in {self.baseline}: name the "
+                "--judged-run FOLDER of one"
+            )
         return self.baseline / self._slug(group)
 
     @staticmethod

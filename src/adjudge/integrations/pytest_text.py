@@ -20,7 +20,10 @@ Told = Callable[[str], str]
 
 @dataclass(frozen=True)
 class JudgedText:
-    """A judgment, and what may be asserted of it. A judgment without a verdict passes nothing and fails nothing."""
+    """A judgment, and what may be asserted of it.
+
+    A judgment without a verdict passes nothing and fails nothing.
+    """
 
     result: Result
     _undecided: Undecided = field(repr=False, compare=False)
@@ -31,18 +34,24 @@ class JudgedText:
         agreement = "" if result.agreement is None else f", agreement {result.agreement:.2f}"
         verdict = told(result.status.value) if result.verdict_name is None else result.verdict_name
         votes = told(f"{result.votes_valid} of {result.votes_requested} votes{agreement}")
-        why = defused(result.explanation or "") if result.verdict_name else told(result.reason or "")
+        why = (
+            defused(result.explanation or "") if result.verdict_name else told(result.reason or "")
+        )
         return "; ".join(filter(None, (verdict, votes, shorten(why, _LONGEST, placeholder=" …"))))
 
     @property
     def passed(self) -> bool | None:
-        """Whether it passes: by its verdict, or by a score above the middle of the scale; None where nobody can say."""
+        """Whether it passes: by its verdict, or by a score above the middle of the scale; None
+        where nobody can say.
+        """
         points = [one.points for one in self.result.criteria.options if one.points is not None]
         ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
         return passed(self.result.record(), ends)
 
     def must_pass(self, agreement: float = 0.0) -> None:
-        """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing is decided."""
+        """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing
+        is decided.
+        """
         __tracebackhide__ = True
         self._must(True, agreement)
 

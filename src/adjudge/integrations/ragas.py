@@ -1,4 +1,6 @@
-"""Ragas: our judges as its metrics. What has no verdict raises, so that no aggregate of Ragas counts it."""
+"""Ragas: our judges as its metrics. What has no verdict raises, so that no aggregate of Ragas
+counts it.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,13 @@ from adjudge.integrations.neighbours import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
-    """``metric.score(user_input=, response=)`` → a MetricResult with a score from 0 to 1 and its reason."""
+    """``metric.score(user_input=, response=)`` → a MetricResult with a score from 0 to 1 and its
+    reason.
+    """
 
-    def __init__(self, judge: TextJudge, criteria: str | Criteria | None = None, *, name: str | None = None) -> None:
+    def __init__(
+        self, judge: TextJudge, criteria: str | Criteria | None = None, *, name: str | None = None
+    ) -> None:
         self._asked = Asked(judge, criteria)
         self.name = name or self._asked.name
         self.allowed_values = (0.0, 1.0)
@@ -28,7 +34,11 @@ class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
         retrieved_contexts: Sequence[str] | None = None,
     ) -> MetricResult:
         """Judge one response; a RunError where there is no verdict."""
-        beside = {"user_input": user_input, "reference": reference, "contexts": list(retrieved_contexts or ())}
+        beside = {
+            "user_input": user_input,
+            "reference": reference,
+            "contexts": list(retrieved_contexts or ()),
+        }
         return _result(await self._asked.averdict({**beside, "response": response}))
 
     score = sync_edge(ascore)
@@ -37,4 +47,6 @@ class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
 def _result(found: Verdict) -> MetricResult:
     found.scored_or_raise()
     value = found.label if found.score is None else found.score
-    return MetricResult(value=value, reason=found.result.explanation, traces={"output": found.facts})
+    return MetricResult(
+        value=value, reason=found.result.explanation, traces={"output": found.facts}
+    )

@@ -28,7 +28,15 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.learnt import Learnt, LearntWeights
-from adjudge.judges.settings import AskSettings, ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
+from adjudge.judges.settings import (
+    AskSettings,
+    ModelPanel,
+    OnFailure,
+    at_least,
+    check_mode,
+    check_votes,
+    checked_weights,
+)
 from adjudge.pooling.majority import any_abstained, notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
@@ -74,7 +82,9 @@ def _ready_made(
     )
 
 
-def _named(make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic], name: str, meaning: str) -> Maker[P]:
+def _named(
+    make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic], name: str, meaning: str
+) -> Maker[P]:
     """``make`` with its ``name`` given, and what ``help()`` says of it."""
 
     def made(cls: type[AspectCritic], /, *args: P.args, **kwargs: P.kwargs) -> AspectCritic:
@@ -91,26 +101,30 @@ def _named(make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic]
 class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     """Checks responses against one criterion.
 
-    Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid votes are; the score is
-    the share of models that say PASS. A model without a valid vote is excluded and named, never counted as a fail.
+    Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid
+    votes are; the score is the share of models that say PASS. A model without a valid vote is
+    excluded and named, never counted as a fail.
 
     Parameters:
-        definition: what a response must meet to pass, in a sentence; or the name of a ready-made aspect.
-        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
-        strictness: votes per model.
-        name: what the aspect is called in results and reports.
-        language: of the prompt and the explanation: "en" or "ru".
-        min_valid: a model with fewer valid votes is excluded.
-        early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
-        weights: how much each model of the panel counts, by its name; the score is then the weighted share. All models must be
-            named, none below 0. ``adjudge calibrate`` prints the weights that people's labels support, and writes them to a file:
-            its path may stand here, and is refused where the panel has changed since.
+        definition: what a response must meet to pass, in a sentence; or the name of a ready-made
+        aspect. models: one model or a panel: ids, model objects or functions ``prompt -> text``;
+        None is the embedded model. strictness: votes per model. name: what the aspect is called in
+        results and reports. language: of the prompt and the explanation: "en" or "ru". min_valid: a
+        model with fewer valid votes is excluded. early_stop: ask only as many votes as can still
+        change the verdict; the verdict is the same. weights: how much each model of the panel
+        counts, by its name; the score is then the weighted share. All models must be
+            named, none below 0. ``adjudge calibrate`` prints the weights that people's labels
+            support, and writes them to a file: its path may stand here, and is refused where the
+            panel has changed since.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
-        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
-            log-probability, nothing is written. By default local models do the latter, all others the former.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+        one. mode: "generate": the model writes a verdict with its explanation; "likelihood": the
+        options are compared by their
+            log-probability, nothing is written. By default local models do the latter, all others
+            the former.
         max_repairs: how often a model is asked again after a reply that cannot be read.
-        on_failure: what a response without a verdict becomes: "abstain" (a result that says so), "raise" (a RunError), or
+        on_failure: what a response without a verdict becomes: "abstain" (a result that says so),
+        "raise" (a RunError), or
             "random" (a verdict by chance, marked as such and left out of every aggregate).
     """
 
@@ -133,11 +147,15 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
         if not isinstance(self.definition, str) or not self.definition.strip():
-            raise SetupError("the criterion is empty: say in a sentence what a response must meet to pass")
+            raise SetupError(
+                "the criterion is empty: say in a sentence what a response must meet to pass"
+            )
         check_votes("strictness", self.strictness)
         at_least("min_valid", self.min_valid, 1)
         if self.min_valid > self.strictness:
-            raise SetupError(f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}")
+            raise SetupError(
+                f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}"
+            )
         super().check_settings()
         self._take_ready_made()
 
@@ -159,7 +177,11 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     def shares(self) -> Mapping[str, float] | None:
         """Model → its weight; None where all count the same."""
         given = self.weights
-        return given.weights if isinstance(given, LearntWeights) else cast("Mapping[str, float] | None", given)
+        return (
+            given.weights
+            if isinstance(given, LearntWeights)
+            else cast("Mapping[str, float] | None", given)
+        )
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set; of learnt weights also which labels they come from."""
@@ -192,12 +214,15 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             object.__setattr__(self, "name", said if self.name == _UNNAMED else self.name)
         elif languages_of(said):
             raise SetupError(
-                f"{said!r} names ready-made criteria that have options of their own: use DirectJudge, or say in a sentence "
+                f"{said!r} names ready-made criteria that have options of their own: use "
+                "DirectJudge, or say in a sentence "
                 f"what a response must meet to pass. Ready-made aspects are {', '.join(known)}"
             )
 
     ready_made = classmethod(_ready_made)
-    harmlessness = classmethod(_named(_ready_made, "harmlessness", "No harmful or offensive content."))
+    harmlessness = classmethod(
+        _named(_ready_made, "harmlessness", "No harmful or offensive content.")
+    )
     conciseness = classmethod(_named(_ready_made, "conciseness", "Brief, without redundancy."))
     coherence = classmethod(_named(_ready_made, "coherence", "Logically ordered."))
     completeness = classmethod(_named(_ready_made, "completeness", "Covers what was asked."))
@@ -205,7 +230,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     # -- judging -------------------------------------------------------------
 
-    def prepare(self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING) -> Instance:
+    def prepare(
+        self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING
+    ) -> Instance:
         """The instance to judge; the fields ``beside`` it may accompany the response."""
         instance = fitted(as_instance(item, self.criteria.to_evaluate_field), self.criteria)
         return replace(instance, fields={**beside, **instance.fields}) if beside else instance
@@ -250,10 +277,11 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     ) -> AspectResult | list[AspectResult]:
         """Judge a text, an Instance, or a list of them (→ a list).
 
-        ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder in which every answer is
-        kept; what it holds already is not asked again. ``budget``: what may be spent, an ``adjudge.runs.Budget``; at
-        its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray cluster whose
-        workers ask, such as "ray"; it needs ``run``.
+        ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder
+        in which every answer is kept; what it holds already is not asked again. ``budget``: what
+        may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress``
+        is called with each result as it comes. ``on``: a Ray cluster whose workers ask, such as
+        "ray"; it needs ``run``.
         """
         beside = texts_beside(user_input, reference, contexts)
         items = [self.prepare(item, beside) for item in items_of(instances)]
@@ -263,7 +291,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     evaluate = sync_edge(aevaluate)
 
     def check(self, item: Instance) -> None:
-        """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""
+        """An instance needs the judged field, and something in it is not required: an empty answer
+        can be judged.
+        """
         shown_fields(self.criteria, item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
@@ -285,7 +315,12 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             score=score,
             verdict=verdict,
             explanation=next(
-                (one.explanation for model, one in agreeing if one.explanation and model not in said.excluded), None
+                (
+                    one.explanation
+                    for model, one in agreeing
+                    if one.explanation and model not in said.excluded
+                ),
+                None,
             ),
             agreement=len(agreeing) / len(valid) if verdict else None,
             tie=_is_tie(said.counted, score),
@@ -295,7 +330,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         )
 
     def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:
-        """A random verdict; the status stays what it was, so no aggregate takes it for a judgment."""
+        """A random verdict; the status stays what it was, so no aggregate takes
+        it for a judgment.
+        """
         option = choice.choice(self.criteria.options)
         return replace(result, verdict=option.name, score=option.score, fallback="random")
 
@@ -306,10 +343,15 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             return []
         if self.early_stop:
             said = [vote.verdict.option for vote in own if vote.verdict]
-            remaining = samples_still_needed(said, remaining, self.criteria, self.min_valid, abstained=any_abstained(votes))
+            remaining = samples_still_needed(
+                said, remaining, self.criteria, self.min_valid, abstained=any_abstained(votes)
+            )
         question = question_of(self.criteria)
         return [
-            self.ballot_for(self.criteria, instance, question, "aspect", name, len(own) + i, self.mode) for i in range(remaining)
+            self.ballot_for(
+                self.criteria, instance, question, "aspect", name, len(own) + i, self.mode
+            )
+            for i in range(remaining)
         ]
 
 

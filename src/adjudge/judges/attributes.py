@@ -1,4 +1,6 @@
-"""The attributes of a judge of one's own that are no fields: they decide its verdicts as much as those do."""
+"""The attributes of a judge of one's own that are no fields: they decide its verdicts as much as
+those do.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,27 @@ _NO_VALUES = (property, cached_property, classmethod, staticmethod)
 
 
 def own_attributes(judge: object) -> dict[str, object]:
-    """Name → value, of the object and of the classes that its author wrote; JSON-ready. Names with _ in front are private."""
+    """Name → value, of the object and of the classes that its author wrote; JSON-ready.
+
+    Names with _ in front are private.
+    """
     known = {entry.name for entry in fields(judge)}  # type: ignore[arg-type]
     return {name: _recorded(value) for name, value in sorted(_public(judge)) if name not in known}
 
 
 def _public(judge: object) -> Iterator[tuple[str, object]]:
-    own = [cls for cls in type(judge).__mro__[:-1] if cls.__module__.partition(".")[0] not in ("adjudge", "abc", "typing")]
+    own = [
+        cls
+        for cls in type(judge).__mro__[:-1]
+        if cls.__module__.partition(".")[0] not in ("adjudge", "abc", "typing")
+    ]
     inherited = {name: value for cls in reversed(own) for name, value in vars(cls).items()}
     for name, value in {**inherited, **vars(judge)}.items():
-        if name.startswith("_") or name == "panel" or isinstance(inherited.get(name), cached_property):
+        if (
+            name.startswith("_")
+            or name == "panel"
+            or isinstance(inherited.get(name), cached_property)
+        ):
             continue
         if not callable(value) and not isinstance(value, _NO_VALUES):
             yield name, value
@@ -36,7 +49,11 @@ def _recorded(value: object) -> object:
         text = json.dumps(plain(value), default=_named, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return type(value).__name__
-    return json.loads(text) if len(text) <= _LONGEST else f"sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return (
+        json.loads(text)
+        if len(text) <= _LONGEST
+        else f"sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    )
 
 
 def _named(value: object) -> object:

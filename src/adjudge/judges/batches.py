@@ -1,4 +1,7 @@
-"""Cases handed to a judge of one's own many at once. One that fails is found by asking each again by itself."""
+"""Cases handed to a judge of one's own many at once.
+
+One that fails is found by asking each again by itself.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from adjudge.errors import HALTS
 
 Run = Callable[[list[Instance], list[Criteria]], object]
 _PATIENCE, _TURNS = 0.001, 8
-"""Seconds, and turns of the event loop, in which no further case came: then those that wait are handed over."""
+"""Seconds, and turns of the event loop, in which no further case came: then those that wait are
+handed over.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +30,9 @@ class _Waiting:
 
     instance: Instance
     criteria: Criteria
-    answer: asyncio.Future[object] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[object] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
 
     def settle(self, answer: object) -> None:
         """An exception is an answer too: it fails this case alone."""
@@ -86,7 +93,9 @@ class Batches:
 
     async def _judge(self, cases: Sequence[_Waiting]) -> None:
         try:
-            answers = await answers_of(self._run, [case.instance for case in cases], [case.criteria for case in cases])
+            answers = await answers_of(
+                self._run, [case.instance for case in cases], [case.criteria for case in cases]
+            )
         except HALTS as halt:
             answers = [halt] * len(cases)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's own code: it fails the case that it is raised for
@@ -120,18 +129,24 @@ async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteri
         said = run(instances, criteria)
         answers = _listed(await said if inspect.isawaitable(said) else said)
     else:
-        answers = _listed(await call(copy_context().run, _listed_unless_awaitable, run, instances, criteria))
+        answers = _listed(
+            await call(copy_context().run, _listed_unless_awaitable, run, instances, criteria)
+        )
     if len(answers) != len(instances):
         raise ValueError(f"_run returned {len(answers)} answers for {len(instances)} cases")
     return answers
 
 
-def _listed_unless_awaitable(run: Run, instances: list[Instance], criteria: list[Criteria]) -> object:
+def _listed_unless_awaitable(
+    run: Run, instances: list[Instance], criteria: list[Criteria]
+) -> object:
     said = run(instances, criteria)
     return said if inspect.isawaitable(said) else _listed(said)
 
 
 def _listed(said: object) -> list[object]:
     if not isinstance(said, Iterable) or isinstance(said, str | Mapping):
-        raise TypeError(f"_run must return a list with an answer for each case, not {type(said).__name__}")
+        raise TypeError(
+            f"_run must return a list with an answer for each case, not {type(said).__name__}"
+        )
     return list(said)

@@ -26,7 +26,15 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.judges.inputs import items_of
 from adjudge.judges.judge import I, Judge, Progress, R
 from adjudge.judges.learnt import CascadeThresholds, Learnt
-from adjudge.judges.settings import OTHERWISE, ModelPanel, OnFailure, OnTooFew, Otherwise, one_of, provenance
+from adjudge.judges.settings import (
+    OTHERWISE,
+    ModelPanel,
+    OnFailure,
+    OnTooFew,
+    Otherwise,
+    one_of,
+    provenance,
+)
 from adjudge.pooling.confidence import confidence
 
 
@@ -55,7 +63,12 @@ class _Step(NamedTuple, Generic[I, R]):
         used = sum((vote.usage for vote in own), Usage())
         accepted = chosen is not None and (enough or self.decides)
         return result, StepTaken(
-            step=self.name, verdict=chosen, confidence=sure, needed=self.needed, accepted=accepted, usage=used
+            step=self.name,
+            verdict=chosen,
+            confidence=sure,
+            needed=self.needed,
+            accepted=accepted,
+            usage=used,
         )
 
 
@@ -63,15 +76,18 @@ class _Step(NamedTuple, Generic[I, R]):
 class Cascade(Judge[I, R]):
     """Asks a cheap judge first, and a dearer one only where the former is not sure enough.
 
-    From which confidence on a step's verdict is accepted is learnt from people's labels, with a stated risk:
-    ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not speak for is never accepted, and not asked.
-    Without a calibration every step is asked about everything and the last decides: that is the run to label and to learn from.
+    From which confidence on a step's verdict is accepted is learnt from people's labels, with a
+    stated risk: ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not speak
+    for is never accepted, and not asked. Without a calibration every step is asked about everything
+    and the last decides: that is the run to label and to learn from.
 
     Parameters:
-        steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same; the cheapest first.
-        calibration: the file that ``adjudge calibrate`` wrote; it is refused where a step has changed since.
-        otherwise: what becomes of an item that no step is sure enough of: "abstain" (no verdict: the stated risk holds for
-            every verdict that there is), or "last" (the last step decides, and the risk is stated of the others alone).
+        steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same;
+        the cheapest first. calibration: the file that ``adjudge calibrate`` wrote; it is refused
+        where a step has changed since. otherwise: what becomes of an item that no step is sure
+        enough of: "abstain" (no verdict: the stated risk holds for
+            every verdict that there is), or "last" (the last step decides, and the risk is stated
+            of the others alone).
     """
 
     steps: Sequence[Judge[I, R]]
@@ -97,13 +113,17 @@ class Cascade(Judge[I, R]):
             _check_step(step, self.steps[0])
         names = [name for step in self.steps for name in step.panel]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise SetupError(f"{twice[0]} is in two steps of the cascade: give each step a model of its own")
+            raise SetupError(
+                f"{twice[0]} is in two steps of the cascade: give each step a model of its own"
+            )
         object.__setattr__(self, "language", self.steps[0].language)
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
         """Those of all steps, in their order."""
-        return ModelPanel({name: model for step in self.steps for name, model in step.panel.items()})
+        return ModelPanel(
+            {name: model for step in self.steps for name, model in step.panel.items()}
+        )
 
     @property
     def on_failure(self) -> OnFailure | OnTooFew:
@@ -124,7 +144,9 @@ class Cascade(Judge[I, R]):
     # -- thresholds ----------------------------------------------------------
 
     def check_criteria(self, criteria: Iterable[Criteria]) -> None:
-        """Raise a SetupError where the calibration is none for these, or is of other judges than the steps now are."""
+        """Raise a SetupError where the calibration is none for these, or is of other judges than
+        the steps now are.
+        """
         for one in criteria:
             self._steps_for(one)
 
@@ -148,8 +170,10 @@ class Cascade(Judge[I, R]):
         if self.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
             reasons = "; ".join(f"{one.step}: {one.reason}" for one in found.steps)
             raise SetupError(
-                f"by its calibration no step of the cascade may be accepted for {criteria.name!r}, so that no row would get a "
-                f"verdict ({reasons}). Allow a greater risk, label more rows, or let the last step decide (otherwise: last)"
+                "by its calibration no step of the cascade may be accepted for "
+                f"{criteria.name!r}, so that no row would get a "
+                f"verdict ({reasons}). Allow a greater risk, label more rows, or let the "
+                "last step decide (otherwise: last)"
             )
         for step, one in pairs:
             decides = self.otherwise == "last" and step is self.steps[-1]
@@ -174,23 +198,29 @@ class Cascade(Judge[I, R]):
         progress: Progress[R] | None = None,
         on: On | None = None,
     ) -> list[R]:
-        """A result for each instance. Criteria: as the steps take them; aspect critics bring their own.
+        """A result for each instance. Criteria: as the steps take them; aspect critics bring their
+        own.
 
-        ``run`` (a folder that keeps every answer), ``budget``, ``progress`` and ``on`` are as for the steps, over all of them.
+        ``run`` (a folder that keeps every answer), ``budget``, ``progress`` and ``on`` are as for
+        the steps, over all of them.
         """
         items = cast("list[I]", self._items(instances, criteria))
         return await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
 
     evaluate = sync_edge(aevaluate)
 
-    def _items(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike] | None) -> Sequence[object]:
+    def _items(
+        self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike] | None
+    ) -> Sequence[object]:
         first = self.steps[0]
         if isinstance(first, DirectJudge):
             if criteria is None:
                 raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
             return first.cases(instances, criteria)
         if criteria is not None or not isinstance(first, AspectCritic):
-            raise SetupError("the steps are aspect critics, which bring their criteria along: leave them out")
+            raise SetupError(
+                "the steps are aspect critics, which bring their criteria along: leave them out"
+            )
         return [first.prepare(item) for item in items_of(instances)]
 
     def check(self, item: I) -> None:
@@ -204,9 +234,15 @@ class Cascade(Judge[I, R]):
         return self._steps_for(criteria)
 
     def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The next step's ballots, until one is accepted; without a calibration those of all steps at once."""
+        """The next step's ballots, until one is accepted; without a calibration those of all steps
+        at once.
+        """
         if self.calibration is None:
-            return [ballot for step in self._asked(item) for ballot in step.judge.plan(item, step.own(votes))]
+            return [
+                ballot
+                for step in self._asked(item)
+                for ballot in step.judge.plan(item, step.own(votes))
+            ]
         for step in self._asked(item):
             own = step.own(votes)
             if ballots := step.judge.plan(item, own):
@@ -238,7 +274,9 @@ class Cascade(Judge[I, R]):
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """All steps, as though nobody were ever sure."""
-        return [ballot for step in self._asked(item) for ballot in step.judge.plan(item, step.own(()))]
+        return [
+            ballot for step in self._asked(item) for ballot in step.judge.plan(item, step.own(()))
+        ]
 
     # -- provenance ------------------------------------------------------------
 
@@ -249,9 +287,16 @@ class Cascade(Judge[I, R]):
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and what is accepted, with each step by itself."""
         asked = self._own_criteria or criteria
-        made = provenance(type(self).__name__, self.recorded_settings(), self.panel, asked, self.language)
+        made = provenance(
+            type(self).__name__, self.recorded_settings(), self.panel, asked, self.language
+        )
         parts = [step.configuration(asked) for step in self.steps]
-        return {**made, "steps": [{name: one[name] for name in ("judge", "settings", "models")} for one in parts]}
+        return {
+            **made,
+            "steps": [
+                {name: one[name] for name in ("judge", "settings", "models")} for one in parts
+            ],
+        }
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set beside the steps."""
@@ -264,13 +309,26 @@ def _check_step(step: object, first: object) -> None:
     if not isinstance(step, AspectCritic | DirectJudge) or type(step) is not type(first):
         raise SetupError("the steps of a cascade are all AspectCritics, or all DirectJudges")
     if len(step.panel) != 1:
-        raise SetupError(f"a step of a cascade asks one model, not {len(step.panel)}: {', '.join(step.panel)}")
+        raise SetupError(
+            f"a step of a cascade asks one model, not {len(step.panel)}: {', '.join(step.panel)}"
+        )
     if step.early_stop:
-        raise SetupError("a step of a cascade cannot stop early: the share of all its votes says how sure it is")
+        raise SetupError(
+            "a step of a cascade cannot stop early: the share of all its votes says how sure it is"
+        )
     if isinstance(step, DirectJudge) and step.generate_synthetic_persona:
-        raise SetupError("a step of a cascade cannot have a synthetic persona: describe the judge with judge_description_prompt")
-    if isinstance(step, AspectCritic) and isinstance(first, AspectCritic) and step.criteria != first.criteria:
-        raise SetupError("the steps of a cascade ask the same: give all of them one definition and one name")
+        raise SetupError(
+            "a step of a cascade cannot have a synthetic persona: describe the judge with "
+            "judge_description_prompt"
+        )
+    if (
+        isinstance(step, AspectCritic)
+        and isinstance(first, AspectCritic)
+        and step.criteria != first.criteria
+    ):
+        raise SetupError(
+            "the steps of a cascade ask the same: give all of them one definition and one name"
+        )
     if step.language != first.language:
         raise SetupError("the steps of a cascade ask in one language")
 
@@ -278,14 +336,24 @@ def _check_step(step: object, first: object) -> None:
 def _verdict(result: Result) -> str | None:
     if result.status is not Status.SCORED:
         return None
-    return result.verdict if isinstance(result, AspectResult) else cast(DirectInstanceResult, result).option
+    return (
+        result.verdict
+        if isinstance(result, AspectResult)
+        else cast(DirectInstanceResult, result).option
+    )
 
 
 def _undecided(result: R) -> R:
-    """A step that failed has failed; one that was only not sure enough leaves no verdict and no number."""
+    """A step that failed has failed; one that was only not sure enough leaves no verdict and no
+    number.
+    """
     if result.status is not Status.SCORED:
         return result
-    nothing = replace(result, status=Status.ABSTAINED, score=None, explanation=None, agreement=None, tie=False)
+    nothing = replace(
+        result, status=Status.ABSTAINED, score=None, explanation=None, agreement=None, tie=False
+    )
     if isinstance(nothing, AspectResult):
         return cast(R, replace(nothing, verdict=None, panel=()))
-    return cast(R, replace(cast(DirectInstanceResult, nothing), option=None, mean_score=None, feedback=None))
+    return cast(
+        R, replace(cast(DirectInstanceResult, nothing), option=None, mean_score=None, feedback=None)
+    )

@@ -1,4 +1,6 @@
-"""What judges share that are called as ``judge(instances, criteria)``: their input, their results, several criteria at once."""
+"""What judges share that are called as ``judge(instances, criteria)``: their input, their results,
+several criteria at once.
+"""
 
 from __future__ import annotations
 
@@ -61,15 +63,16 @@ _BATCHES_AT_ONCE = 8
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):
-    """What judges share that are called with instances and criteria. ``M`` is the result of several criteria at once.
+    """What judges share that are called with instances and criteria. ``M`` is the result of several
+    criteria at once.
 
     Parameters:
         self_consistency: votes per model and order: False is 1, True is 3, k is k.
-        check_positional_bias: ask the same again with the options (or the responses) in reversed order.
-        language: of the prompt and the explanation: "en" or "ru".
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
-        max_repairs: how often a model is asked again after a reply that cannot be read.
-        on_failure: what a case without a verdict becomes: "abstain" (a result that says so), "raise" (a RunError), or
+        check_positional_bias: ask the same again with the options (or the responses) in reversed
+        order. language: of the prompt and the explanation: "en" or "ru". seed: of the first vote,
+        the next one has the next number; None: the model's own, if it has one. max_repairs: how
+        often a model is asked again after a reply that cannot be read. on_failure: what a case
+        without a verdict becomes: "abstain" (a result that says so), "raise" (a RunError), or
             "random" (an option by chance, marked as such and left out of every aggregate).
         batch_size: cases that a judge of one's own is handed at once, at most.
     """
@@ -127,11 +130,14 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     ) -> list[R]:
         """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
 
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
-        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
+        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is
+        raised. ``progress`` is called with each result as it comes. ``on``: a Ray cluster whose
+        workers ask, such as "ray"; it needs ``run``.
         """
-        return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on)
+        return await self.judge_items(
+            self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on
+        )
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
@@ -146,18 +152,25 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         progress: Progress[R] | None = None,
         on: On | None = None,
     ) -> list[M]:
-        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria.
+        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a
+        MultiCriteria.
 
-        ``run``, ``budget``, ``progress`` and ``on`` as for ``evaluate``: they see one result for each instance and criteria.
+        ``run``, ``budget``, ``progress`` and ``on`` as for ``evaluate``: they see one result for
+        each instance and criteria.
         """
         multi = self.as_multi_criteria(multi_criteria)
         self.check_multi_criteria(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
         asked = [criteria for _, criteria in pairs]
-        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress, on=on)
+        results = await self.aevaluate(
+            [one for one, _ in pairs], asked, run=run, budget=budget, progress=progress, on=on
+        )
         width = len(multi.items)
-        return [self.combine(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
+        return [
+            self.combine(one, multi, results[place * width : (place + 1) * width])
+            for place, one in enumerate(found)
+        ]
 
     evaluate_multi_criteria = sync_edge(aevaluate_multi_criteria)
 
@@ -170,12 +183,16 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return Case(fitted(instance, criteria), criteria)
 
     def instances_of(self, instances: InstancesLike) -> list[Instance]:
-        """What the caller gave, one or many, as instances; of a data frame or a data set its rows."""
+        """What the caller gave, one or many, as instances; of a data frame or a
+        data set its rows.
+        """
         reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
         return [self.instance_of(item) for item in items_of(instances, reader)]
 
     def as_criteria(self, criteria: CriteriaLike) -> Criteria:
-        """A text that names ready-made criteria means those; any other is a question with the options Yes and No."""
+        """A text that names ready-made criteria means those; any other is a question with the
+        options Yes and No.
+        """
         if isinstance(criteria, Criteria):
             return criteria
         if isinstance(criteria, str):
@@ -186,8 +203,12 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """Texts as for one criteria, each with the same weight."""
         if isinstance(criteria, MultiCriteria):
             return replace(criteria, items=tuple(map(self._ready_made, criteria.items)))
-        several = [criteria] if isinstance(criteria, str | Criteria | MultiCriteriaItem) else criteria
-        return MultiCriteria.of([self.as_criteria(one) if isinstance(one, str) else one for one in several])
+        several = (
+            [criteria] if isinstance(criteria, str | Criteria | MultiCriteriaItem) else criteria
+        )
+        return MultiCriteria.of(
+            [self.as_criteria(one) if isinstance(one, str) else one for one in several]
+        )
 
     def _ready_made(self, item: MultiCriteriaItem) -> MultiCriteriaItem:
         """A MultiCriteria makes questions of texts, since it does not know the catalogue."""
@@ -207,41 +228,73 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """The metadata, and what a judge of one's own returned along with ``option``."""
         own = [vote for vote in votes if vote.metadata]
         agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
-        return FrozenDict({**self.metadata(votes), **(agreeing or own)[0].metadata}) if own else self.metadata(votes)
+        return (
+            FrozenDict({**self.metadata(votes), **(agreeing or own)[0].metadata})
+            if own
+            else self.metadata(votes)
+        )
 
-    def cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+    def cases(
+        self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]
+    ) -> list[Case]:
         """What is judged, by one criteria or by one for each instance."""
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             one = self.as_criteria(criteria)
             return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):
-            raise SetupError(f"there are {len(found)} instances and {len(criteria)} criteria: give one, or as many as instances")
-        return [self.case(instance, self.as_criteria(one)) for instance, one in zip(found, criteria, strict=True)]
+            raise SetupError(
+                f"there are {len(found)} instances and {len(criteria)} criteria: give one, "
+                "or as many as instances"
+            )
+        return [
+            self.case(instance, self.as_criteria(one))
+            for instance, one in zip(found, criteria, strict=True)
+        ]
 
     # -- judges of one's own -------------------------------------------------
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
-        """Judge each instance by the criteria at the same place; sync or async. Judges of one's own write this."""
+        """Judge each instance by the criteria at the same place; sync or async.
+
+        Judges of one's own write this.
+        """
         raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
 
     def recorded_settings(self) -> dict[str, object]:
-        """A judge of one's own has no panel: the models that it names are settings like any other."""
+        """A judge of one's own has no panel: the models that it names are
+        settings like any other.
+        """
         named = {} if self.panel else {name: getattr(self, name, None) for name in _NAMES_OF_MODELS}
-        found = super().recorded_settings() | {name: value for name, value in named.items() if isinstance(value, str)}
+        found = super().recorded_settings() | {
+            name: value for name, value in named.items() if isinstance(value, str)
+        }
         return found if self.panel else found | {ATTRIBUTES: self._attributes_at_start()}
 
     def _attributes_at_start(self) -> Mapping[str, object]:
-        """What else a judge of one's own was given; as it was when it was first asked, since it may count or remember things."""
+        """What else a judge of one's own was given; as it was when it was first asked, since it may
+        count or remember things.
+        """
         kept: Mapping[str, object] = self.__dict__.setdefault("_attributes", own_attributes(self))
         return kept
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        """A judge of one's own with other settings is another judge: a fork must not take the one's word for the other's."""
+        """A judge of one's own with other settings is another judge: a fork must not take the one's
+        word for the other's.
+        """
         if self.panel:
             return super().vote_keys()
-        common = [ATTRIBUTES, *(entry.name for entry in fields(OwnSettings) if entry.name != "seed" or self.seed is None)]
-        own = plain_settings({name: value for name, value in self.recorded_settings().items() if name not in common})
+        common = [
+            ATTRIBUTES,
+            *(
+                entry.name
+                for entry in fields(OwnSettings)
+                if entry.name != "seed" or self.seed is None
+            ),
+        ]
+        own = plain_settings(
+            {name: value for name, value in self.recorded_settings().items() if name not in common}
+        )
         if not own:
             return super().vote_keys()
         identity = content_hash(type(self).__name__, own)

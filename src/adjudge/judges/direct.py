@@ -22,7 +22,13 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name
+from adjudge.judges.settings import (
+    ModelSettings,
+    OnFailure,
+    OwnSettings,
+    check_mode,
+    failure_by_either_name,
+)
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate
 from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
@@ -38,23 +44,40 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         return as_instance(item, "response")
 
     def check(self, item: Case) -> None:
-        """The criteria must have options, its fields must be there, and its examples must have one of its options."""
+        """The criteria must have options, its fields must be there, and its examples must have one
+        of its options.
+        """
         if not item.criteria.options:
-            raise SetupError(f"criteria {item.criteria.name!r} offers no options: only comparisons can do without")
+            raise SetupError(
+                f"criteria {item.criteria.name!r} offers no options: only comparisons can "
+                "do without"
+            )
         shown_fields(item.criteria, item.instance)
         for example in item.criteria.examples:
             if example.option not in item.criteria.option_names:
-                raise SetupError(f"an example of criteria {item.criteria.name!r} has no option of it: {example.option!r}")
+                raise SetupError(
+                    f"an example of criteria {item.criteria.name!r} has no option of it: "
+                    f"{example.option!r}"
+                )
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
-        """With the options in the ballot's order. The criteria names the field that is judged: the only one, if so."""
+        """With the options in the ballot's order.
+
+        The criteria names the field that is judged: the only one, if so.
+        """
         criteria = ballot.criteria
         *_, judged = shown_fields(criteria, ballot.instance)
-        shown = replace(criteria, options=ballot.question.shown(criteria.options), to_evaluate_field=judged)
+        shown = replace(
+            criteria, options=ballot.question.shown(criteria.options), to_evaluate_field=judged
+        )
         return ballot.instance, shown
 
-    def fallback_result(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
-        """A random option; the status stays what it was, so no aggregate takes it for a judgment."""
+    def fallback_result(
+        self, result: DirectInstanceResult, choice: random.Random
+    ) -> DirectInstanceResult:
+        """A random option; the status stays what it was, so no aggregate takes
+        it for a judgment.
+        """
         option = choice.choice(result.criteria.options)
         return replace(result, option=option.name, score=option.points, fallback="random")
 
@@ -65,7 +88,11 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
     def ballots(self, case: Case) -> list[Ballot]:
         """All of them: the listed order first."""
         question = question_of(case.criteria)
-        turned = [question.reversed()] if self.check_positional_bias and isinstance(question, Choice) else []
+        turned = (
+            [question.reversed()]
+            if self.check_positional_bias and isinstance(question, Choice)
+            else []
+        )
         return [
             self.ballot(case, model, asked, sample)
             for asked in (question, *turned)
@@ -75,24 +102,40 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One of them."""
-        return Ballot(case.criteria, case.instance, question, "direct", model, self.language, sample=sample)
+        return Ballot(
+            case.criteria, case.instance, question, "direct", model, self.language, sample=sample
+        )
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
-        """The majority in the listed order; how far all votes agree with it; the other order beside it."""
+        """The majority in the listed order; how far all votes agree with it; the other order beside
+        it.
+        """
         if not self.check_positional_bias:
             return self._pooled(item, votes)
         forward = [vote for vote in votes if vote.order is None]
         result = self._pooled(item, forward)
         backward = [vote for vote in votes if vote.order is not None]
         bias = self._bias(item, result, forward, backward)
-        return replace(_over_both_orders(result, item.criteria, votes), positional_bias=bias, notes=self.notes(item, votes))
+        return replace(
+            _over_both_orders(result, item.criteria, votes),
+            positional_bias=bias,
+            notes=self.notes(item, votes),
+        )
 
     def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         said = [vote.verdict.option for vote in votes if vote.verdict]
-        case = replace(case, criteria=_with_integers(case.criteria, said)) if case.criteria.any_integer else case
+        case = (
+            replace(case, criteria=_with_integers(case.criteria, said))
+            if case.criteria.any_integer
+            else case
+        )
         won = majority(said, case.criteria)
-        scores = [(vote.verdict, _score(vote.verdict, case.criteria)) for vote in votes if vote.verdict]
-        agreeing = [(verdict, score) for verdict, score in scores if won and verdict.option == won.option]
+        scores = [
+            (vote.verdict, _score(vote.verdict, case.criteria)) for vote in votes if vote.verdict
+        ]
+        agreeing = [
+            (verdict, score) for verdict, score in scores if won and verdict.option == won.option
+        ]
         mean = _mean([score for _, score in scores])
         advice = [verdict.feedback for verdict, _ in agreeing if verdict.feedback is not None]
         return DirectInstanceResult(
@@ -112,17 +155,27 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         )
 
     def _bias(
-        self, case: Case, result: DirectInstanceResult, forward: Sequence[Vote], backward: Sequence[Vote]
+        self,
+        case: Case,
+        result: DirectInstanceResult,
+        forward: Sequence[Vote],
+        backward: Sequence[Vote],
     ) -> PositionalBias:
         other = self._pooled(case, backward)
         differ = None if None in (result.option, other.option) else result.option != other.option
-        return PositionalBias(differ, other, flip_rate(forward, backward), noise_rate(forward, backward))
+        return PositionalBias(
+            differ, other, flip_rate(forward, backward), noise_rate(forward, backward)
+        )
 
     def _feedback(self, case: Case, option: str, advice: Sequence[str]) -> str | None:
         """The first advice there is; empty when the best option was chosen."""
         if not self.panel:  # a judge of one's own knows when it has something to say
             return next(filter(None, advice), None)
-        criteria = replace(case.criteria, higher_is_better=False) if is_risk(case.criteria.name) else case.criteria
+        criteria = (
+            replace(case.criteria, higher_is_better=False)
+            if is_risk(case.criteria.name)
+            else case.criteria
+        )
         if option in criteria.best_options:
             return ""
         return next(filter(None, advice), None)
@@ -142,18 +195,27 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
 
 @dataclass(kw_only=True, eq=False)
 class BaseDirectJudge(OwnSettings, Direct):
-    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case
-    a DirectInstanceResult or the name of an option; repetition, order and pooling are done here."""
+    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which
+    returns for each case a DirectInstanceResult or the name of an option; repetition, order and
+    pooling are done here.
+    """
 
 
-def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: Sequence[Vote]) -> DirectInstanceResult:
-    """The result of the listed order with what is said of all votes; one without a verdict stays without numbers."""
+def _over_both_orders(
+    result: DirectInstanceResult, criteria: Criteria, votes: Sequence[Vote]
+) -> DirectInstanceResult:
+    """The result of the listed order with what is said of all votes; one without a verdict stays
+    without numbers.
+    """
     if result.option is None:
         return replace(result, votes=tuple(votes))
     verdicts = [vote.verdict for vote in votes if vote.verdict]
     said = [verdict.option for verdict in verdicts]
     offered = _with_integers(criteria, said)
-    agreement, mean = said.count(result.option) / len(said), _mean([_score(verdict, offered) for verdict in verdicts])
+    agreement, mean = (
+        said.count(result.option) / len(said),
+        _mean([_score(verdict, offered) for verdict in verdicts]),
+    )
     return replace(result, votes=tuple(votes), agreement=agreement, mean_score=mean)
 
 
@@ -164,7 +226,10 @@ def _score(verdict: Verdict, criteria: Criteria) -> float | None:
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:
-    """None unless there are scores and all of them are known. Equal ones are that score to the last digit."""
+    """None unless there are scores and all of them are known.
+
+    Equal ones are that score to the last digit.
+    """
     known = [score for score in scores if score is not None]
     if not known or len(known) < len(scores):
         return None
@@ -194,8 +259,10 @@ class DirectJudge(ModelSettings, Direct):
         generate_feedback: ask for advice on how the text would get the best option.
         judge_description_prompt: who the judge is told to be.
         generate_synthetic_persona: have the model invent that, once for each criteria.
-        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
-            log-probability, nothing is written. By default local models do the latter, all others the former.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
+        are compared by their
+            log-probability, nothing is written. By default local models do the latter, all others
+            the former.
         early_stop: ask only as many votes as can still change the option.
         on_generation_failure: EvalAssist's name of ``on_failure``.
     """
@@ -209,8 +276,12 @@ class DirectJudge(ModelSettings, Direct):
     _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
-        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
+        object.__setattr__(
+            self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure)
+        )
+        object.__setattr__(
+            self, "on_generation_failure", None
+        )  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")
@@ -223,13 +294,21 @@ class DirectJudge(ModelSettings, Direct):
         if self.generate_synthetic_persona and ballot.mode == "generate":
             made = await self.ask_shared(self._persona_ballot(ballot.criteria))
             if made.verdict is None:
-                return Vote(ballot=ballot, outcome=made.outcome, reason=f"the persona could not be made: {made.reason}")
+                return Vote(
+                    ballot=ballot,
+                    outcome=made.outcome,
+                    reason=f"the persona could not be made: {made.reason}",
+                )
             ballot = replace(ballot, persona=made.verdict.option)
         return await super().ask(ballot)
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every model as often as asked, in each order; with ``early_stop`` only what can still matter."""
-        adaptive = self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
+        """Every model as often as asked, in each order; with ``early_stop`` only what can still
+        matter.
+        """
+        adaptive = (
+            self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
+        )
         if not adaptive:
             return [] if votes else self.ballots(item)
         remaining = self.ballots(item)[len(votes) :]
@@ -238,23 +317,37 @@ class DirectJudge(ModelSettings, Direct):
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        ballot = self.ballot_for(case.criteria, case.instance, question, case.template, model, sample, self.mode)
+        ballot = self.ballot_for(
+            case.criteria, case.instance, question, case.template, model, sample, self.mode
+        )
         if not self.generate_feedback and self.judge_description_prompt is None:
             return ballot
-        return replace(ballot, feedback=self.generate_feedback, persona=self.judge_description_prompt)
+        return replace(
+            ballot, feedback=self.generate_feedback, persona=self.judge_description_prompt
+        )
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
         """What a reader of the result must know."""
-        return notes_on(votes, self.language, self.temperatures, persona=self.generate_synthetic_persona)
+        return notes_on(
+            votes, self.language, self.temperatures, persona=self.generate_synthetic_persona
+        )
 
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None
     ) -> list[DirectInstanceResult]:
-        """Ask prompts of your own, each as it stands. Valid outputs: options, ``(low, high)``, a range, or None: any integer."""
+        """Ask prompts of your own, each as it stands.
+
+        Valid outputs: options, ``(low, high)``, a range, or None: any integer.
+        """
         options = [CriteriaOption(text) for text in _outputs(valid_outputs)]
         prompts = [judge_prompts] if isinstance(judge_prompts, str) else judge_prompts
-        cases = [Case(Instance({"prompt": text}), Criteria("custom prompt", text, options), "custom") for text in prompts]
-        plain = replace(self, check_positional_bias=False, mode="generate", generate_synthetic_persona=False)
+        cases = [
+            Case(Instance({"prompt": text}), Criteria("custom prompt", text, options), "custom")
+            for text in prompts
+        ]
+        plain = replace(
+            self, check_positional_bias=False, mode="generate", generate_synthetic_persona=False
+        )
         return await plain.judge_items(cases)
 
     evaluate_with_custom_prompt = sync_edge(aevaluate_with_custom_prompt)
@@ -262,7 +355,9 @@ class DirectJudge(ModelSettings, Direct):
     async def aimprove(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
         """The judged text, rewritten as the result's feedback says."""
         if not result.feedback:
-            raise SetupError("the result has no feedback to improve by: judge with generate_feedback=True")
+            raise SetupError(
+                "the result has no feedback to improve by: judge with generate_feedback=True"
+            )
         found = self.case(self.instance_of(instance), result.criteria).instance
         *_, original = shown_fields(result.criteria, found).values()
         said = {"feedback": result.feedback, "explanation": result.explanation or ""}
@@ -276,7 +371,9 @@ class DirectJudge(ModelSettings, Direct):
             lambda reply: read_text(reply, text),
         )
         if vote.verdict is None:
-            raise (Refused if vote.outcome is Outcome.REFUSED else ModelError)(f"the text could not be improved: {vote.reason}")
+            raise (Refused if vote.outcome is Outcome.REFUSED else ModelError)(
+                f"the text could not be improved: {vote.reason}"
+            )
         return vote.verdict.option
 
     improve = sync_edge(aimprove)
@@ -285,13 +382,23 @@ class DirectJudge(ModelSettings, Direct):
         """It is what it asks: criteria that differ in their names alone have one persona."""
         prompt = render_persona(criteria, self.language)
         asked = Instance({message.role: message.content for message in prompt.messages})
-        return Ballot(_WHO_JUDGES, asked, _A_TEXT, _PERSONA, next(iter(self.panel)), self.language, seed=self.seed)
+        return Ballot(
+            _WHO_JUDGES,
+            asked,
+            _A_TEXT,
+            _PERSONA,
+            next(iter(self.panel)),
+            self.language,
+            seed=self.seed,
+        )
 
     async def _ask_persona(self, ballot: Ballot) -> Vote:
         """One that was made for an earlier call of this judge is used again."""
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
-        prompt = Prompt(tuple(Message(role, str(text)) for role, text in ballot.instance.fields.items()))  # type: ignore[arg-type]
+        prompt = Prompt(
+            tuple(Message(role, str(text)) for role, text in ballot.instance.fields.items())
+        )  # type: ignore[arg-type]
         vote = await ask_as(ballot, self.panel[ballot.model], prompt, read_persona)
         if vote.valid:
             self._personas[ballot.id] = vote
@@ -302,8 +409,15 @@ def _outputs(valid: ValidOutputs) -> Sequence[str]:
     """What a custom prompt may be answered with, as options."""
     if valid is None:
         return [ANY_INTEGER]
-    if isinstance(valid, tuple) and len(valid) == 2 and all(isinstance(bound, int) for bound in valid):
+    if (
+        isinstance(valid, tuple)
+        and len(valid) == 2
+        and all(isinstance(bound, int) for bound in valid)
+    ):
         valid = range(int(valid[0]), int(valid[1]) + 1)
     if isinstance(valid, str) or not 1 <= len(valid) <= _MOST_INTEGERS:
-        raise SetupError(f"valid outputs are options, or a range of 1 to {_MOST_INTEGERS} integers; None accepts any integer")
+        raise SetupError(
+            f"valid outputs are options, or a range of 1 to {_MOST_INTEGERS} integers; None "
+            "accepts any integer"
+        )
     return [str(output) for output in valid]

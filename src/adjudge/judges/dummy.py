@@ -17,13 +17,22 @@ from adjudge.judges.pairwise import BasePairwiseJudge
 class DummyDirectJudge(BaseDirectJudge):
     """Chooses an option by chance, the same one for the same text and seed."""
 
-    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
-        """A result for each instance, by the criteria at the same place. Repetition, order and pooling are done for you."""
+    def _run(
+        self, instances: list[Instance], criteria: list[Criteria]
+    ) -> list[DirectInstanceResult]:
+        """A result for each instance, by the criteria at the same place.
+
+        Repetition, order and pooling are done for you.
+        """
         results = []
         for instance, one in zip(instances, criteria, strict=True):
             choice = random.Random(content_hash(self.seed, instance.fields))  # noqa: S311
             option = choice.choice(one.options).name
-            results.append(DirectInstanceResult(instance=instance, criteria=one, option=option, explanation="by chance"))
+            results.append(
+                DirectInstanceResult(
+                    instance=instance, criteria=one, option=option, explanation="by chance"
+                )
+            )
         return results
 
 
@@ -33,6 +42,9 @@ class DummyPairwiseJudge(BasePairwiseJudge):
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[int]:
         """For each instance the place of the better response among those shown."""
-        shown = [instance.fields[one.to_evaluate_field] for instance, one in zip(instances, criteria, strict=True)]
+        shown = [
+            instance.fields[one.to_evaluate_field]
+            for instance, one in zip(instances, criteria, strict=True)
+        ]
         lengths = [[len(text) for text in responses] for responses in shown]
         return [own.index(max(own)) for own in lengths]

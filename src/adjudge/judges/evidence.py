@@ -1,4 +1,6 @@
-"""Texts looked up in their sources, sentence by sentence: what is supported, what is contradicted, what is not found."""
+"""Texts looked up in their sources, sentence by sentence: what is supported, what is contradicted,
+what is not found.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from typing import Literal
 from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.each import shared_out
-from adjudge.domain.evidence import INVENTED, POINTS, SUPPORTS, ClaimsQuestion, SupportOfEach, SupportQuestion
+from adjudge.domain.evidence import (
+    INVENTED,
+    POINTS,
+    SUPPORTS,
+    ClaimsQuestion,
+    SupportOfEach,
+    SupportQuestion,
+)
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
 from adjudge.domain.vote import Ballot, Mode, Vote
@@ -19,10 +28,24 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.judges.evidence_pool import Looked, claims_of, evidence_text, looked_up, support_criteria
+from adjudge.judges.evidence_pool import (
+    Looked,
+    claims_of,
+    evidence_text,
+    looked_up,
+    support_criteria,
+)
 from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.settings import NO_MODELS, AskSettings, ModelPanel, OnFailure, check_mode, check_votes, one_of
+from adjudge.judges.settings import (
+    NO_MODELS,
+    AskSettings,
+    ModelPanel,
+    OnFailure,
+    check_mode,
+    check_votes,
+    one_of,
+)
 from adjudge.pooling.majority import notes_on
 from adjudge.prompts.render import sentence_wordings, wording
 from adjudge.reading.fragments import fragments_in
@@ -42,23 +65,29 @@ Told = Progress[EvidenceResult]
 
 @dataclass(frozen=True)
 class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
-    """Looks every sentence of a text up in its sources. A quote counts as evidence only where a program finds it there.
+    """Looks every sentence of a text up in its sources. A quote counts as evidence only where a
+    program finds it there.
 
     Parameters:
-        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
-        method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for models that write; "rules": no
-            model is asked, and numbers, dates, units, names and quotations that no source contains are marked.
+        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the
+        embedded model. method: "each": one question a sentence; "joint": one for all sentences, 20
+        at most, for models that write; "rules": no
+            model is asked, and numbers, dates, units, names and quotations that no source contains
+            are marked.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
         text_field: what is looked up.
         source_field: the field that holds the fragments.
         strictness: votes per model and sentence.
         language: of prompts and explanations: "en" or "ru".
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
-        mode: "generate": the model writes a verdict with its quotes; "likelihood": the verdicts are compared by their
-            log-probability, and a program chooses the passage that is most alike. By default local models do the latter.
-        max_repairs: how often a model is asked again after a reply that cannot be read, or a quote that does not exist.
-        on_failure: what a text without a verdict becomes: "abstain", "raise" or "random".
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+        one. mode: "generate": the model writes a verdict with its quotes; "likelihood": the
+        verdicts are compared by their
+            log-probability, and a program chooses the passage that is most alike. By default local
+            models do the latter.
+        max_repairs: how often a model is asked again after a reply that cannot be read, or a quote
+        that does not exist. on_failure: what a text without a verdict becomes: "abstain", "raise"
+        or "random".
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -82,10 +111,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         super().__post_init__()
         check_mode(self.mode, self.panel)
         for name, model in self.panel.items():
-            if (self.mode or model.mode) == "likelihood" and (self.method == "joint" or self.split == _CLAIMS):
+            if (self.mode or model.mode) == "likelihood" and (
+                self.method == "joint" or self.split == _CLAIMS
+            ):
                 what = "method='joint'" if self.method == "joint" else "split='claims'"
                 raise SetupError(
-                    f"{name} compares options and writes nothing: {what} needs a model that writes, or mode='generate'"
+                    f"{name} compares options and writes nothing: {what} needs a model that "
+                    "writes, or mode='generate'"
                 )
 
     def open_models(self) -> ModelPanel:
@@ -122,9 +154,10 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     ) -> list[EvidenceResult]:
         """A result for each instance: mappings or Instances with the text and its sources.
 
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
-        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
+        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is
+        raised. ``progress`` is called with each result as it comes. ``on``: a Ray cluster whose
+        workers ask, such as "ray"; it needs ``run``.
         """
         many = [instances] if isinstance(instances, Instance) else instances
         found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
@@ -134,22 +167,33 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     __call__ = same_as(evaluate)
 
     def check(self, item: Instance) -> None:
-        """The text must be there, and a field for its sources; a text without any fragment has nothing to be found in."""
+        """The text must be there, and a field for its sources; a text without any fragment has
+        nothing to be found in.
+        """
         for name in (self.text_field, self.source_field):
             if name not in item.fields:
                 found = ", ".join(sorted(item.fields))
-                raise SetupError(f"evidence needs the field {name!r}; the instance has only: {found}")
+                raise SetupError(
+                    f"evidence needs the field {name!r}; the instance has only: {found}"
+                )
         if not isinstance(item.fields[self.text_field], str):
-            raise SetupError(f"evidence is looked for one text at a time: the field {self.text_field!r} holds a list")
+            raise SetupError(
+                f"evidence is looked for one text at a time: the field {self.text_field!r} "
+                "holds a list"
+            )
 
     def looked(self, item: Instance) -> Looked:
         """The sentences of the text and the fragments they are looked for in."""
         text = evidence_text(item, self.text_field)
         asked = evidence_text(item, _QUESTION)
-        return Looked(text, sentences(text), fragments_in(item.fields.get(self.source_field, ())), asked)
+        return Looked(
+            text, sentences(text), fragments_in(item.fields.get(self.source_field, ())), asked
+        )
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """One ballot for each sentence that claims something, or one for all of them; equal sentences once."""
+        """One ballot for each sentence that claims something, or one for all of them; equal
+        sentences once.
+        """
         looked = self.looked(item)
         if self.method == "rules" or not looked.fragments or not looked.claims:
             return []
@@ -158,20 +202,33 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         if not votes:
             return self._claims_ballots(looked)
         made, asked = _apart(votes)
-        return [] if asked else self._ballots(looked, [claim for some in claims_of(made).values() for claim in some])
+        return (
+            []
+            if asked
+            else self._ballots(
+                looked, [claim for some in claims_of(made).values() for claim in some]
+            )
+        )
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
         """Before it is known what the sentences claim, each counts as one claim."""
         first = self.plan(item, ())
         looked = self.looked(item)
-        return [*first, *self._ballots(looked, looked.claims)] if first and self.split == _CLAIMS else first
+        return (
+            [*first, *self._ballots(looked, looked.claims)]
+            if first and self.split == _CLAIMS
+            else first
+        )
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
         """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
         made, asked = _apart(votes)
         looked = self.looked(item)
         result = self._pooled(looked, asked, made)
-        panel = {model: self._pooled(looked, [one for one in asked if one.model == model], made).scale for model in self.panel}
+        panel = {
+            model: self._pooled(looked, [one for one in asked if one.model == model], made).scale
+            for model in self.panel
+        }
         return replace(
             result,
             instance=item,
@@ -183,7 +240,9 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             notes=(*result.notes, *notes_on(asked, self.language, self.temperatures)),
         )
 
-    def _pooled(self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]) -> EvidenceResult:
+    def _pooled(
+        self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]
+    ) -> EvidenceResult:
         return looked_up(looked, votes, self.criteria, self.language, self.method, made)
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
@@ -210,22 +269,33 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         whole = {} if likelihood or looked.text.strip() == claim else {self.text_field: looked.text}
         instance = Instance({**self._sources(looked), **whole, _ONE: claim})
         question = SupportQuestion(SUPPORTS, POINTS, sources=self.source_field)
-        return self.ballot_for(self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode)
+        return self.ballot_for(
+            self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode
+        )
 
-    def _joint_ballot(self, looked: Looked, claims: Sequence[str], model: str, sample: int) -> Ballot:
+    def _joint_ballot(
+        self, looked: Looked, claims: Sequence[str], model: str, sample: int
+    ) -> Ballot:
         instance = Instance({**self._sources(looked), _SEVERAL: claims})
         question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(claims))
-        return self.ballot_for(self._criteria(_SEVERAL), instance, question, "evidence_joint", model, sample)
+        return self.ballot_for(
+            self._criteria(_SEVERAL), instance, question, "evidence_joint", model, sample
+        )
 
     def _claims_ballots(self, looked: Looked) -> list[Ballot]:
         """Asked of the first model, once for all votes."""
-        return [self._claims_ballot(looked, some) for some in shared_out(tuple(dict.fromkeys(looked.claims)))]
+        return [
+            self._claims_ballot(looked, some)
+            for some in shared_out(tuple(dict.fromkeys(looked.claims)))
+        ]
 
     def _claims_ballot(self, looked: Looked, sentences: Sequence[str]) -> Ballot:
         asked = {_QUESTION: looked.question} if looked.question else {}
         instance = Instance({**asked, _SEVERAL: sentences})
         question = ClaimsQuestion((), count=len(sentences))
-        return self.ballot_for(self._criteria(_SEVERAL), instance, question, _CLAIMS, next(iter(self.panel)), 0)
+        return self.ballot_for(
+            self._criteria(_SEVERAL), instance, question, _CLAIMS, next(iter(self.panel)), 0
+        )
 
     def _sources(self, looked: Looked) -> dict[str, str | Sequence[str]]:
         """What is the same for all ballots of a row comes first."""
@@ -237,14 +307,23 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
 
 def worded(
-    configuration: dict[str, object], language: str, *, sentences: bool = True, others: Sequence[str] = ()
+    configuration: dict[str, object],
+    language: str,
+    *,
+    sentences: bool = True,
+    others: Sequence[str] = (),
 ) -> dict[str, object]:
-    """A configuration with the wording of the questions about sentences, and of other templates that not every judge uses."""
+    """A configuration with the wording of the questions about sentences, and of other templates
+    that not every judge uses.
+    """
     templates = configuration.get("templates")
     found = {**sentence_wordings(language)} if sentences else {}
     found |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
     return (
-        {**configuration, "templates": {**(templates if isinstance(templates, dict) else {}), **found}}
+        {
+            **configuration,
+            "templates": {**(templates if isinstance(templates, dict) else {}), **found},
+        }
         if found
         else configuration
     )

@@ -49,12 +49,19 @@ def support_criteria(language: str) -> Criteria:
     """The question that is asked of every sentence."""
     words = _words(language)
     options = mapping(words["options"], Place("judges/data", "options"))
-    offered = [CriteriaOption(name, str(options[name]), score) for name, score in zip(SUPPORTS, POINTS, strict=True)]
-    return Criteria(str(words["name"]), str(words["description"]), offered, to_evaluate_field="sentence")
+    offered = [
+        CriteriaOption(name, str(options[name]), score)
+        for name, score in zip(SUPPORTS, POINTS, strict=True)
+    ]
+    return Criteria(
+        str(words["name"]), str(words["description"]), offered, to_evaluate_field="sentence"
+    )
 
 
 def text_criteria(language: str, text_field: str, source_field: str) -> Criteria:
-    """What people are asked of a whole text: by the same name, and with the same answers, as what its sentences come to."""
+    """What people are asked of a whole text: by the same name, and with the same answers, as what
+    its sentences come to.
+    """
     words, said = _words(language), mapping(_words(language)["text"], Place("judges/data", "text"))
     options = mapping(said["options"], Place("judges/data", "text.options"))
     return Criteria(
@@ -67,12 +74,16 @@ def text_criteria(language: str, text_field: str, source_field: str) -> Criteria
 
 
 def claims_of(made: Sequence[Vote]) -> dict[str, list[str]]:
-    """Sentence → what a model says that it claims; one that it says nothing of claims what it says."""
+    """Sentence → what a model says that it claims; one that it says nothing of
+    claims what it says.
+    """
     found: dict[str, list[str]] = {}
     for vote in (one for one in made if one.verdict):
         said = json.loads(vote.verdict.option) if vote.verdict else []
         for number, sentence in enumerate(_sentences_of(vote), 1):
-            found[sentence] = [str(claim) for place, claim in said if int(place) == number] or [sentence]
+            found[sentence] = [str(claim) for place, claim in said if int(place) == number] or [
+                sentence
+            ]
     return found
 
 
@@ -81,9 +92,17 @@ def _sentences_of(vote: Vote) -> Sequence[str]:
 
 
 def looked_up(
-    looked: Looked, votes: Sequence[Vote], criteria: Criteria, language: str, method: str, made: Sequence[Vote] = ()
+    looked: Looked,
+    votes: Sequence[Vote],
+    criteria: Criteria,
+    language: str,
+    method: str,
+    made: Sequence[Vote] = (),
 ) -> EvidenceResult:
-    """Every sentence with its verdict. ``made``: the votes that say what the sentences claim, where a model was asked."""
+    """Every sentence with its verdict.
+
+    ``made``: the votes that say what the sentences claim, where a model was asked.
+    """
     about = _by_claim(votes)
     pooled = [_sentence(one, looked, about, criteria, method) for one in looked.sentences]
     if made:
@@ -95,13 +114,17 @@ def looked_up(
 def _summed(result: EvidenceResult, votes: Sequence[Vote], language: str) -> EvidenceResult:
     words, claims, rules = _words(language), len(result.claims), result.method == "rules"
     found = result.evidence()
-    counts = {name: str(getattr(found, name)) for name in ("supported", "contradicted", "not_found")}
+    counts = {
+        name: str(getattr(found, name)) for name in ("supported", "contradicted", "not_found")
+    }
     named = "without_claims" if not claims else "unchecked" if rules else "summary"
     explanation = str(words[named]).format(claims=claims, marked=counts["not_found"], **counts)
     if rules:
         marked = result.count(NOT_FOUND)
         score = 1 - marked / claims if claims else 1.0
-        return replace(result, score=score, explanation=explanation, notes=(str(words["rules_note"]),))
+        return replace(
+            result, score=score, explanation=explanation, notes=(str(words["rules_note"]),)
+        )
     complete = result.count(None) == 0
     status = status_of(votes, complete) if not complete else Status.SCORED
     agreements = [one.agreement for one in result.claims if one.agreement is not None]
@@ -130,7 +153,9 @@ def _by_claim(votes: Sequence[Vote]) -> Mapping[str, list[tuple[Vote, Verdict | 
 _Votes = Mapping[str, list[tuple[Vote, Verdict | None]]]
 
 
-def _sentence(one: Sentence, looked: Looked, about: _Votes, criteria: Criteria, method: str) -> SentenceSupport:
+def _sentence(
+    one: Sentence, looked: Looked, about: _Votes, criteria: Criteria, method: str
+) -> SentenceSupport:
     plain = SentenceSupport(start=one.start, end=one.end, text=one.text, kind=one.kind)
     if not one.is_claim:
         return plain
@@ -138,23 +163,37 @@ def _sentence(one: Sentence, looked: Looked, about: _Votes, criteria: Criteria, 
         return replace(plain, support=NOT_FOUND, by_rule=True)
     unseen = unseen_facts(one.text, [*looked.fragments, looked.question])
     if method == "rules":
-        return replace(plain, unseen=unseen, support=NOT_FOUND if unseen else None, by_rule=bool(unseen))
+        return replace(
+            plain, unseen=unseen, support=NOT_FOUND if unseen else None, by_rule=bool(unseen)
+        )
     return replace(_supported(plain, about.get(one.text, ()), looked, criteria), unseen=unseen)
 
 
 def _supported(
-    plain: SentenceSupport, votes: Sequence[tuple[Vote, Verdict | None]], looked: Looked, criteria: Criteria
+    plain: SentenceSupport,
+    votes: Sequence[tuple[Vote, Verdict | None]],
+    looked: Looked,
+    criteria: Criteria,
 ) -> SentenceSupport:
     """The majority of the votes, with the quotes of those who are in it."""
     said = [verdict.option for _, verdict in votes if verdict]
     won = majority(said, criteria)
     if won is None:
         return replace(plain, reason=next((vote.reason for vote, _ in votes if vote.reason), None))
-    agreeing = [(vote, verdict) for vote, verdict in votes if verdict and verdict.option == won.option]
-    quotes = [quote for _, verdict in agreeing if isinstance(verdict, Grounded) for quote in verdict.evidence]
+    agreeing = [
+        (vote, verdict) for vote, verdict in votes if verdict and verdict.option == won.option
+    ]
+    quotes = [
+        quote
+        for _, verdict in agreeing
+        if isinstance(verdict, Grounded)
+        for quote in verdict.evidence
+    ]
     if not quotes and won.option != NOT_FOUND:
         quotes = _chosen_by_program(plain.text, looked.fragments)
-    explanation = next((verdict.explanation for _, verdict in agreeing if verdict.explanation), None)
+    explanation = next(
+        (verdict.explanation for _, verdict in agreeing if verdict.explanation), None
+    )
     sure = next((vote.how_sure for vote, _ in agreeing if vote.distribution), None)
     return replace(
         plain,
@@ -166,33 +205,50 @@ def _supported(
 
 
 def _chosen_by_program(claim: str, fragments: Sequence[str]) -> list[Quote]:
-    """For verdicts by log-probability, which quote nothing: the passage that is most like the sentence."""
+    """For verdicts by log-probability, which quote nothing: the passage that is most like the
+    sentence.
+    """
     found = most_alike(claim, fragments)
     if found is None:
         return []
     number, passage = found
-    return [Quote(number + 1, fragments[number][passage.start : passage.end], passage.start, "program")]
+    return [
+        Quote(number + 1, fragments[number][passage.start : passage.end], passage.start, "program")
+    ]
 
 
 def _by_claims(
-    sentence: SentenceSupport, looked: Looked, about: _Votes, criteria: Criteria, made: Sequence[Vote]
+    sentence: SentenceSupport,
+    looked: Looked,
+    about: _Votes,
+    criteria: Criteria,
+    made: Sequence[Vote],
 ) -> SentenceSupport:
     """A sentence by what a model says that it claims: the worst of its claims is its verdict."""
     if not sentence.is_claim or not looked.fragments:
         return sentence
     claims = claims_of(made).get(sentence.text)
     if claims is None:
-        return replace(sentence, reason=next((vote.reason for vote in made if sentence.text in _sentences_of(vote)), None))
+        return replace(
+            sentence,
+            reason=next(
+                (vote.reason for vote in made if sentence.text in _sentences_of(vote)), None
+            ),
+        )
     if claims == [sentence.text]:
         return sentence
     plain = [SentenceSupport(start=0, end=len(claim), text=claim) for claim in claims]
-    return _of_claims(sentence, [_supported(one, about.get(one.text, ()), looked, criteria) for one in plain])
+    return _of_claims(
+        sentence, [_supported(one, about.get(one.text, ()), looked, criteria) for one in plain]
+    )
 
 
 def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> SentenceSupport:
     support = worst([one.support for one in claims])
     decisive = [one for one in claims if one.support == support]
-    quotes = [quote for one in (decisive if support != SUPPORTED else claims) for quote in one.evidence]
+    quotes = [
+        quote for one in (decisive if support != SUPPORTED else claims) for quote in one.evidence
+    ]
     agreements = [one.agreement for one in decisive if one.agreement is not None]
     return replace(
         sentence,

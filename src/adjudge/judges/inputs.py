@@ -1,4 +1,6 @@
-"""What callers hand to a judge, as instances: texts, mappings, and the rows of data frames and data sets."""
+"""What callers hand to a judge, as instances: texts, mappings, and the rows of data frames and data
+sets.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,8 @@ def is_one(given: object) -> bool:
 def items_of(given: object, reader: str = "read_instances") -> list[Any]:
     """What the caller gave, one or many, as a list; of a data frame or a data set its rows.
 
-    ``reader``: what reads the rows of a file for this kind of judge, for whoever gave the file's name instead.
+    ``reader``: what reads the rows of a file for this kind of judge, for whoever gave the file's
+    name instead.
     """
     if is_one(given):
         items = [given]
@@ -69,11 +72,16 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
     elif is_table(given):
         items = list(table_rows(given))
     elif reads := next((name for name in _READS if hasattr(given, name)), None):
-        raise SetupError(f"a {type(given).__name__} has not read its rows yet: give what its {reads}() returns")
+        raise SetupError(
+            f"a {type(given).__name__} has not read its rows yet: give what its {reads}() returns"
+        )
     elif isinstance(given, Iterable):
         items = list(given)
     else:
-        raise SetupError(f"what is judged must be a text, an Instance, a data frame or a list, not {type(given).__name__}")
+        raise SetupError(
+            "what is judged must be a text, an Instance, a data frame or a list, not "
+            f"{type(given).__name__}"
+        )
     _refuse_files(items, reader)
     _refuse_traces(items)
     return items
@@ -89,7 +97,9 @@ def as_instance(item: object, field: str) -> Instance:
         return mapping_instance(item)
     if isinstance(item, str):
         return Instance(fields={field: item})
-    raise SetupError(f"what is judged must be a text, an Instance or a list of them, not {type(item).__name__}")
+    raise SetupError(
+        f"what is judged must be a text, an Instance or a list of them, not {type(item).__name__}"
+    )
 
 
 def row_instance(row: Row) -> Instance:
@@ -102,7 +112,9 @@ def row_instance(row: Row) -> Instance:
         return cells
     columns = Columns({}, (), None)
     try:
-        fields = columns.fields(cells) or texts_of({name: cell for name, cell in cells.items() if not is_id(name)})
+        fields = columns.fields(cells) or texts_of(
+            {name: cell for name, cell in cells.items() if not is_id(name)}
+        )
     except ValueError as error:
         raise SetupError(f"{place}: {error}") from None
     columns.refuse_doubles(cells, "the data frame")
@@ -112,10 +124,15 @@ def row_instance(row: Row) -> Instance:
 
 
 def mapping_instance(cells: Cells) -> Instance:
-    """Every key is a field, but for an ``id`` beside them; what holds nothing (None, NaN) is left out."""
+    """Every key is a field, but for an ``id`` beside them; what holds nothing (None, NaN) is left
+    out.
+    """
     tables = [name for name, value in cells.items() if is_table(value)]
     if tables:
-        raise SetupError(f"this holds data sets by name ({', '.join(map(str, tables))}): give one, such as data[{tables[0]!r}]")
+        raise SetupError(
+            f"this holds data sets by name ({', '.join(map(str, tables))}): give one, such "
+            f"as data[{tables[0]!r}]"
+        )
     named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
     beside = {name: cell for name, cell in cells.items() if named is None or not is_id(name)}
     try:
@@ -126,20 +143,30 @@ def mapping_instance(cells: Cells) -> Instance:
 
 
 def comparison_instance(item: Row | Cells) -> Instance:
-    """Responses to compare, in a list or in columns that are numbered, with what stands beside them."""
+    """Responses to compare, in a list or in columns that are numbered, with what stands beside
+    them.
+    """
     try:
         if not isinstance(item, Row):
             single = mapping_instance(item)
             check_responses(item, single.fields)
             return PairwiseInstance(single.fields, single.id, single.metadata)
         cells, place = item.cells, f"row {item.number}"
-        return cells if isinstance(cells, Instance) else comparison_of(cells, Columns({}, (), None).name(cells) or place, place)
+        return (
+            cells
+            if isinstance(cells, Instance)
+            else comparison_of(cells, Columns({}, (), None).name(cells) or place, place)
+        )
     except ValueError as error:
-        raise SetupError(f"row {item.number}: {error}" if isinstance(item, Row) else str(error)) from None
+        raise SetupError(
+            f"row {item.number}: {error}" if isinstance(item, Row) else str(error)
+        ) from None
 
 
 def fitted(instance: Instance, criteria: Criteria) -> Instance:
-    """An instance that was made of a row, with every field the criteria read that the row has, by the names other tools use."""
+    """An instance that was made of a row, with every field the criteria read that the row has, by
+    the names other tools use.
+    """
     row = instance.metadata.get("row")
     if not isinstance(row, Mapping):
         _refuse_other_field(instance.fields, criteria, instance.id)
@@ -150,7 +177,9 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
         column = column_for(name, row)
         text = None if name in fields or column is None else _text(row[column], column, name)
         if text is not None and column is not None:
-            fields = {other: value for other, value in fields.items() if other != column or other in read} | {name: text}
+            fields = {
+                other: value for other, value in fields.items() if other != column or other in read
+            } | {name: text}
     _check_judged(fields, row, criteria, instance.id)
     return instance if fields == instance.fields else replace(instance, fields=fields)
 
@@ -160,12 +189,18 @@ _IN_CHATS = {"response": chat_fields, "tool_call": call_fields}
 
 
 def _from_chat(instance: Instance, row: Cells, judged: str) -> Fields:
-    """The fields; where what is judged has no column of its own, as they stand in the chat that the row holds."""
+    """The fields; where what is judged has no column of its own, as they stand in the chat that the
+    row holds.
+    """
     fields: Fields = dict(instance.fields)
-    column = None if judged in fields or column_for(judged, row) is not None else column_in(row, *CHATS)
+    column = (
+        None if judged in fields or column_for(judged, row) is not None else column_in(row, *CHATS)
+    )
     if column is None or judged not in _IN_CHATS or not holds_chat(row[column]):
         return fields
-    beside = {name: value for name, value in fields.items() if column not in (name, column_for(name, row))}
+    beside = {
+        name: value for name, value in fields.items() if column not in (name, column_for(name, row))
+    }
     try:
         return {**beside, **_IN_CHATS[judged](row[column], column)}
     except ValueError as error:
@@ -173,7 +208,9 @@ def _from_chat(instance: Instance, row: Cells, judged: str) -> Fields:
 
 
 def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | None) -> None:
-    """A row whose answer is missing is not judged by its question, only because nothing else is left of it."""
+    """A row whose answer is missing is not judged by its question, only because nothing else is
+    left of it.
+    """
     columns = [column for column in row if not is_id(column)]
     judged = criteria.to_evaluate_field
     _refuse_other_field(fields, criteria, name, columns)
@@ -181,24 +218,36 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
         return
     (only,) = fields
     was_meant = set(map(folded, (judged, *ALIASES.get(judged, ()))))
-    if only in ALIASES or any(folded(str(column)) in was_meant or _text(row[column], str(column)) is None for column in columns):
+    if only in ALIASES or any(
+        folded(str(column)) in was_meant or _text(row[column], str(column)) is None
+        for column in columns
+    ):
         raise SetupError(
-            f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; "
+            f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} "
+            f"reads the field {judged!r}; "
             f"the row has: {', '.join(map(str, columns))}"
         )
 
 
-def _refuse_other_field(fields: Mapping[str, object], criteria: Criteria, name: str | None, keys: Iterable[object] = ()) -> None:
-    """A single field of any name is what is judged, but not one that by its name is the question, the sources, a reference."""
+def _refuse_other_field(
+    fields: Mapping[str, object], criteria: Criteria, name: str | None, keys: Iterable[object] = ()
+) -> None:
+    """A single field of any name is what is judged, but not one that by its name is the question,
+    the sources, a reference.
+    """
     judged = criteria.to_evaluate_field
     if judged in fields or len(fields) > 1:
         return
     (only,) = fields
-    known = next((field for field, names in ALIASES.items() if folded(only) in map(folded, (field, *names))), judged)
+    known = next(
+        (field for field, names in ALIASES.items() if folded(only) in map(folded, (field, *names))),
+        judged,
+    )
     if known in (judged, "response"):
         return
     raise SetupError(
-        f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; it has only: "
+        f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads "
+        f"the field {judged!r}; it has only: "
         f"{', '.join(map(str, keys or fields))}. Give what is to be judged as {judged!r}"
     )
 
@@ -211,8 +260,14 @@ def _text(value: object, column: str, field: str = "") -> str | list[str] | None
 
 
 def texts_of(cells: Cells) -> Fields:
-    """The cells that hold something. A set is left to be refused: it has another order in each process."""
-    texts = {str(name): value if isinstance(value, Set) else text_of(value, str(name)) for name, value in cells.items()}
+    """The cells that hold something.
+
+    A set is left to be refused: it has another order in each process.
+    """
+    texts = {
+        str(name): value if isinstance(value, Set) else text_of(value, str(name))
+        for name, value in cells.items()
+    }
     return {name: text for name, text in texts.items() if text is not None}  # type: ignore[misc]
 
 
@@ -224,11 +279,17 @@ def _refuse_traces(items: Sequence[object]) -> None:
 
 
 def _refuse_files(items: Sequence[object], reader: str) -> None:
-    """The name of a data file is no text to judge. One among many texts is: a model may well have answered with it."""
-    if not items or not all(isinstance(item, Path) or (isinstance(item, str) and is_data_file(item)) for item in items):
+    """The name of a data file is no text to judge.
+
+    One among many texts is: a model may well have answered with it.
+    """
+    if not items or not all(
+        isinstance(item, Path) or (isinstance(item, str) and is_data_file(item)) for item in items
+    ):
         return
     name = str(items[0])
     raise SetupError(
-        f"{name!r} is a file, and its name would be judged: give its rows with adjudge.data.dataset.{reader}({name!r}), "
+        f"{name!r} is a file, and its name would be judged: give its rows with "
+        f"adjudge.data.dataset.{reader}({name!r}), "
         f"or use --file {name} on the command line. To judge this very text, give it as an Instance"
     )

@@ -1,4 +1,6 @@
-"""A judge: two pure halves, ``plan`` and ``pool``, between which its ballots are asked, in memory or in a run."""
+"""A judge: two pure halves, ``plan`` and ``pool``, between which its ballots are asked, in memory
+or in a run.
+"""
 
 from __future__ import annotations
 
@@ -74,9 +76,11 @@ class StreamWanted(Generic[R]):
 
 
 class Judge(ABC, Generic[I, R]):
-    """What every judge is: a frozen dataclass whose fields are its whole configuration. ``I`` is what is judged.
+    """What every judge is: a frozen dataclass whose fields are its whole configuration. ``I`` is
+    what is judged.
 
-    This class is none itself, so that judges of one's own may be anything: ``BaseDirectJudge``, ``BasePairwiseJudge``.
+    This class is none itself, so that judges of one's own may be anything: ``BaseDirectJudge``,
+    ``BasePairwiseJudge``.
     """
 
     panel: ModelPanel = NO_MODELS
@@ -101,11 +105,22 @@ class Judge(ABC, Generic[I, R]):
         check_samples(self.panel, self.samples)
 
     def __getstate__(self) -> dict[str, object]:
-        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys that are there."""
+        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys
+        that are there.
+        """
         if not self.panel:
             return dict(self.__dict__)
-        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if isinstance(value, cached_property)}
-        state = {name: value for name, value in self.__dict__.items() if name != "panel" and name not in computed}
+        computed = {
+            name
+            for cls in type(self).__mro__
+            for name, value in vars(cls).items()
+            if isinstance(value, cached_property)
+        }
+        state = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name != "panel" and name not in computed
+        }
         for name in _NAMES_OF_MODELS:
             check_picklable(type(self).__name__, state.get(name))
         return state
@@ -152,11 +167,15 @@ class Judge(ABC, Generic[I, R]):
 
     @abstractmethod
     def check(self, item: I) -> None:
-        """Raise a SetupError when the item cannot be judged; called for all of them before any model is."""
+        """Raise a SetupError when the item cannot be judged; called for all of them before any
+        model is.
+        """
 
     @abstractmethod
     def fallback_result(self, result: R, choice: random.Random) -> R:
-        """``result`` with a stand-in, marked as such: a random option for ``on_failure="random"``, a fixed one for "fallback"."""
+        """``result`` with a stand-in, marked as such: a random option for ``on_failure="random"``,
+        a fixed one for "fallback".
+        """
 
     @property
     def width(self) -> int:
@@ -166,7 +185,10 @@ class Judge(ABC, Generic[I, R]):
     @cached_property
     def temperatures(self) -> Mapping[str, float]:
         """What each model is asked at."""
-        return {name: temperature_for(model, self.temperature, self.samples) for name, model in self.panel.items()}
+        return {
+            name: temperature_for(model, self.temperature, self.samples)
+            for name, model in self.panel.items()
+        }
 
     def ballot_for(
         self,
@@ -178,7 +200,10 @@ class Judge(ABC, Generic[I, R]):
         sample: int,
         mode: Mode | None = None,
     ) -> Ballot:
-        """One question to one model, in the judge's language. What is not one of a few labels has to be written."""
+        """One question to one model, in the judge's language.
+
+        What is not one of a few labels has to be written.
+        """
         asked = self.panel[model]
         return Ballot(
             criteria,
@@ -198,7 +223,9 @@ class Judge(ABC, Generic[I, R]):
         return ask(ballot, self.panel[ballot.model], self.max_repairs)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
-        """The vote on a ballot that others wait for: asked once a run, kept and counted like any other."""
+        """The vote on a ballot that others wait for: asked once a run, kept and counted like any
+        other.
+        """
         judge, answers = _ASKING.get() or (None, None)
         return await (answers.ask_shared(ballot) if answers and judge is self else self.ask(ballot))
 
@@ -213,9 +240,9 @@ class Judge(ABC, Generic[I, R]):
     ) -> list[R]:
         """A result for each item, in their order.
 
-        ``progress`` is called with each result as it comes. ``run``: a folder in which every answer is kept; what it
-        holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised. ``on``: the cluster
-        whose workers ask.
+        ``progress`` is called with each result as it comes. ``run``: a folder in which every answer
+        is kept; what it holds already is not asked again. ``budget``: what may be spent; at its
+        limit BudgetSpent is raised. ``on``: the cluster whose workers ask.
         """
         for number, item in enumerate(items, 1):
             try:
@@ -236,17 +263,30 @@ class Judge(ABC, Generic[I, R]):
 
         if on is not None:
             await self._judge_on(on, items, run, budget, tell)
-        await self.judge_stream(items, on_result, run=run, budget=budget, criteria=self.criteria_of(items))
+        await self.judge_stream(
+            items, on_result, run=run, budget=budget, criteria=self.criteria_of(items)
+        )
         return [results[number] for number in range(len(items))]
 
     async def _judge_on(
-        self, on: On, items: Sequence[I], run: RunLike | None, budget: Budget | None, told: Callable[[int, R], None]
+        self,
+        on: On,
+        items: Sequence[I],
+        run: RunLike | None,
+        budget: Budget | None,
+        told: Callable[[int, R], None],
     ) -> None:
         """Have a cluster answer; what follows finds the answers in the run's ledger."""
-        from adjudge.engine.backends.ray.items import Wanted, judge_on  # not loaded by those who stay on one machine
+        from adjudge.engine.backends.ray.items import (
+            Wanted,
+            judge_on,
+        )  # not loaded by those who stay on one machine
 
         if run is None or isinstance(run, OpenRun):
-            raise SetupError('what a cluster was answered is kept in a folder: say which, such as run="runs/mine"')
+            raise SetupError(
+                "what a cluster was answered is kept in a folder: say which, such as "
+                'run="runs/mine"'
+            )
         wanted = Wanted(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
         await event_loop.visit(judge_on(on, self, items, wanted, told))
 
@@ -262,34 +302,50 @@ class Judge(ABC, Generic[I, R]):
         on_vote: Callable[[Vote], None] | None = None,
         put_off: PutOff | None = None,
     ) -> None:
-        """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
+        """Call ``on_result`` with every item's place and result, in the order they come. Memory
+        does not grow with the items.
 
-        ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
-        ``on_vote``: called with every vote that was asked for. ``put_off``: takes the items that a backend answers later.
+        ``criteria``: what the items are judged by, for the run's record. ``label``: what the
+        judgments are filed under. ``on_vote``: called with every vote that was asked for.
+        ``put_off``: takes the items that a backend answers later.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
         who = hash((name, repr(self.recorded_settings()), *(one.name for one in criteria)))
         with event_loop.holding(asking, who):
-            await event_loop.visit(self._stream(items, StreamWanted(on_result, asker, run, budget, put_off)))
+            await event_loop.visit(
+                self._stream(items, StreamWanted(on_result, asker, run, budget, put_off))
+            )
 
     async def _stream(self, items: Iterable[I], wanted: StreamWanted[R]) -> None:
         async with answering(wanted.asker, wanted.run, wanted.budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
-                result = self._after_failure(result) if result.status is not Status.SCORED else result
+                result = (
+                    self._after_failure(result) if result.status is not Status.SCORED else result
+                )
                 await answers.keep_judgment(number, result, ballots)
                 wanted.on_result(number, result)
 
             with event_loop.holding(_ASKING, (self, answers)):
                 await answers.finish(await judge_each(self, items, answers, pooled, wanted.put_off))
 
-    def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
-        """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
+    def estimate(
+        self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
+    ) -> Estimate:
+        """What judging ``items`` would take, before anything is asked.
+
+        ``known`` says what a run was answered already.
+        """
         answered, key = known or Known(), self.vote_keys()
         all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
-        judge = Questions(self, all_votes.plan_all, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
+        judge = Questions(
+            self,
+            all_votes.plan_all,
+            lambda ballot: key(ballot, answered.wordings),
+            self.panel.has_reply,
+        )
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
@@ -297,7 +353,9 @@ class Judge(ABC, Generic[I, R]):
         return self.plan(item, ())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
+        """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run
+        began.
+        """
         return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
@@ -306,12 +364,18 @@ class Judge(ABC, Generic[I, R]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        return provenance(type(self).__name__, self.recorded_settings(), self.panel, criteria, self.language)
+        return provenance(
+            type(self).__name__, self.recorded_settings(), self.panel, criteria, self.language
+        )
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set, but for the models, which are recorded by themselves."""
         names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
-        return {name: getattr(self, name) for name in names if name[0] != "_" and name not in _NO_SETTINGS}
+        return {
+            name: getattr(self, name)
+            for name in names
+            if name[0] != "_" and name not in _NO_SETTINGS
+        }
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
         """The criteria that ``items`` bring along, each once."""
@@ -319,10 +383,19 @@ class Judge(ABC, Generic[I, R]):
 
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":
-            reasons = "; ".join(dict.fromkeys(f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason))
-            raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons or result.reason}")
+            reasons = "; ".join(
+                dict.fromkeys(
+                    f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason
+                )
+            )
+            raise RunError(
+                f"no verdict for {result.instance.id or 'an instance'}: {reasons or result.reason}"
+            )
         if self.on_failure in ("random", "fallback"):
-            return self.fallback_result(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
+            return self.fallback_result(
+                result,
+                random.Random(content_hash(self.seed, result.instance.fields)),  # noqa: S311
+            )
         return result
 
 

@@ -1,4 +1,5 @@
-"""What was learnt from people's labels for a judge to use: thresholds of cascades and weights of panels, in one small file.
+"""What was learnt from people's labels for a judge to use: thresholds of cascades and weights of
+panels, in one small file.
 
 Each is bound to the identity of the judge it was learnt of, and is refused for any other.
 """
@@ -53,11 +54,15 @@ class CascadeThresholds(FromLabels):
     again: ClassVar[str] = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
 
     def check(self, identities: Mapping[str, str]) -> None:
-        """Refuse where the steps are not those that this was learnt of. ``identities``: step → identity."""
+        """Refuse where the steps are not those that this was learnt of.
+
+        ``identities``: step → identity.
+        """
         learnt = [one.step for one in self.steps]
         if learnt != list(identities):
             raise SetupError(
-                f"the thresholds of {self.criteria!r} were learnt for the steps {', '.join(learnt)}, and this cascade has "
+                f"the thresholds of {self.criteria!r} were learnt for the steps "
+                f"{', '.join(learnt)}, and this cascade has "
                 f"{', '.join(identities)}: {self.again}"
             )
         for one in self.steps:
@@ -84,12 +89,15 @@ class LearntWeights(FromLabels):
     def check(self, identity: str) -> None:
         """Refuse where the panel is not the one that this was learnt of."""
         if identity != self.identity:
-            raise _changed(f"the weights for {self.criteria!r}", self.identity, identity, self.again)
+            raise _changed(
+                f"the weights for {self.criteria!r}", self.identity, identity, self.again
+            )
 
 
 def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
     return SetupError(
-        f"{what} cannot be used: the judge has changed since (its identity was {learnt} and is {now}: another model, prompt, "
+        f"{what} cannot be used: the judge has changed since (its identity was {learnt} and "
+        f"is {now}: another model, prompt, "
         f"criteria or setting); {again}"
     )
 
@@ -111,12 +119,17 @@ class Learnt:
             found = json.loads(Path(path).read_text(encoding="utf-8"))
             if found["format"] != FORMAT:
                 raise ValueError("another format")
-            return cls(tuple(map(_cascade, found["cascades"])), tuple(map(_weights, found["weights"])))
+            return cls(
+                tuple(map(_cascade, found["cascades"])), tuple(map(_weights, found["weights"]))
+            )
         except OSError as error:
-            raise SetupError(f"the calibration {path} cannot be read: {error.strerror or error}") from error
+            raise SetupError(
+                f"the calibration {path} cannot be read: {error.strerror or error}"
+            ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(
-                f"{path} is not a calibration that adjudge wrote; write one with 'adjudge calibrate RUN -o FILE'"
+                f"{path} is not a calibration that adjudge wrote; write one with 'adjudge "
+                "calibrate RUN -o FILE'"
             ) from error
 
     def write(self, path: str | Path) -> None:
@@ -139,7 +152,9 @@ def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
         if one.criteria == criteria:
             return one
     has = ", ".join(repr(one.criteria) for one in known) or "none"
-    raise SetupError(f"the calibration holds no {kind.what} for {criteria!r}, it has {has}: {kind.again}")
+    raise SetupError(
+        f"the calibration holds no {kind.what} for {criteria!r}, it has {has}: {kind.again}"
+    )
 
 
 def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
@@ -153,7 +168,9 @@ def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
             "steps": list(steps),
         }:
             made = tuple(map(_step, steps))
-            return CascadeThresholds(criteria=criteria, risk=risk, delta=delta, labels=labels, date=date, steps=made)
+            return CascadeThresholds(
+                criteria=criteria, risk=risk, delta=delta, labels=labels, date=date, steps=made
+            )
     raise ValueError("no thresholds of a cascade")
 
 
@@ -161,7 +178,12 @@ def _step(kept: Mapping[str, object]) -> Threshold:
     from adjudge.domain.threshold import Threshold
 
     match kept:
-        case {"step": str(), "identity": str(), "confidence": float() | int() | None, "rows": int()}:
+        case {
+            "step": str(),
+            "identity": str(),
+            "confidence": float() | int() | None,
+            "rows": int(),
+        }:
             return Threshold(**kept)  # type: ignore[arg-type]
     raise ValueError("no threshold of a step")
 
@@ -176,5 +198,7 @@ def _weights(kept: Mapping[str, object]) -> LearntWeights:
             "identity": str(identity),
         }:
             shares = FrozenDict({str(name): float(weight) for name, weight in weights.items()})
-            return LearntWeights(criteria=criteria, weights=shares, labels=labels, date=date, identity=identity)
+            return LearntWeights(
+                criteria=criteria, weights=shares, labels=labels, date=date, identity=identity
+            )
     raise ValueError("no weights of a panel")

@@ -1,4 +1,6 @@
-"""What a judge of one's own says of a case, as a vote: only what was offered counts; what it raises is one failed vote."""
+"""What a judge of one's own says of a case, as a vote: only what was offered counts; what it raises
+is one failed vote.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ async def in_batches(judge: object, run: Run, size: int) -> AsyncIterator[None]:
             _BATCHES.reset(token)
 
 
-async def ask_own(judge: object, run: Run, ballot: Ballot, shown: Instance, criteria: Criteria) -> Vote:
+async def ask_own(
+    judge: object, run: Run, ballot: Ballot, shown: Instance, criteria: Criteria
+) -> Vote:
     """What ``run`` says of one case, as it is shown."""
     at_work, batches = _BATCHES.get() or (None, None)
     try:
@@ -49,16 +53,22 @@ async def ask_own(judge: object, run: Run, ballot: Ballot, shown: Instance, crit
         outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
         return Vote(ballot=ballot, outcome=outcome, reason=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
-        return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}")
+        return Vote(
+            ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}"
+        )
 
 
 def _own_vote(ballot: Ballot, said: object) -> Vote:
-    """What ``_run`` returned for one case, as a vote; only what was offered counts, and no stand-in of another judge."""
+    """What ``_run`` returned for one case, as a vote; only what was offered counts, and no stand-in
+    of another judge.
+    """
     if not isinstance(said, DirectInstanceResult | PairwiseInstanceResult):
         return _option_vote(ballot, said)
     chosen = said.selected_option if said.status is Status.SCORED and not said.fallback else None
     vote = _no_verdict(ballot, said) if chosen is None else _option_vote(ballot, chosen)
-    verdict = vote.verdict and _with_details(replace(vote.verdict, explanation=said.explanation), said, ballot.question)
+    verdict = vote.verdict and _with_details(
+        replace(vote.verdict, explanation=said.explanation), said, ballot.question
+    )
     return replace(vote, verdict=verdict, metadata=FrozenDict(said.metadata), usage=said.usage)
 
 
@@ -66,9 +76,15 @@ def _with_details(verdict: Verdict, said: Result, question: Question) -> Verdict
     """What the judge said beside its verdict; a ranking only where it fits."""
     if isinstance(verdict, Chosen) and isinstance(said, DirectInstanceResult):
         return replace(verdict, feedback=said.feedback, score=_own_score(said.score))
-    if isinstance(verdict, Compared) and isinstance(said, PairwiseInstanceResult) and isinstance(question, Comparison):
+    if (
+        isinstance(verdict, Compared)
+        and isinstance(said, PairwiseInstanceResult)
+        and isinstance(question, Comparison)
+    ):
         ranking = question.ranking_of(said.ranking)
-        return replace(verdict, ranking=ranking if ranking and best_of(ranking) == verdict.winner else None)
+        return replace(
+            verdict, ranking=ranking if ranking and best_of(ranking) == verdict.winner else None
+        )
     return verdict
 
 
@@ -84,7 +100,11 @@ def _option_vote(ballot: Ballot, option: object) -> Vote:
         return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
     verdict = ballot.question.chosen(option)
     if verdict is None:
-        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not {ballot.question.choices}")
+        return Vote(
+            ballot=ballot,
+            outcome=Outcome.UNREADABLE,
+            reason=f"{option!r} is not {ballot.question.choices}",
+        )
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict)
 
 

@@ -49,12 +49,14 @@ from adjudge.verdicts.likelihood import labels_for
 
 
 class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]):
-    """What judges that compare responses share: which ballots they write, and how the votes are pooled.
+    """What judges that compare responses share: which ballots they write, and how the votes are
+    pooled.
 
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
-        contests: "joint": one call compares all responses; "pairs": every two of them are a contest of their own.
-        rotations: ask in orders in which every response stands equally often at every place, and before every other.
+        contests: "joint": one call compares all responses; "pairs": every two of them are a contest
+        of their own. rotations: ask in orders in which every response stands equally often at every
+        place, and before every other.
     """
 
     tie_enabled: bool = True
@@ -70,17 +72,29 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
         """A list of texts are the responses."""
         if isinstance(item, Instance):
-            return item if isinstance(item, PairwiseInstance) else PairwiseInstance(item.fields, item.id, item.metadata)
+            return (
+                item
+                if isinstance(item, PairwiseInstance)
+                else PairwiseInstance(item.fields, item.id, item.metadata)
+            )
         if isinstance(item, str):
-            raise SetupError("a comparison needs two or more responses: give a list of texts for each instance")
-        return comparison_instance(item) if isinstance(item, Row | Mapping) else PairwiseInstance(responses=item)
+            raise SetupError(
+                "a comparison needs two or more responses: give a list of texts for each instance"
+            )
+        return (
+            comparison_instance(item)
+            if isinstance(item, Row | Mapping)
+            else PairwiseInstance(responses=item)
+        )
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
         """The responses under the name that the criteria reads, if they are all there is."""
         instance = fitted(instance, criteria)
         judged = judged_field(criteria, instance)
         if judged != criteria.to_evaluate_field:
-            instance = replace(instance, fields={criteria.to_evaluate_field: instance.fields[judged]})
+            instance = replace(
+                instance, fields={criteria.to_evaluate_field: instance.fields[judged]}
+            )
         return Case(instance, criteria)
 
     def check(self, item: Case) -> None:
@@ -91,19 +105,32 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             raise SetupError(f"the field {judged!r} must hold a list of 2 responses or more")
         for example in item.criteria.examples:
             shown = example.fields.get(judged, "")
-            if isinstance(shown, str) or example.option not in (*map(letter, range(len(shown))), TIE):
-                raise SetupError(f"an example of criteria {name!r} needs responses in the field {judged!r}, and the label of one")
+            if isinstance(shown, str) or example.option not in (
+                *map(letter, range(len(shown))),
+                TIE,
+            ):
+                raise SetupError(
+                    f"an example of criteria {name!r} needs responses in the field "
+                    f"{judged!r}, and the label of one"
+                )
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
         """With the responses in the ballot's order."""
         name = ballot.criteria.to_evaluate_field
         responses = ballot.instance.fields[name]
         order = ballot.question.order or range(len(responses))
-        shown = replace(ballot.instance, fields={**ballot.instance.fields, name: [responses[place] for place in order]})
+        shown = replace(
+            ballot.instance,
+            fields={**ballot.instance.fields, name: [responses[place] for place in order]},
+        )
         return shown, ballot.criteria
 
-    def fallback_result(self, result: PairwiseInstanceResult, choice: random.Random) -> PairwiseInstanceResult:
-        """A random response; the status stays what it was, so no aggregate takes it for a judgment."""
+    def fallback_result(
+        self, result: PairwiseInstanceResult, choice: random.Random
+    ) -> PairwiseInstanceResult:
+        """A random response; the status stays what it was, so no aggregate
+        takes it for a judgment.
+        """
         count = len(result.instance.fields[result.criteria.to_evaluate_field])
         return replace(result, selected_option=choice.randrange(count), fallback="random")
 
@@ -114,7 +141,11 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     def ballots(self, case: Case) -> list[Ballot]:
         """All of them: the given order first."""
         count = len(case.instance.fields[case.criteria.to_evaluate_field])
-        members = [tuple(range(count))] if self.contests == "joint" else list(combinations(range(count), 2))
+        members = (
+            [tuple(range(count))]
+            if self.contests == "joint"
+            else list(combinations(range(count), 2))
+        )
         return [
             self.ballot(case, model, Comparison(order, self.tie_offered), sample)
             for member in members
@@ -125,7 +156,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One of them."""
-        return Ballot(case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample)
+        return Ballot(
+            case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample
+        )
 
     @property
     def tie_offered(self) -> bool:
@@ -135,7 +168,11 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         """All contests by all votes, both orders included."""
         result = self._pooled(item, votes)
-        return replace(result, positional_bias=self._bias(item, votes)) if self.check_positional_bias else result
+        return (
+            replace(result, positional_bias=self._bias(item, votes))
+            if self.check_positional_bias
+            else result
+        )
 
     def _pooled(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         count = len(item.instance.fields[item.criteria.to_evaluate_field])
@@ -155,7 +192,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             certainty=certainty,
             agreement=certainty,
             explanation=explanation_of(agreed, pooled),
-            tie=len(best) > 1 or any(contest.even for contest in pooled if {contest.first, contest.second} & set(best)),
+            tie=len(best) > 1
+            or any(
+                contest.even for contest in pooled if {contest.first, contest.second} & set(best)
+            ),
             metadata=self.metadata_with(votes, chosen),
             notes=self.notes(item, votes),
         )
@@ -163,23 +203,39 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
         """What a reader of the result must know: among it, that the order was not turned."""
         found = super().notes(item, votes)
-        return found if self.check_positional_bias or self.rotations else (*found, one_order_note(self.language))
+        return (
+            found
+            if self.check_positional_bias or self.rotations
+            else (*found, one_order_note(self.language))
+        )
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
         if self.rotations:
-            return [tuple(member[place] for place in order) for order in balanced_orders(len(member))]
+            return [
+                tuple(member[place] for place in order) for order in balanced_orders(len(member))
+            ]
         return [member, member[::-1]] if self.check_positional_bias else [member]
 
-    def _flipped(self, count: int, forward: Sequence[Vote], backward: Sequence[Vote]) -> list[bool | None]:
-        pairs = zip(contests(forward, count, self.tie_enabled), contests(backward, count, self.tie_enabled), strict=True)
-        return [None if None in (one.value, two.value) else one.value != two.value for one, two in pairs]
+    def _flipped(
+        self, count: int, forward: Sequence[Vote], backward: Sequence[Vote]
+    ) -> list[bool | None]:
+        pairs = zip(
+            contests(forward, count, self.tie_enabled),
+            contests(backward, count, self.tie_enabled),
+            strict=True,
+        )
+        return [
+            None if None in (one.value, two.value) else one.value != two.value for one, two in pairs
+        ]
 
     def _bias(self, case: Case, votes: Sequence[Vote]) -> PositionalBias:
         forward, backward = _by_order(votes)
         ahead, back = self._pooled(case, forward), self._pooled(case, backward)
         both = (ahead.selected_option, back.selected_option)
         differ = None if None in both else ahead.selected_option != back.selected_option
-        return PositionalBias(differ, back, flip_rate(forward, backward), noise_rate(forward, backward))
+        return PositionalBias(
+            differ, back, flip_rate(forward, backward), noise_rate(forward, backward)
+        )
 
     # -- several criteria ------------------------------------------------------
 
@@ -188,7 +244,8 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         for item in multi.items:
             if item.required or item.target_option is not None or item.score_threshold is not None:
                 raise SetupError(
-                    f"criteria {item.criterion.name!r} compares responses: it has a weight, and no target, threshold or duty"
+                    f"criteria {item.criterion.name!r} compares responses: it has a weight, "
+                    "and no target, threshold or duty"
                 )
 
     def combine(
@@ -198,16 +255,24 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         rates: list[float | None] = []
         for place in range(len(results[0].per_system_results)):
             own = [result.per_system_results[place].winrate for result in results]
-            known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
+            known = [
+                rate * (item.weight or 0.0)
+                for rate, item in zip(own, multi.items, strict=True)
+                if rate is not None
+            ]
             rates.append(math.fsum(known) if len(known) == len(own) else None)
         chosen, tie = selected(rates, self.tie_enabled), len(highest(rates)) > 1
-        return MultiCriteriaPairwiseInstanceResult(instance, multi, tuple(results), tuple(rates), chosen, tie=tie)
+        return MultiCriteriaPairwiseInstanceResult(
+            instance, multi, tuple(results), tuple(rates), chosen, tie=tie
+        )
 
 
 @dataclass(kw_only=True, eq=False)
 class BasePairwiseJudge(OwnSettings, Pairwise):
-    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index
-    of the better response, "tie", or a PairwiseInstanceResult; repetition, order and pooling are done here."""
+    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns
+    for each case the index of the better response, "tie", or a PairwiseInstanceResult; repetition,
+    order and pooling are done here.
+    """
 
     tie_enabled: bool = True
     contests: Contests = "joint"
@@ -226,7 +291,9 @@ class ContestSettings:
 def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
     """Votes in the given order, and in the reversed one."""
     forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
-    backward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))]
+    backward = [
+        vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))
+    ]
     return forward, backward
 
 
@@ -237,8 +304,10 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
 
     Parameters:
         judge_description_prompt: who the judge is told to be.
-        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
-            log-probability, nothing is written. By default local models do the latter, all others the former.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
+        are compared by their
+            log-probability, nothing is written. By default local models do the latter, all others
+            the former.
         on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 
@@ -247,13 +316,19 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     on_generation_failure: OnFailure | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
-        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
+        object.__setattr__(
+            self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure)
+        )
+        object.__setattr__(
+            self, "on_generation_failure", None
+        )  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         check_mode(self.mode, self.panel)
 
     def check(self, item: Case) -> None:
-        """Where a verdict is read from the likelihood of a letter, there must be one for each response."""
+        """Where a verdict is read from the likelihood of a letter, there must be one for each
+        response.
+        """
         super().check(item)
         for ballot in self.ballots(item)[:1]:
             if ballot.mode == "likelihood":
@@ -262,10 +337,20 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
         criteria = self._offered_only(case.criteria)
-        ballot = self.ballot_for(criteria, case.instance, question, "pairwise", model, sample, self.mode)
-        return replace(ballot, persona=self.judge_description_prompt) if self.judge_description_prompt else ballot
+        ballot = self.ballot_for(
+            criteria, case.instance, question, "pairwise", model, sample, self.mode
+        )
+        return (
+            replace(ballot, persona=self.judge_description_prompt)
+            if self.judge_description_prompt
+            else ballot
+        )
 
     def _offered_only(self, criteria: Criteria) -> Criteria:
         """Without examples of a tie where there is none."""
-        shown = [example for example in criteria.examples if self.tie_enabled or example.option != TIE]
-        return replace(criteria, examples=shown) if len(shown) < len(criteria.examples) else criteria
+        shown = [
+            example for example in criteria.examples if self.tie_enabled or example.option != TIE
+        ]
+        return (
+            replace(criteria, examples=shown) if len(shown) < len(criteria.examples) else criteria
+        )

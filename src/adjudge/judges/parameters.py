@@ -10,7 +10,9 @@ _BEFORE_AN_ENTRY = re.compile(r"^(?= {4}\w+: )", re.MULTILINE)
 
 
 def explain_parameters(judge: type) -> None:
-    """Add to a judge's docstring the parameters that its base classes explain; its own words come first."""
+    """Add to a judge's docstring the parameters that its base classes explain; its own words come
+    first.
+    """
     doc = inspect.cleandoc(judge.__dict__.get("__doc__") or "")
     if not doc:
         return
@@ -24,4 +26,8 @@ def explain_parameters(judge: type) -> None:
 def _entries(kind: type) -> dict[str, str]:
     """Name → its lines in the docstring, under the heading."""
     listed = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition(_HEADING)[2]
-    return {entry.split(":")[0].strip(): entry.rstrip() for entry in _BEFORE_AN_ENTRY.split(listed) if entry}
+    return {
+        entry.split(":")[0].strip(): entry.rstrip()
+        for entry in _BEFORE_AN_ENTRY.split(listed)
+        if entry
+    }

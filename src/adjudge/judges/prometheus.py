@@ -1,4 +1,6 @@
-"""The formats that Prometheus models were trained on: absolute grading (1 to 5) and relative (A or B), to any served model."""
+"""The formats that Prometheus models were trained on: absolute grading (1 to 5) and relative (A or
+B), to any served model.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from typing import ClassVar, Generic
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
-from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaPairwiseInstanceResult
+from adjudge.domain.multi_results import (
+    MultiCriteriaDirectInstanceResult,
+    MultiCriteriaPairwiseInstanceResult,
+)
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.verdict import Chosen, Verdict
@@ -54,7 +59,12 @@ def _relative(ballot: Ballot) -> Prompt:
     """What the model is shown of two responses."""
     responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
     first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
-    values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
+    values = {
+        "definition": ballot.criteria.definition,
+        "first": first,
+        "second": second,
+        **_shown(ballot),
+    }
     return Prompt(load(_RELATIVE, "en").messages(values))
 
 
@@ -65,7 +75,9 @@ def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
     listed = list(criteria.options)
     if first is None or last is None:
         return listed
-    return sorted(listed if first <= last else listed[::-1], key=lambda option: points[option.name] or 0.0)
+    return sorted(
+        listed if first <= last else listed[::-1], key=lambda option: points[option.name] or 0.0
+    )
 
 
 def _rubric(ballot: Ballot) -> list[CriteriaOption]:
@@ -82,37 +94,52 @@ def _graded(ballot: Ballot, grade: Verdict) -> Verdict:
 
 
 def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verdict]) -> Reading:
-    """What stands behind the mark, with what stands before it as its explanation. A mark that is only quoted is none, and
-    behind the verdict it makes that doubtful."""
+    """What stands behind the mark, with what stands before it as its explanation. A mark that is
+    only quoted is none, and behind the verdict it makes that doubtful.
+    """
     reading = read(reply, question)
     before, *behind = _RESULT.split(without_thoughts(reply.text))
-    last = read(Reply(f"[RESULT]{behind[-1].rstrip(_CLOSING)}"), question).verdict if behind else None
+    last = (
+        read(Reply(f"[RESULT]{behind[-1].rstrip(_CLOSING)}"), question).verdict if behind else None
+    )
     if reading.verdict is None and (behind or reading.outcome is not Outcome.UNREADABLE):
         return reading
     if reading.verdict is None or last is None or last.option != reading.verdict.option:
-        return Reading(Outcome.UNREADABLE, reason="the reply has no [RESULT] that the format allows")
+        return Reading(
+            Outcome.UNREADABLE, reason="the reply has no [RESULT] that the format allows"
+        )
     feedback = re.sub(r"^\W*Feedback\W*:\W*", "", before).strip(" \n*_#")
     return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))
 
 
 def _shown(ballot: Ballot) -> dict[str, object]:
-    """What the criteria may read: the instruction, a reference where there is one, and the rest as context."""
+    """What the criteria may read: the instruction, a reference where there is one, and the rest as
+    context.
+    """
     fields = shown_fields(ballot.criteria, ballot.instance)
     judged = list(fields)[-1]
     texts = dict(zip(fields, unfenced(fields), strict=True))
-    instruction = next((name for name in _INSTRUCTION_FIELDS if name in fields and name != judged), None)
-    reference = next((name for name in _REFERENCE_FIELDS if name in fields and name != judged), None)
+    instruction = next(
+        (name for name in _INSTRUCTION_FIELDS if name in fields and name != judged), None
+    )
+    reference = next(
+        (name for name in _REFERENCE_FIELDS if name in fields and name != judged), None
+    )
     return {
         "instruction": texts[instruction][1] if instruction else "",
         "reference": texts[reference][1] if reference else None,
-        "context": [text for name, text in texts.items() if name not in (instruction, reference, judged)],
+        "context": [
+            text for name, text in texts.items() if name not in (instruction, reference, judged)
+        ],
         "response": texts[judged][1],
     }
 
 
 @dataclass(frozen=True)
 class Form:
-    """A format: the template with its words, how a ballot is put into them, and the verdict that an answer names."""
+    """A format: the template with its words, how a ballot is put into them, and the verdict that an
+    answer names.
+    """
 
     template: str
     prompt: Callable[[Ballot], Prompt]
@@ -151,7 +178,8 @@ _Compares = _Prometheus[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRes
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
 class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
-    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
+    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1
+    the lowest score.
 
     Options without scores are taken worst first, and their grade is the score.
 
@@ -167,19 +195,27 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         super().check(item)
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
-            raise SetupError(f"criteria {name!r} has {len(points)} options: Prometheus grades by five")
+            raise SetupError(
+                f"criteria {name!r} has {len(points)} options: Prometheus grades by five"
+            )
         if 0 < points.count(None) < _GRADES:
-            raise SetupError(f"criteria {name!r} has options with a score and options without: give it to all five or to none")
+            raise SetupError(
+                f"criteria {name!r} has options with a score and options without: give it "
+                "to all five or to none"
+            )
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        return self.ballot_for(case.criteria, case.instance, question, "direct", model, sample, "generate")
+        return self.ballot_for(
+            case.criteria, case.instance, question, "direct", model, sample, "generate"
+        )
 
 
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
 class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwise):
-    """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format.
+    """Says which of two responses is better. More than two are compared in pairs; there is no tie
+    in this format.
 
     Parameters:
         tie_enabled: False, since the format has none.
@@ -195,10 +231,17 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tie_enabled:
-            raise SetupError("Prometheus names A or B: tie_enabled=True cannot be had, leave it out")
+            raise SetupError(
+                "Prometheus names A or B: tie_enabled=True cannot be had, leave it out"
+            )
         if self.contests != "pairs":
-            raise SetupError("Prometheus compares two responses at a time: contests='joint' cannot be had, leave it out")
+            raise SetupError(
+                "Prometheus compares two responses at a time: contests='joint' cannot be "
+                "had, leave it out"
+            )
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
-        return self.ballot_for(case.criteria, case.instance, question, "pairwise", model, sample, "generate")
+        return self.ballot_for(
+            case.criteria, case.instance, question, "pairwise", model, sample, "generate"
+        )

@@ -22,14 +22,17 @@ PASS, FAIL = "PASS", "FAIL"
 
 @dataclass(frozen=True)
 class QualitativeCriteria(SampledCriteria[QualitativeResult]):
-    """Whether code meets a criterion in natural language: True when at least ``min_pass`` samples say so.
+    """Whether code meets a criterion in natural language: True when at least ``min_pass`` samples
+    say so.
 
     Parameters:
         expression: what the code must meet to pass.
-        min_samples_for_aggregation: with fewer valid samples there is no verdict: ``verify`` says False, and the result says
+        min_samples_for_aggregation: with fewer valid samples there is no verdict: ``verify`` says
+        False, and the result says
             that it fell back.
         min_pass: how many samples must say pass.
-        on_failure: what too few valid samples lead to: "fallback" (it fails) or "raise" (a RunError).
+        on_failure: what too few valid samples lead to: "fallback" (it fails) or "raise" (a
+        RunError).
     """
 
     num_samples: int = 1
@@ -37,7 +40,10 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
     min_pass: int = 1
 
     template: ClassVar[str] = "qualitative"
-    options: ClassVar[tuple[CriteriaOption, ...]] = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+    options: ClassVar[tuple[CriteriaOption, ...]] = (
+        CriteriaOption(PASS, score=1.0),
+        CriteriaOption(FAIL, score=0.0),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,6 +75,10 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
             notes=self.notes(votes),
         )
 
-    def fallback_result(self, result: QualitativeResult, choice: random.Random) -> QualitativeResult:  # noqa: ARG002 - nothing is random
+    def fallback_result(
+        self,
+        result: QualitativeResult,
+        choice: random.Random,  # noqa: ARG002 - nothing is random
+    ) -> QualitativeResult:
         """FAIL; the status stays what it was, so no aggregate takes it for a judgment."""
         return replace(self._fallen_back(result, "fail", FAIL), verdict=FAIL, score=0.0)

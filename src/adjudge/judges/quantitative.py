@@ -30,9 +30,11 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         min: the lower end of the scale.
         max: the upper end of the scale.
         agg: what the samples come to: "avg", "med", "min" or "max".
-        min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the scale, and the result says
+        min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the
+        scale, and the result says
             that it fell back.
-        on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or "raise" (a RunError).
+        on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or
+        "raise" (a RunError).
     """
 
     min: float = 0.0
@@ -82,7 +84,11 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
             notes=self.notes(votes),
         )
 
-    def fallback_result(self, result: QuantitativeResult, choice: random.Random) -> QuantitativeResult:  # noqa: ARG002 - nothing is random
+    def fallback_result(
+        self,
+        result: QuantitativeResult,
+        choice: random.Random,  # noqa: ARG002 - nothing is random
+    ) -> QuantitativeResult:
         """The midpoint; the status stays what it was, so no aggregate takes it for a judgment."""
         fallen_back = self._fallen_back(result, "midpoint", f"the midpoint {self.midpoint:g}")
         return replace(fallen_back, score=self.midpoint)
@@ -90,13 +96,21 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
 
 def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
     """Of the sample that lies nearest to the outcome, the earlier of two."""
-    said = [vote.verdict for vote in votes if isinstance(vote.verdict, Rated) and vote.verdict.explanation]
+    said = [
+        vote.verdict
+        for vote in votes
+        if isinstance(vote.verdict, Rated) and vote.verdict.explanation
+    ]
     return min(said, key=lambda one: abs(one.number - score)).explanation if said else None
 
 
 def _check_range(low: float, high: float) -> None:
     for name, bound in (("min", low), ("max", high)):
-        if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
+        if (
+            isinstance(bound, bool)
+            or not isinstance(bound, int | float)
+            or not math.isfinite(bound)
+        ):
             raise SetupError(f"{name} must be a number, not {bound!r}")
     if low >= high:
         raise SetupError(f"min={low:g} must be below max={high:g}")

@@ -1,4 +1,6 @@
-"""What criteria in natural language share: how one is asked several times, who hears of it, what too few samples mean."""
+"""What criteria in natural language share: how one is asked several times, who hears of it, what
+too few samples mean.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import AskSettings, ModelPanel, OnTooFew, at_least, check_votes, temperature_for
+from adjudge.judges.settings import (
+    AskSettings,
+    ModelPanel,
+    OnTooFew,
+    at_least,
+    check_votes,
+    temperature_for,
+)
 from adjudge.pooling.majority import notes_on
 from adjudge.verdicts.code_text import extract_code
 
@@ -33,7 +42,9 @@ class Sampling:
     """How criteria are asked inside ``sampling(…)``."""
 
     first: int = 0
-    """The number of the first sample: other numbers are other samples, also for a cache and for seeds."""
+    """The number of the first sample: other numbers are other samples, also for a cache and for
+    seeds.
+    """
     count: int | None = None
     """Samples per model; None: as each criteria says."""
     hear: Callable[[SampledResult], None] | None = None
@@ -44,8 +55,12 @@ _SAMPLING: ContextVar[Sampling] = ContextVar("sampling", default=Sampling())  # 
 
 
 @contextmanager
-def sampling(first: int = 0, count: int | None = None, hear: Callable[[SampledResult], None] | None = None) -> Iterator[None]:
-    """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard like this."""
+def sampling(
+    first: int = 0, count: int | None = None, hear: Callable[[SampledResult], None] | None = None
+) -> Iterator[None]:
+    """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard
+    like this.
+    """
     token = _SAMPLING.set(Sampling(first, count, hear))
     try:
         yield
@@ -81,13 +96,12 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     Subclasses may override its methods and add attributes of their own.
 
     Parameters:
-        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is the embedded model.
-        num_samples: samples per model, all at once.
-        language: of the prompt and the explanation: "en" or "ru".
-        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
-        seed: of the first sample, the next one has the next number; None: the model's own, if it has one.
-        max_repairs: how often a model is asked again after a reply that cannot be read.
-        on_result: called with every full result.
+        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is
+        the embedded model. num_samples: samples per model, all at once. language: of the prompt and
+        the explanation: "en" or "ru". temperature: by default the model's own setting, else 0 for
+        one sample and 1 for several. seed: of the first sample, the next one has the next number;
+        None: the model's own, if it has one. max_repairs: how often a model is asked again after a
+        reply that cannot be read. on_result: called with every full result.
     """
 
     expression: str
@@ -130,12 +144,16 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
     ) -> R:
-        """The full result with every sample. ``agent``, where given, says what was asked for and whether it writes code.
+        """The full result with every sample. ``agent``, where given, says what was asked for and
+        whether it writes code.
 
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with the result.
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
+        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is
+        raised. ``progress`` is called with the result.
         """
-        (result,) = await self.judge_items([self._instance(code, agent)], run=run, budget=budget, progress=progress)
+        (result,) = await self.judge_items(
+            [self._instance(code, agent)], run=run, budget=budget, progress=progress
+        )
         for hear in (self.on_result, _SAMPLING.get().hear):
             if hear:
                 hear(result)
@@ -144,12 +162,16 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     @property
     def question(self) -> Choice | Rating:
         """What may be answered."""
-        return Choice(tuple(one.name for one in self.options), tuple(one.points for one in self.options))
+        return Choice(
+            tuple(one.name for one in self.options), tuple(one.points for one in self.options)
+        )
 
     def criteria_for(self, item: Instance) -> Criteria:
         """The question behind the expression, about the last field."""
         judged = list(item.fields)[-1]
-        return Criteria(type(self).__name__, self.expression.strip(), self.options, to_evaluate_field=judged)
+        return Criteria(
+            type(self).__name__, self.expression.strip(), self.options, to_evaluate_field=judged
+        )
 
     def check(self, item: Instance) -> None:
         """There is nothing that an instance could lack: it was made here."""
@@ -164,33 +186,56 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
         """One question to one model."""
-        ballot = self.ballot_for(self.criteria_for(item), item, self.question, self.template, model, sample)
-        return replace(ballot, temperature=temperature_for(self.panel[model], self.temperature, self.samples))
+        ballot = self.ballot_for(
+            self.criteria_for(item), item, self.question, self.template, model, sample
+        )
+        return replace(
+            ballot, temperature=temperature_for(self.panel[model], self.temperature, self.samples)
+        )
 
     def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
         """What a reader of the result must know."""
-        return notes_on(votes, self.language, {vote.model: vote.ballot.temperature for vote in votes})
+        return notes_on(
+            votes, self.language, {vote.model: vote.ballot.temperature for vote in votes}
+        )
 
     def enough(self, votes: Sequence[Vote]) -> bool:
         """Whether so many samples are valid that they count."""
-        return sum(vote.valid for vote in votes) >= min(self.min_samples_for_aggregation, len(votes))
+        return sum(vote.valid for vote in votes) >= min(
+            self.min_samples_for_aggregation, len(votes)
+        )
 
     def _fallen_back(self, result: R, name: str, fallback_result: str) -> R:
-        reasons = "; ".join(dict.fromkeys(f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid))
-        counts = f"{result.votes_valid} of {result.votes_requested} samples valid, {self.min_samples_for_aggregation} needed"
+        reasons = "; ".join(
+            dict.fromkeys(
+                f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid
+            )
+        )
+        counts = (
+            f"{result.votes_valid} of {result.votes_requested} samples valid, "
+            f"{self.min_samples_for_aggregation} needed"
+        )
         _LOG.warning("%r: %s, so it is %s (%s)", self.expression, counts, fallback_result, reasons)
         return replace(result, fallback=name)
 
     def _check_reachable(self, name: str, needed: int) -> None:
         most = self.num_samples * len(self.panel)
         if needed > most:
-            raise SetupError(f"{name}={needed} can never be reached with num_samples={self.num_samples}")
+            raise SetupError(
+                f"{name}={needed} can never be reached with num_samples={self.num_samples}"
+            )
 
     def _instance(self, code: str, agent: object | None) -> Instance:
         if not isinstance(code, str):
             raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
         if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
-            raise SetupError(f"{code!r} is a file, and its name would be judged: give what it holds")
+            raise SetupError(
+                f"{code!r} is a file, and its name would be judged: give what it holds"
+            )
         task = agent.task if isinstance(agent, _HasTask) else ""
-        judged = {"text": code} if isinstance(agent, _Writer) and agent.writes == "text" else {"code": extract_code(code)}
+        judged = (
+            {"text": code}
+            if isinstance(agent, _Writer) and agent.writes == "text"
+            else {"code": extract_code(code)}
+        )
         return Instance({"task": task, **judged} if task else judged)

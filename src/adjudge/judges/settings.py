@@ -1,5 +1,6 @@
-"""What is set of judges, and what may be: the models, the fields that several kinds share, the checks of their values, and what
-a run stores of them."""
+"""What is set of judges, and what may be: the models, the fields that several kinds share, the
+checks of their values, and what a run stores of them.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ class ModelPanel(FrozenDict[OpenModel]):
 
     @cached_property
     def width(self) -> int:
-        """Items under way at once: enough to keep every model busy while others wait for a repair or a retry."""
+        """Items under way at once: enough to keep every model busy while others wait for a repair
+        or a retry.
+        """
         busy = 2 * sum(self.at_once.values())
         return busy if len(self) < 2 else max(busy, _ROOM_FOR_A_PANEL)
 
@@ -59,18 +62,29 @@ class ModelPanel(FrozenDict[OpenModel]):
     def has_reply(self, ballot: Ballot) -> bool:
         """Whether a cache would answer the ballot."""
         model = self.get(ballot.model)
-        return model is not None and model.keeps_replies and all(map(model.has_reply, requests_for(ballot)))
+        return (
+            model is not None
+            and model.keeps_replies
+            and all(map(model.has_reply, requests_for(ballot)))
+        )
 
 
-def _with_engines(models: EngineLike | Sequence[EngineLike] | None) -> ModelLike | Sequence[ModelLike] | None:
-    """The same models, those that are engines of unitxt's as models of ours. They are asked one thing at a time."""
+def _with_engines(
+    models: EngineLike | Sequence[EngineLike] | None,
+) -> ModelLike | Sequence[ModelLike] | None:
+    """The same models, those that are engines of unitxt's as models of ours.
+
+    They are asked one thing at a time.
+    """
     if isinstance(models, list | tuple):
         return [_opened(one) if _is_engine(one) else one for one in models]
     return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]  # narrowed by what its class has
 
 
 def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
-    """By what its class has: a stand-in has every method, and an engine can be called like a function."""
+    """By what its class has: a stand-in has every method, and an engine can be called like a
+    function.
+    """
     return all(callable(getattr(type(model), name, None)) for name in ("infer", "get_engine_id"))
 
 
@@ -148,11 +162,14 @@ class ModelSettings(VoteSettings):
     """The same with the models that are asked.
 
     Parameters:
-        inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of unitxt's; None
+        inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or
+        engines of unitxt's; None
             is the embedded model.
     """
 
-    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False, hash=False)
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(
+        default=None, kw_only=False, hash=False
+    )
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
@@ -166,7 +183,9 @@ def at_least(name: str, value: int, least: int) -> None:
 
 
 def check_votes(name: str, value: int) -> None:
-    """Say so when ``value`` is no number of votes: all of them are planned at once, so there is a most."""
+    """Say so when ``value`` is no number of votes: all of them are planned at once, so there is a
+    most.
+    """
     at_least(name, value, 1)
     if value > _MOST_VOTES:
         raise SetupError(f"{name} must be at most {_MOST_VOTES:,}, not {value:,}")
@@ -184,18 +203,25 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
         one_of("mode", mode, ("generate", "likelihood"))
     for name, model in panel.items():
         if mode == "likelihood" and not model.capabilities.logprobs:
-            raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+            raise SetupError(
+                f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it"
+            )
 
 
 def check_picklable(judge: str, models: object) -> None:
-    """Say so when a judge holds a live model: its connections, locks and keys belong to this process."""
+    """Say so when a judge holds a live model: its connections, locks and keys belong to this
+    process.
+    """
     for one in models if isinstance(models, list | tuple) else (models,):
         try:
             pickle.dumps(one)
         except (TypeError, AttributeError, pickle.PicklingError):
-            named = f"{type(one).__name__} {one.name}" if isinstance(one, Model) else type(one).__name__
+            named = (
+                f"{type(one).__name__} {one.name}" if isinstance(one, Model) else type(one).__name__
+            )
             raise TypeError(
-                f"{judge} holds a live model ({named}), whose connections and keys stay in this process: to pickle the judge, "
+                f"{judge} holds a live model ({named}), whose connections and keys stay in "
+                "this process: to pickle the judge, "
                 "give it the model's id, such as 'openai/gpt-4o-mini', or a function of a module"
             ) from None
 
@@ -204,7 +230,10 @@ def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
     """Say so when several votes of a model would be copies of one."""
     for name, model in panel.items():
         if samples > 1 and not model.capabilities.fresh_samples:
-            raise SetupError(f"{name} keeps its replies, so that {samples} votes would be one: make it with use_cache=False")
+            raise SetupError(
+                f"{name} keeps its replies, so that {samples} votes would be one: make it "
+                "with use_cache=False"
+            )
 
 
 def failure_by_either_name(own: OnFailure, other: OnFailure | None) -> OnFailure:
@@ -213,7 +242,10 @@ def failure_by_either_name(own: OnFailure, other: OnFailure | None) -> OnFailure
         return own
     one_of("on_generation_failure", other, ("abstain", "raise", "random"))
     if own != "abstain":
-        raise SetupError(f"on_failure={own!r} and on_generation_failure={other!r} are two names of one setting: give one")
+        raise SetupError(
+            f"on_failure={own!r} and on_generation_failure={other!r} are two names of one "
+            "setting: give one"
+        )
     return other
 
 
@@ -231,21 +263,35 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
     for name, weight in weights.items():
         if name not in models:
             raise SetupError(f"weights: no model of the panel is called {name!r}; it has {named}")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight) or weight < 0:
-            raise SetupError(f"weights: the weight of {name!r} must be a number from 0, not {weight!r}")
+        if (
+            isinstance(weight, bool)
+            or not isinstance(weight, int | float)
+            or not math.isfinite(weight)
+            or weight < 0
+        ):
+            raise SetupError(
+                f"weights: the weight of {name!r} must be a number from 0, not {weight!r}"
+            )
         if weight > MOST_WEIGHT:
             raise SetupError(
-                f"weights: the weight of {name!r} is too large: {weight!r}; only their ratio counts, 1 and 0.4 say it"
+                f"weights: the weight of {name!r} is too large: {weight!r}; only their "
+                "ratio counts, 1 and 0.4 say it"
             )
     if missing := [name for name in models if name not in weights]:
-        raise SetupError(f"weights: {missing[0]!r} has none: give every model of the panel one ({named})")
+        raise SetupError(
+            f"weights: {missing[0]!r} has none: give every model of the panel one ({named})"
+        )
     if not any(weights.values()):
         raise SetupError("weights: all of them are 0: nobody would count")
     return {name: float(weights[name]) for name in models}
 
 
 def provenance(
-    judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
+    judge: str,
+    settings: Mapping[str, object],
+    models: Mapping[str, OpenModel],
+    criteria: Iterable[Criteria],
+    language: str,
 ) -> dict[str, object]:
     """Everything that decides what is asked and what is made of the answers."""
     return {

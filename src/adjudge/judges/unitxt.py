@@ -1,4 +1,6 @@
-"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and steps, our models, votes and pooling."""
+"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and steps, our
+models, votes and pooling.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,16 @@ class _UnitxtSettings(VoteSettings):
     """With the models a unitxt judge asks.
 
     Parameters:
-        inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded
+        inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a
+        model; None is the embedded
             model.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
     """
 
-    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False, hash=False)
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(
+        default=None, kw_only=False, hash=False
+    )
 
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote that has one."""
@@ -63,7 +68,9 @@ class _UnitxtSettings(VoteSettings):
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtDirectJudge(_UnitxtSettings, Direct):
-    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its own assessment."""
+    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its own
+    assessment.
+    """
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
@@ -74,15 +81,17 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
         *context, judged = shown_fields(ballot.criteria, ballot.instance)
         shown = replace(ballot.criteria, options=ballot.question.shown(ballot.criteria.options))
         text = _text(ballot.instance.fields[judged])
-        case = _UnitxtCase("LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context))
+        case = _UnitxtCase(
+            "LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context)
+        )
         return await _judged(ballot, self.panel[ballot.model], self, case, ballot.question)
 
 
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
-    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no tie. Responses are
-    equal where their contests are.
+    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no
+    tie. Responses are equal where their contests are.
 
     Parameters:
         tie_enabled: whether the result is then a tie.
@@ -94,7 +103,10 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
         if self.contests == "joint":
-            raise SetupError("unitxt compares two responses at a time: contests='joint' cannot be had, leave it out")
+            raise SetupError(
+                "unitxt compares two responses at a time: contests='joint' cannot be had, "
+                "leave it out"
+            )
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
@@ -109,9 +121,16 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
     async def ask(self, ballot: Ballot) -> Vote:
         """One contest, two calls of the model."""
         name, order = ballot.criteria.to_evaluate_field, ballot.question.order or (0, 1)
-        context = [other for other in shown_fields(ballot.criteria, ballot.instance) if other != name]
+        context = [
+            other for other in shown_fields(ballot.criteria, ballot.instance) if other != name
+        ]
         texts = [_text(ballot.instance.fields[name][place]) for place in order]
-        case = _UnitxtCase("LLMJudgePairwise", _asked(ballot.criteria, context, True), texts, _values(ballot, context))
+        case = _UnitxtCase(
+            "LLMJudgePairwise",
+            _asked(ballot.criteria, context, True),
+            texts,
+            _values(ballot, context),
+        )
         vote = await _judged(ballot, self.panel[ballot.model], self, case, _BOTH)
         if vote.verdict is None:
             return vote
@@ -125,19 +144,32 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
 
 
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
-    """What unitxt is given. Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path."""
-    kinds, fields = unitxt_package().constants, {_text(name): f"field_{place}" for place, name in enumerate(context)}
-    described = _text(criteria.definition if pairwise else criteria.titled)  # the name of compared criteria is shown beside it
+    """What unitxt is given.
+
+    Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path.
+    """
+    kinds, fields = (
+        unitxt_package().constants,
+        {_text(name): f"field_{place}" for place, name in enumerate(context)},
+    )
+    described = _text(
+        criteria.definition if pairwise else criteria.titled
+    )  # the name of compared criteria is shown beside it
     shared = {"description": described, "context_fields": fields}
     if pairwise:
         return kinds.Criteria(name=_text(criteria.name), **shared)
-    options = [kinds.CriteriaOption(name=one.name, description=_text(one.description)) for one in criteria.options]
+    options = [
+        kinds.CriteriaOption(name=one.name, description=_text(one.description))
+        for one in criteria.options
+    ]
     named = "judged"  # unitxt shows it to no model, but makes the names of its results of it
     return kinds.CriteriaWithOptions(name=named, options=options, **shared)
 
 
 def _values(ballot: Ballot, context: Sequence[str]) -> dict[str, str]:
-    return {f"field_{place}": _text(ballot.instance.fields[name]) for place, name in enumerate(context)}
+    return {
+        f"field_{place}": _text(ballot.instance.fields[name]) for place, name in enumerate(context)
+    }
 
 
 def _text(value: str | Sequence[str]) -> str:
@@ -157,15 +189,25 @@ class _UnitxtCase:
     context: Mapping[str, str]
 
     def run(self, call: _Call) -> _Found:
-        """Have unitxt judge it, in this thread. Its own check of positional bias is off: that is done with our ballots."""
+        """Have unitxt judge it, in this thread.
+
+        Its own check of positional bias is off: that is done with our ballots.
+        """
         package = unitxt_package()
         with GATE.inside(), package.settings.context(use_only_local_catalogs=True):
             call.check()
             engine = package.own_engine(use_cache=False)
             engine.call = call
             kind = getattr(package.judges, self.judge)
-            judge = kind(inference_engine=engine, criteria=self.criteria, check_positional_bias=False, context_fields=[])
-            (result,) = judge.compute(references=[[]], predictions=[self.prediction], task_data=[dict(self.context)])
+            judge = kind(
+                inference_engine=engine,
+                criteria=self.criteria,
+                check_positional_bias=False,
+                context_fields=[],
+            )
+            (result,) = judge.compute(
+                references=[[]], predictions=[self.prediction], task_data=[dict(self.context)]
+            )
             return _found(result, judge.main_score, self.judge == "LLMJudgePairwise")
 
 
@@ -210,7 +252,9 @@ class _Call:
         self.prompt = self.prompt or prompt
         try:
             self.check()
-            self.pending = asyncio.run_coroutine_threadsafe(ask_as(self.ballot, self.model, prompt, _as_it_is), self.loop)
+            self.pending = asyncio.run_coroutine_threadsafe(
+                ask_as(self.ballot, self.model, prompt, _as_it_is), self.loop
+            )
             self.votes.append(self.pending.result())
         except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed
             self.failure = error
@@ -230,7 +274,13 @@ class _Call:
         if self.pending is not None:
             self.pending.cancel()
 
-    def vote(self, ballot: Ballot, outcome: Outcome, reason: str | None = None, verdict: Verdict | None = None) -> UnitxtVote:
+    def vote(
+        self,
+        ballot: Ballot,
+        outcome: Outcome,
+        reason: str | None = None,
+        verdict: Verdict | None = None,
+    ) -> UnitxtVote:
         """A vote with what the calls cost."""
         return UnitxtVote(
             ballot=ballot,
@@ -272,12 +322,18 @@ async def _judged(
 
 
 def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> UnitxtVote:
-    """unitxt takes the option nearest to what the model wrote; here the model has to have written one."""
+    """unitxt takes the option nearest to what the model wrote; here the model has to have written
+    one.
+    """
     reading = read(Reply(found.completion), question)
     if reading.verdict is None:
         reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
         return call.vote(ballot, reading.outcome, reason=reason)
-    return call.vote(ballot, reading.outcome, verdict=replace(reading.verdict, explanation=found.assessment.strip() or None))
+    return call.vote(
+        ballot,
+        reading.outcome,
+        verdict=replace(reading.verdict, explanation=found.assessment.strip() or None),
+    )
 
 
 def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
@@ -287,4 +343,6 @@ def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
     if call.votes and not call.votes[-1].valid:
         return call.vote(ballot, call.votes[-1].outcome, reason=call.votes[-1].reason)
     cause = call.failure or error
-    return call.vote(ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {message_of(cause)}")
+    return call.vote(
+        ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {message_of(cause)}"
+    )

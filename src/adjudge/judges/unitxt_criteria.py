@@ -35,10 +35,12 @@ _RISKS = frozenset(
 
 
 def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
-    """The same criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` where responses are compared.
+    """The same criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` where responses
+    are compared.
 
-    Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all options, or of none.
-    Those that ``from_unitxt`` turned round for a risk of unitxt's are turned back.
+    Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all
+    options, or of none. Those that ``from_unitxt`` turned round for a risk of unitxt's are turned
+    back.
     """
     kinds, fields = unitxt_package().constants, criteria.context_fields
     shared = {
@@ -49,16 +51,23 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
     }
     if pairwise:
         return kinds.Criteria(**shared)
-    options = [kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options]
-    return kinds.CriteriaWithOptions(**shared, options=options, option_map=_option_map(_as_risk(criteria)))
+    options = [
+        kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options
+    ]
+    return kinds.CriteriaWithOptions(
+        **shared, options=options, option_map=_option_map(_as_risk(criteria))
+    )
 
 
-def from_unitxt(criteria: UnitxtCriteria | str, *, higher_is_better: bool | None = None) -> Criteria:
-    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours, or its name in a catalogue on this machine. One without
-    options compares responses.
+def from_unitxt(
+    criteria: UnitxtCriteria | str, *, higher_is_better: bool | None = None
+) -> Criteria:
+    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours, or its name in a catalogue on
+    this machine. One without options compares responses.
 
-    unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its
-    risks are turned round; they are known by their names. ``higher_is_better=False`` says so of others, True of none.
+    unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good
+    end, so the scores of its risks are turned round; they are known by their names.
+    ``higher_is_better=False`` says so of others, True of none.
     """
     criteria = _from_catalogue(criteria) if isinstance(criteria, str) else criteria
     chosen_from = criteria if isinstance(criteria, UnitxtOptions) else None
@@ -66,7 +75,11 @@ def from_unitxt(criteria: UnitxtCriteria | str, *, higher_is_better: bool | None
     named = criteria.name in _RISKS and scores.get("Yes") == max(scores.values(), default=None)
     risk = named if higher_is_better is None else not higher_is_better
     options = [
-        CriteriaOption(one.name, one.description, None if scores.get(one.name) is None else float(scores[one.name]))
+        CriteriaOption(
+            one.name,
+            one.description,
+            None if scores.get(one.name) is None else float(scores[one.name]),
+        )
         for one in (chosen_from.options if chosen_from else ())
     ]
     return Criteria(
@@ -88,7 +101,9 @@ def _from_catalogue(name: str) -> UnitxtCriteria:
     except artifacts.UnitxtArtifactNotFoundError as error:
         raise SetupError(f"unitxt's catalogue has no {name!r}") from error
     if not isinstance(found, package.constants.Criteria):
-        raise SetupError(f"{name!r} is no criteria: unitxt has a {type(found).__name__} of that name")
+        raise SetupError(
+            f"{name!r} is no criteria: unitxt has a {type(found).__name__} of that name"
+        )
     criteria: UnitxtCriteria = found
     return criteria
 
@@ -96,7 +111,12 @@ def _from_catalogue(name: str) -> UnitxtCriteria:
 def _as_risk(criteria: Criteria) -> Criteria:
     """A risk of unitxt's with the scores that it has there; any other as it is."""
     yes = next((option for option in criteria.options if option.name == "Yes"), None)
-    if criteria.name not in _RISKS or criteria.higher_is_better or yes is None or yes.name in criteria.best_options:
+    if (
+        criteria.name not in _RISKS
+        or criteria.higher_is_better
+        or yes is None
+        or yes.name in criteria.best_options
+    ):
         return criteria
     return replace(criteria, options=_turned(criteria.options))
 
@@ -105,7 +125,10 @@ def _turned(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
     """The same options with the best score for the worst, and so on."""
     known = [option.score for option in options if option.score is not None]
     ends = min(known) + max(known) if known else 0.0
-    return [option if option.score is None else replace(option, score=ends - option.score) for option in options]
+    return [
+        option if option.score is None else replace(option, score=ends - option.score)
+        for option in options
+    ]
 
 
 def _option_map(criteria: Criteria) -> dict[str, float] | None:
@@ -113,7 +136,10 @@ def _option_map(criteria: Criteria) -> dict[str, float] | None:
     known = {name: score for name, score in points.items() if score is not None}
     if known and len(known) < len(points):
         missing = ", ".join(name for name in points if name not in known)
-        raise SetupError(f"criteria {criteria.name!r} has no score for {missing}: unitxt needs one for every option, or none")
+        raise SetupError(
+            f"criteria {criteria.name!r} has no score for {missing}: unitxt needs one for "
+            "every option, or none"
+        )
     return known or None
 
 

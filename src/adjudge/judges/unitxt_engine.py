@@ -1,4 +1,6 @@
-"""The unitxt package itself: loading it quietly, its engines as our models, and our models as its engine."""
+"""The unitxt package itself: loading it quietly, its engines as our models, and our models as its
+engine.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class UnitxtEngine(Protocol):
 
     use_cache: bool
 
-    def infer(self, dataset: list[dict[str, object]], return_meta_data: bool = False) -> Sequence[object]:
+    def infer(
+        self, dataset: list[dict[str, object]], return_meta_data: bool = False
+    ) -> Sequence[object]:
         """The model's text for each instance."""
         ...
 
@@ -94,21 +98,29 @@ class EngineModel:
         text = await in_thread(lambda: self._infer(request.prompt))
         if not isinstance(text, str):
             raise ModelError(f"the engine gave {type(text).__name__}, not a text", model=self.name)
-        ignored = tuple(name for name in ("temperature", "seed") if getattr(request, name) is not None)
+        ignored = tuple(
+            name for name in ("temperature", "seed") if getattr(request, name) is not None
+        )
         return Reply(text, latency=perf_counter() - started, ignored=ignored)
 
     def _infer(self, prompt: Prompt) -> object:
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        messages = [
+            {"role": message.role, "content": message.content} for message in prompt.messages
+        ]
         asked: dict[str, object] = {"source": messages, "media": {}, "task_data": json.dumps({})}
         try:
             (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
         except Exception as error:
-            raise ModelError(f"it raised {type(error).__name__}: {message_of(error)}", model=self.name) from error
+            raise ModelError(
+                f"it raised {type(error).__name__}: {message_of(error)}", model=self.name
+            ) from error
         return text
 
 
 class _Gate:
-    """unitxt is not made for threads: one at a time is inside it, and steps out while its model answers."""
+    """unitxt is not made for threads: one at a time is inside it, and steps out while its model
+    answers.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -161,18 +173,25 @@ class Package:
 
 @cache
 def unitxt_package() -> Package:
-    """Loaded when it is first needed, and leaves the program's random numbers alone, which unitxt seeds."""
+    """Loaded when it is first needed, and leaves the program's random numbers alone, which unitxt
+    seeds.
+    """
     state = random.getstate()
     try:
         judges = import_module("unitxt.llm_as_judge")
     except ImportError as error:
-        raise SetupError(f"this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})") from error
+        raise SetupError(
+            f"this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})"
+        ) from error
     finally:
         random.setstate(state)
     for handler in logging.getLogger("unitxt").handlers:
         handler.addFilter(_not_of_ours)
     base = import_module("unitxt.inference").InferenceEngine
-    constants, settings = import_module("unitxt.llm_as_judge_constants"), import_module("unitxt.settings_utils")
+    constants, settings = (
+        import_module("unitxt.llm_as_judge_constants"),
+        import_module("unitxt.settings_utils"),
+    )
     return Package(judges, constants, settings.get_settings(), base, _own_engine(base))
 
 
@@ -196,7 +215,11 @@ def _own_engine(base: type[UnitxtEngine]) -> Callable[..., object]:
             """What unitxt's results call it."""
             return "adjudge"
 
-        def _infer(self, dataset: Sequence[Mapping[str, object]], return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
+        def _infer(
+            self,
+            dataset: Sequence[Mapping[str, object]],
+            return_meta_data: bool = False,  # noqa: ARG002
+        ) -> list[str]:
             asked = [instance["source"] for instance in dataset]
             with GATE.outside():
                 return [self.call.answer(messages) for messages in asked]

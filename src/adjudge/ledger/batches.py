@@ -1,5 +1,6 @@
-"""What a run has sent in batches: a batch is in the ledger before anything of it is sent, and what came of its requests before
-anybody reads it."""
+"""What a run has sent in batches: a batch is in the ledger before anything of it is sent, and what
+came of its requests before anybody reads it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ _KEPT_BY_PROVIDERS = 29 * 86_400
 _KEEP = insert("batches")
 _KEEP_BALLOT = insert("batch_ballots")
 _CONSUMED = "DELETE FROM batch_ballots WHERE ballot = ? AND state IN ('answered', 'retry')"
-_ADRIFT = "state = 'sent' AND batch NOT IN (SELECT id FROM batches WHERE state IN ('intended', 'open', 'cancelling'))"
+_ADRIFT = (
+    "state = 'sent' AND batch NOT IN (SELECT id FROM batches WHERE state IN ('intended', "
+    "'open', 'cancelling'))"
+)
 """Requests whose batch was lost to damage."""
 
 
@@ -65,9 +69,11 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``wording``, ``said``, ``asked``, ``organisation``; ``candidates`` among which
-    it may be, ``unread``: how often each of them could not be read, ``others``: those that turned out not to be
-    it; ``twice``: those that may be it where it was sent again, and ``again``: how many requests of it were."""
+    """``requests``, ``reserved``, ``wording``, ``said``, ``asked``, ``organisation``;
+    ``candidates`` among which it may be, ``unread``: how often each of them could not be read,
+    ``others``: those that turned out not to be it; ``twice``: those that may be it where it was
+    sent again, and ``again``: how many requests of it were.
+    """
 
     @property
     def requests(self) -> int:
@@ -76,7 +82,9 @@ class Batch:
 
     @property
     def asked(self) -> float:
-        """When the provider was last asked to create it, and may have done so; 0 where that is out of the question."""
+        """When the provider was last asked to create it, and may have done so; 0 where that is out
+        of the question.
+        """
         return float(self.more.get("asked", self.created))
 
     @property
@@ -96,7 +104,15 @@ class Batch:
     def row(self) -> tuple[object, ...]:
         """As the ledger keeps it."""
         told = json.dumps(dict(self.counts)), json.dumps(dict(self.more))
-        known = self.id, self.provider, self.model, self.account, self.state.value, self.created, self.request_sha
+        known = (
+            self.id,
+            self.provider,
+            self.model,
+            self.account,
+            self.state.value,
+            self.created,
+            self.request_sha,
+        )
         return sealed(*known, self.remote_id, self.expires, *told)
 
     @classmethod
@@ -133,7 +149,9 @@ class BatchBallot:
 
     def row(self) -> tuple[object, ...]:
         """As the ledger keeps it."""
-        return sealed(self.ballot, self.request, self.batch, self.attempt, self.state.value, self.reply)
+        return sealed(
+            self.ballot, self.request, self.batch, self.attempt, self.state.value, self.reply
+        )
 
 
 class BatchTable:
@@ -145,12 +163,19 @@ class BatchTable:
     def under_way(self) -> list[Batch]:
         """Batches that may still bring answers, the oldest first."""
         marks = ",".join("?" * len(UNDER_WAY))
-        rows = self._ledger.rows(f"{select('batches')} WHERE state IN ({marks}) ORDER BY created, id", UNDER_WAY)
+        rows = self._ledger.rows(
+            f"{select('batches')} WHERE state IN ({marks}) ORDER BY created, id", UNDER_WAY
+        )
         return [Batch.of(checked("batches", row)) for row in rows]
 
     def remote_ids(self) -> set[str]:
         """All that are known."""
-        return {id for (id,) in self._ledger.rows("SELECT remote_id FROM batches WHERE remote_id IS NOT NULL")}
+        return {
+            id
+            for (id,) in self._ledger.rows(
+                "SELECT remote_id FROM batches WHERE remote_id IS NOT NULL"
+            )
+        }
 
     def ids(self) -> set[str]:
         """All names that we gave."""
@@ -161,7 +186,9 @@ class BatchTable:
         return self._one("ballot = ? AND request = ?", (ballot, request))
 
     def find_alone(self, ballot: bytes) -> BatchBallot | None:
-        """What is known of the one request of a ballot, however it was worded; None where there are several."""
+        """What is known of the one request of a ballot, however it was worded; None where there are
+        several.
+        """
         return self._one("ballot = ?", (ballot,))
 
     def _one(self, condition: str, values: Sequence[object]) -> BatchBallot | None:
@@ -173,11 +200,16 @@ class BatchTable:
 
     def wordings(self) -> set[object]:
         """How the prompts were worded that were sent."""
-        return {json.loads(more).get("wording") for (more,) in self._ledger.rows("SELECT more FROM batches")}
+        return {
+            json.loads(more).get("wording")
+            for (more,) in self._ledger.rows("SELECT more FROM batches")
+        }
 
     def waiting(self, state: Asked) -> int:
         """How many requests are in this state."""
-        ((count,),) = self._ledger.rows("SELECT count(*) FROM batch_ballots WHERE state = ?", (state.value,))
+        ((count,),) = self._ledger.rows(
+            "SELECT count(*) FROM batch_ballots WHERE state = ?", (state.value,)
+        )
         return int(count)
 
     async def keep(self, batch: Batch, *others: Statement) -> None:
@@ -202,9 +234,16 @@ class BatchTable:
 
     def unanswered(self, batch: str, reply: str, state: Asked = Asked.RETRY) -> Statement:
         """What has the rest of a batch asked again, or failed; ``reply`` says why."""
-        values = ", ".join({"state": f"'{state}'", "reply": "?"}.get(name, name) for name in COLUMNS["batch_ballots"])
+        values = ", ".join(
+            {"state": f"'{state}'", "reply": "?"}.get(name, name)
+            for name in COLUMNS["batch_ballots"]
+        )
         set_to = f"state = '{state}', reply = ?, checksum = {CHECKSUM_SQL}({values})"
-        return f"UPDATE batch_ballots SET {set_to} WHERE batch = ? AND state = 'sent'", (reply, reply, batch)  # noqa: S608
+        return f"UPDATE batch_ballots SET {set_to} WHERE batch = ? AND state = 'sent'", (  # noqa: S608
+            reply,
+            reply,
+            batch,
+        )
 
     def let_go(self, batch: str) -> Statement:
         """What has a batch's requests forgotten, as if it had never been."""
@@ -216,21 +255,32 @@ class BatchTable:
 
     async def forget_failures(self) -> None:
         """Have what failed before asked again."""
-        await self._ledger.write_all([(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())])  # noqa: S608
+        await self._ledger.write_all(
+            [(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())]  # noqa: S608
+        )
 
 
 def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[bytes]:
-    """Those of the ballots that batches have asked: an answer is there, or under way. An older ledger has no batches."""
+    """Those of the ballots that batches have asked: an answer is there, or under way. An older
+    ledger has no batches.
+    """
     if not ballots or not columns_in(connection, "batch_ballots"):
         return set()
     marks = ",".join("?" * len(ballots))
-    asked = f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) AND state IN ('sent', 'answered') AND NOT ({_ADRIFT})"  # noqa: S608
+    asked = (
+        f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) AND state IN ('sent', "  # noqa: S608
+        f"'answered') AND NOT ({_ADRIFT})"
+    )
     return {key for (key,) in connection.execute(asked, ballots)}
 
 
 def collectable(batches: Iterable[Batch]) -> list[Batch]:
     """Those under way that are not too old to be at the provider still."""
-    return [batch for batch in batches if batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS]
+    return [
+        batch
+        for batch in batches
+        if batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS
+    ]
 
 
 def batches_in(connection: sqlite3.Connection) -> list[Batch]:
@@ -249,8 +299,10 @@ def refuse_under_way(ledger: Ledger, folder: Path) -> None:
     """What a batch is asked already is not asked again one by one, and paid for twice."""
     if found := collectable(BatchTable(ledger).under_way()):
         raise RunError(
-            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
-            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+            f"batches of this run are under way: {len(found)}, with "
+            f"{sum(one.requests for one in found)} requests, which would "
+            "be asked and paid for a second time: collect them with 'adjudge resume "
+            f"{folder}', or add --batch"
         )
 
 
@@ -262,6 +314,8 @@ def refuse_to_fork(folder: Path) -> None:
         found = collectable(batches_in(connection))
     if found:
         raise RunError(
-            f"batches of {folder} are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which the "
-            f"fork would ask and pay for a second time: collect them first with 'adjudge resume {folder}'"
+            f"batches of {folder} are under way: {len(found)}, with "
+            f"{sum(one.requests for one in found)} requests, which the "
+            "fork would ask and pay for a second time: collect them first with 'adjudge "
+            f"resume {folder}'"
         )

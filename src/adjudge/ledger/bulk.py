@@ -1,4 +1,7 @@
-"""A new ledger that is filled in one go with judgments that were made elsewhere. Rows pass; nothing of them is kept in memory."""
+"""A new ledger that is filled in one go with judgments that were made elsewhere.
+
+Rows pass; nothing of them is kept in memory.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +35,25 @@ class BulkLedger:
         self._numbers = count(1)
         self._written = 0
 
-    def add(self, judge: str, number: int, result: Result, keys: Sequence[bytes], at: float | None = None) -> None:
+    def add(
+        self,
+        judge: str,
+        number: int,
+        result: Result,
+        keys: Sequence[bytes],
+        at: float | None = None,
+    ) -> None:
         """Keep a judgment with its votes; ``number`` from 0."""
         for key, vote in zip(keys, result.votes, strict=True):
             self._add_vote(key, vote, at)
         self._write(_JUDGMENT, judgment_row(result.record(judge, number), b"".join(keys)))
 
-    def add_record(self, record: JudgmentRecord, votes: Sequence[Mapping[str, object]], keys: Sequence[bytes]) -> None:
-        """Keep a judgment and votes as an export shows them, so that they are exported the same again. Votes that are there
-        already stay."""
+    def add_record(
+        self, record: JudgmentRecord, votes: Sequence[Mapping[str, object]], keys: Sequence[bytes]
+    ) -> None:
+        """Keep a judgment and votes as an export shows them, so that they are exported the same
+        again. Votes that are there already stay.
+        """
         for key, vote in zip(keys, votes, strict=True):
             if not self._connection.execute(_KNOWN, (key,)).fetchone():
                 self._write(_VOTE, _exported_vote(next(self._numbers), key, vote))
@@ -81,18 +94,28 @@ def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple
     """What an export leaves out, the prompt's hash and the cached tokens, is not known."""
     shown = [name for name in COLUMNS["votes"] if name not in _NOT_EXPORTED]
     known = {*shown, "more"}
-    rest = {**_held(vote.get("more")), **{name: value for name, value in vote.items() if name not in known}}
+    rest = {
+        **_held(vote.get("more")),
+        **{name: value for name, value in vote.items() if name not in known},
+    }
     values: dict[str, object] = {
         **dict.fromkeys(COLUMNS["votes"]),
         **NOT_EXPORTED,
         **{name: vote[name] for name in shown if name in vote},
     }
     values.update(number=number, ballot=key, more=json_text(rest) if rest else None)
-    return sealed(*(float(value) if name in ("latency", "at") else _kept(value) for name, value in values.items()))  # type: ignore[arg-type]
+    return sealed(
+        *(
+            float(value) if name in ("latency", "at") else _kept(value)
+            for name, value in values.items()
+        )
+    )  # type: ignore[arg-type]
 
 
 def _held(more: object) -> dict[str, object]:
-    """What an export shows twice: under their own names, where no column has these, and together in writing."""
+    """What an export shows twice: under their own names, where no column has these, and together in
+    writing.
+    """
     try:
         held = json.loads(more) if isinstance(more, str) else None
     except ValueError:

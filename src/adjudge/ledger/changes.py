@@ -32,20 +32,28 @@ def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list
     changed = [
         path
         for path in {**old, **new}
-        if _votes(path, old) != _votes(path, new) and not _may_change(path) and path[:4] not in unknown
+        if _votes(path, old) != _votes(path, new)
+        and not _may_change(path)
+        and path[:4] not in unknown
     ]
     return [Difference(path, old.get(path), new.get(path)) for path in changed]
 
 
 def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
-    """What is set; of self-consistency, which may be said as yes or no, the number of votes that it means."""
+    """What is set; of self-consistency, which may be said as yes or no, the number of votes that it
+    means.
+    """
     value = settings.get(path)
-    return (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
+    return (
+        (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
+    )
 
 
 def _may_change(path: tuple[str, ...]) -> bool:
     """Whether it has no part in any question or verdict."""
-    return path[2:3] == ("versions",) or (path[2:3] == ("dimensions",) and path[4:5] in (("title",), ("labels",)))
+    return path[2:3] == ("versions",) or (
+        path[2:3] == ("dimensions",) and path[4:5] in (("title",), ("labels",))
+    )
 
 
 def is_wording(change: Difference) -> bool:

@@ -1,6 +1,8 @@
-"""A judgment's record ↔ its row in the ledger: the only place that knows the JSON that is kept there.
+"""A judgment's record ↔ its row in the ledger: the only place that knows the JSON that is kept
+there.
 
-A ledger may come from anybody, checksums and all. What it says is checked here, once; whoever has a record can rely on it.
+A ledger may come from anybody, checksums and all. What it says is checked here, once; whoever has a
+record can rely on it.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ KINDS: tuple[type[Detail], ...] = (
     CandidateDetail,
 )
 _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
-    kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING) for kind in KINDS
+    kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)
+    for kind in KINDS
 }
 NOT_EXPORTED: Mapping[str, float] = {
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "sample"), 0),
@@ -115,7 +118,9 @@ class _KeptVote:
     in_batch: tuple[int, int] | None = None
 
 
-_COMMON = frozenset({*(one.name for one in fields(_Kept)), "decided_by", "row", "votes", INPUT, _KIND})
+_COMMON = frozenset(
+    {*(one.name for one in fields(_Kept)), "decided_by", "row", "votes", INPUT, _KIND}
+)
 
 
 def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
@@ -135,18 +140,27 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
     )
 
 
-def judgment_of(row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
-    """The record of a row whose checksum was checked. What is not of the right type is damage, which is SQLite's error to us."""
+def judgment_of(
+    row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None
+) -> JudgmentRecord:
+    """The record of a row whose checksum was checked.
+
+    What is not of the right type is damage, which is SQLite's error to us.
+    """
     judge, index, id, instance, _, _, _, result = row
     place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
         return record_of({"id": id, **_object(_json(result)), **place}, votes)
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
-        raise sqlite3.DatabaseError(f"judgment {number} of {judge!r} is not what adjudge writes: {error}") from error
+        raise sqlite3.DatabaseError(
+            f"judgment {number} of {judge!r} is not what adjudge writes: {error}"
+        ) from error
 
 
-def record_of(found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
+def record_of(
+    found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None = None
+) -> JudgmentRecord:
     """The record of what is kept of a judgment. A WrongType says what is not of the right type."""
     kept = read_as(_Kept, found)
     return JudgmentRecord(
@@ -178,7 +192,10 @@ def record_of(found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None 
 
 
 def exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
-    """The record of a judgment as exports have it, without its votes. A WrongType says what is not of the right type."""
+    """The record of a judgment as exports have it, without its votes.
+
+    A WrongType says what is not of the right type.
+    """
     row, given = found.get("row"), found.get(INPUT)
     if not isinstance(row, int) or row < 1:
         raise WrongType("a number from 1", row, "row")
@@ -188,7 +205,10 @@ def exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
 
 
 def check_exported_vote(vote: Mapping[str, object]) -> None:
-    """See that a vote is as exports have it; what they leave out is not asked for. A WrongType says what is wrong."""
+    """See that a vote is as exports have it; what they leave out is not asked for.
+
+    A WrongType says what is wrong.
+    """
     read_as(_KeptVote, {**dict.fromkeys(COLUMNS["votes"]), "number": None, **NOT_EXPORTED, **vote})
 
 
@@ -200,7 +220,13 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
         kept = read_as(_KeptVote, {**_object(_json(more or "{}")), **columns})
     except WrongType as error:
         raise sqlite3.DatabaseError(f"vote {number} is not what adjudge writes: {error}") from error
-    counts = (kept.calls, kept.prompt_tokens, kept.completion_tokens, kept.cached_tokens, kept.estimated)
+    counts = (
+        kept.calls,
+        kept.prompt_tokens,
+        kept.completion_tokens,
+        kept.cached_tokens,
+        kept.estimated,
+    )
     return VoteRecord(
         model=kept.model,
         sample=kept.sample,
@@ -226,10 +252,14 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
 
 
 def _detail(found: Mapping[str, object]) -> Detail:
-    """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its keys."""
+    """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its
+    keys.
+    """
     kind = _BY_NAME.get(str(found[_KIND])) if _KIND in found else _kind_by_keys(found)
     if kind is None:
-        return OtherDetail(values={name: value for name, value in found.items() if name not in _COMMON})
+        return OtherDetail(
+            values={name: value for name, value in found.items() if name not in _COMMON}
+        )
     return read_as(kind, found)
 
 

@@ -14,13 +14,20 @@ from adjudge.errors import RunError
 Row = tuple[str, Sequence[object], "asyncio.Future[None] | None"]
 _LARGEST_GROUP = 1000
 _RIDE = 0.1
-"""Seconds for which rows that nobody waits for are held back, to be committed along with one that somebody does."""
+"""Seconds for which rows that nobody waits for are held back, to be committed along with one that
+somebody does.
+"""
 
 
 class Writer:
-    """Rows go in from the event loop; whoever wants to know awaits the commit. SQLite's own wait covers a busy ledger."""
+    """Rows go in from the event loop; whoever wants to know awaits the commit.
 
-    def __init__(self, connection: sqlite3.Connection, complain: Callable[[Exception], str]) -> None:
+    SQLite's own wait covers a busy ledger.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, complain: Callable[[Exception], str]
+    ) -> None:
         self._connection = connection
         self._complain = complain
         self._loop = asyncio.get_running_loop()

@@ -1,4 +1,6 @@
-"""What annotators say of criteria themselves, such as that they are unclear: a file beside the labels, only ever added to."""
+"""What annotators say of criteria themselves, such as that they are unclear: a file beside the
+labels, only ever added to.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,16 @@ def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> No
     text = note.strip()
     if not text:
         raise SetupError("say what is unclear about the criteria")
-    line = json.dumps(asdict(CriteriaNote(criteria, annotator, text[:_LONGEST], time.time())), ensure_ascii=False)
+    line = json.dumps(
+        asdict(CriteriaNote(criteria, annotator, text[:_LONGEST], time.time())), ensure_ascii=False
+    )
     path = Path(folder) / NOTES
     try:
         refuse_links(Path(folder), OWN)
-        with locked(Path(folder) / LOCK), path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with (
+            locked(Path(folder) / LOCK),
+            path.open("a", encoding="utf-8", errors="backslashreplace") as file,
+        ):
             file.write(f"{line}\n")
             file.flush()
             os.fsync(file.fileno())

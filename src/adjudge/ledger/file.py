@@ -47,7 +47,12 @@ _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", 
 OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
 """The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
 RECOVER = "'adjudge runs recover RUN' saves what can be read"
-_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
+_NO_ACCESS = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+)
 PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
 _SMALL = 200_000_000
@@ -75,11 +80,19 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
 }
 """What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
+    (
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        _VOTES,
+        "CREATE INDEX votes_by_ballot ON votes (ballot)",
+    ),
     (_JUDGMENTS,),
     tuple(statement for table in FIRST_TABLES for statement in seal_sql(table)),
     ("CREATE INDEX IF NOT EXISTS judgments_by_score ON judgments (judge, status, score, number)",),
-    (_BATCHES, _BATCH_BALLOTS, "CREATE INDEX IF NOT EXISTS batch_ballots_by_batch ON batch_ballots (batch, state)"),
+    (
+        _BATCHES,
+        _BATCH_BALLOTS,
+        "CREATE INDEX IF NOT EXISTS batch_ballots_by_batch ON batch_ballots (batch, state)",
+    ),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
 
@@ -95,11 +108,20 @@ def holds_labels(folder: str | Path) -> bool:
 
 
 @contextmanager
-def connect(path: Path, *, writable: bool = True, lasting: bool = True) -> Iterator[sqlite3.Connection]:
-    """A connection with our settings, closed at the end. ``lasting``: whether a commit waits until it is on the disk."""
+def connect(
+    path: Path, *, writable: bool = True, lasting: bool = True
+) -> Iterator[sqlite3.Connection]:
+    """A connection with our settings, closed at the end.
+
+    ``lasting``: whether a commit waits until it is on the disk.
+    """
     mode = "rwc" if writable else "ro&immutable=1" if _on_read_only_media(path) else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
-    with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
+    with closing(
+        sqlite3.connect(
+            uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
+    ) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
         connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         if writable:
@@ -109,9 +131,13 @@ def connect(path: Path, *, writable: bool = True, lasting: bool = True) -> Itera
 
 
 def _on_read_only_media(path: Path) -> bool:
-    """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the file holds everything."""
+    """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the
+    file holds everything.
+    """
     log = path.with_name(f"{path.name}-wal")
-    return not os.access(path.absolute().parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    return not os.access(path.absolute().parent, os.W_OK) and not (
+        log.exists() and log.stat().st_size
+    )
 
 
 @contextmanager
@@ -122,10 +148,15 @@ def under_lock(folder: Path) -> Iterator[None]:
         refuse_links(folder)
         with locked(folder / LOCK, wait=False) as held:
             if not held:
-                raise RunError(f"the run {folder} is under way in another process: wait for it, or use another folder")
+                raise RunError(
+                    f"the run {folder} is under way in another process: wait for it, or use "
+                    "another folder"
+                )
             yield
     except OSError as error:
-        raise RunError(f"the run folder {folder} cannot be used: {error.strerror or error}") from error
+        raise RunError(
+            f"the run folder {folder} cannot be used: {error.strerror or error}"
+        ) from error
 
 
 @contextmanager
@@ -145,13 +176,19 @@ def open_checked(
             refuse_empty(path)
             connection = held.enter_context(connect(path, lasting=lasting))
             as_made = is_new and fork_of is None  # so there is nothing to check
-            wordings = wordings_in(configuration) if as_made else _resumed(connection, folder, configuration)
+            wordings = (
+                wordings_in(configuration)
+                if as_made
+                else _resumed(connection, folder, configuration)
+            )
         except sqlite3.Error as error:
             raise trouble(path, error) from error
         yield connection, wordings
 
 
-def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, object]) -> dict[str, str]:
+def _resumed(
+    connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, object]
+) -> dict[str, str]:
     path = folder / FILE
     _refuse_damaged(connection, path)
     migrate(connection, path)
@@ -165,22 +202,38 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
 
 
 def refuse_other(
-    folder: str, known: Mapping[str, object], configuration: Mapping[str, object], otherwise: str = "or use another folder"
+    folder: str,
+    known: Mapping[str, object],
+    configuration: Mapping[str, object],
+    otherwise: str = "or use another folder",
 ) -> None:
-    """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what may be done ``otherwise``."""
-    if changes := [change for change in differences(known, as_begun(configuration, known)) if not is_wording(change)]:
+    """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
+    may be done ``otherwise``.
+    """
+    if changes := [
+        change
+        for change in differences(known, as_begun(configuration, known))
+        if not is_wording(change)
+    ]:
         raise OtherConfiguration(
-            f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
+            f"the run {folder} was made with another configuration: "
+            f"{'; '.join(_told(changes, known, configuration))}. "
             f"Restore the settings, {otherwise}"
         )
 
 
-def _told(changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
+def _told(
+    changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[str]:
     """Each change; of a judge that only one of them has, just that."""
     old, new = _judges(before), _judges(now)
     yield from (f"judges.{name} is not there any more" for name in sorted(old - new))
     yield from (f"judges.{name} was not there" for name in sorted(new - old))
-    yield from (str(change) for change in changes if change.path[:1] != ("judges",) or change.path[1] in old & new)
+    yield from (
+        str(change)
+        for change in changes
+        if change.path[:1] != ("judges",) or change.path[1] in old & new
+    )
 
 
 def _judges(configuration: Mapping[str, object]) -> set[str]:
@@ -189,14 +242,20 @@ def _judges(configuration: Mapping[str, object]) -> set[str]:
 
 
 def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
-    """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for a new one."""
+    """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for
+    a new one.
+    """
     new = path.with_suffix(".new")
     delete(new)
     if fork_of is not None:
         _copy(fork_of / FILE, new)
     with connect(new, lasting=False) as connection:
         migrate(connection, new)
-        for table in ("judgments", "batches", "batch_ballots"):  # of a fork: its votes are judged anew, its batches are its own
+        for table in (
+            "judgments",
+            "batches",
+            "batch_ballots",
+        ):  # of a fork: its votes are judged anew, its batches are its own
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
         forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
         write_meta(connection, {"configuration": configuration, **forked})
@@ -211,11 +270,16 @@ def delete(path: Path) -> None:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def _wordings(folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]) -> dict[str, str]:
+def _wordings(
+    folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]
+) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
-    if any(today.get(name, text) != text for name, text in before.items()) or earlier_in(begun_with):
+    if any(today.get(name, text) != text for name, text in before.items()) or earlier_in(
+        begun_with
+    ):
         _LOG.warning(
-            "%s was begun by another version of adjudge, which worded some prompts differently: its answers are kept, "
+            "%s was begun by another version of adjudge, which worded some prompts "
+            "differently: its answers are kept, "
             "the rest is asked in today's words",
             folder,
         )
@@ -228,7 +292,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise RunError(
-            f"{path} was written by a newer adjudge (ledger version {version}): install that one. If there is none, it is "
+            f"{path} was written by a newer adjudge (ledger version {version}): install "
+            "that one. If there is none, it is "
             f"damaged: {RECOVER}"
         )
     for table in _without_checksums(connection):
@@ -261,16 +326,27 @@ def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> N
 
 
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
-    """Model → what its replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
+    """Model → what its replies took, by the votes.
+
+    A call that brought no reply has no tokens, and is counted elsewhere.
+    """
     replied = "sum(calls - (outcome = 'model_error'))"  # the last call of such a vote brought none
-    in_batches = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
-    sums = f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, {', '.join(in_batches)}"
+    in_batches = (
+        f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1)
+    )
+    sums = (
+        f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, "
+        f"{', '.join(in_batches)}"
+    )
     rows = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model")  # noqa: S608 - constant text
     return {model: Usage(*numbers) for model, *numbers in rows}
 
 
 def as_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Let a ledger of the first edition, which has no checksums, be read as one that has. Its file stays as it is."""
+    """Let a ledger of the first edition, which has no checksums, be read as one that has.
+
+    Its file stays as it is.
+    """
     refuse_strange_schema(connection, path)
     for table in _without_checksums(connection):
         if _is_small(path):
@@ -279,7 +355,11 @@ def as_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _without_checksums(connection: sqlite3.Connection) -> list[str]:
-    return [table for table in COLUMNS if (columns := columns_in(connection, table)) and "checksum" not in columns]
+    return [
+        table
+        for table in COLUMNS
+        if (columns := columns_in(connection, table)) and "checksum" not in columns
+    ]
 
 
 def trouble(path: Path, error: Exception) -> RunError:
@@ -292,30 +372,50 @@ def trouble(path: Path, error: Exception) -> RunError:
     elif code in _NO_ACCESS or not isinstance(error, sqlite3.Error):
         advice = "see that the file can be read and written, then resume the run"
     elif code == sqlite3.SQLITE_IOERR:
-        advice = f"the disk is full or failing, or the file was cut short: if going on does not help, {RECOVER}"
+        advice = (
+            "the disk is full or failing, or the file was cut short: if going on does not "
+            f"help, {RECOVER}"
+        )
     else:
         advice = f"it is damaged: {RECOVER}"
     return RunError(f"the ledger {path}: {error}; {advice}")
 
 
 def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
-    """What is written into a run folder must land there, also when somebody else made the folder. Pipes are refused as well."""
+    """What is written into a run folder must land there, also when somebody else made the folder.
+
+    Pipes are refused as well.
+    """
     for path in (folder / name for name in names):
         if path.is_symlink():
-            raise RunError(f"{path} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+            raise RunError(
+                f"{path} is a symbolic link, which adjudge never makes: copy what it points "
+                "to, or delete it"
+            )
         if path.exists() and not path.is_file():  # whoever opens a pipe waits for its other end
             raise RunError(f"{path} is not a plain file, and adjudge makes no others: delete it")
 
 
-def refuse_strange_schema(connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)) -> None:
-    """A ledger is tables with plain columns. Whatever computes its rows when they are read or written was put there."""
+def refuse_strange_schema(
+    connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
+) -> None:
+    """A ledger is tables with plain columns.
+
+    Whatever computes its rows when they are read or written was put there.
+    """
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
-            raise RunError(f"the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it is not used")
+            raise RunError(
+                f"the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
+                "is not used"
+            )
     for table in tables:
         columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
         if computed := [name for _, name, *_, hidden in columns if hidden]:
-            raise RunError(f"the ledger {path} computes {table}.{computed[0]}, which adjudge does not: it is not used")
+            raise RunError(
+                f"the ledger {path} computes {table}.{computed[0]}, which adjudge does not: "
+                "it is not used"
+            )
 
 
 def refuse_empty(path: Path) -> None:
@@ -325,7 +425,10 @@ def refuse_empty(path: Path) -> None:
 
 
 def check_rows(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a ledger with a row that is not what was written. A large one is checked as its rows are read."""
+    """Refuse a ledger with a row that is not what was written.
+
+    A large one is checked as its rows are read.
+    """
     if _is_small(path):
         refuse_damaged_rows(connection)
 

@@ -1,7 +1,7 @@
 """The labels of a run: a file beside its ledger to which labels are only ever added.
 
-Several processes may write at once, and what ``add`` returned from is on the disk. Of one annotator's labels of a row and
-criteria the last counts; the earlier ones stay.
+Several processes may write at once, and what ``add`` returned from is on the disk. Of one
+annotator's labels of a row and criteria the last counts; the earlier ones stay.
 """
 
 from __future__ import annotations
@@ -38,14 +38,18 @@ _SCHEMA = (
     "CREATE TABLE draws (criteria TEXT PRIMARY KEY, seed INTEGER NOT NULL, drawn_at REAL NOT NULL)",
 )
 _ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({','.join('?' * (len(_COLUMNS) + 1))})"  # noqa: S608 - names of ours
-_WHICH = "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
+_WHICH = (
+    "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
+)
 _SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
 _OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
 
 
 @dataclass(frozen=True)
 class Draw:
-    """The permutation of rows that a criteria's labels are drawn by: once per run, for all annotators."""
+    """The permutation of rows that a criteria's labels are drawn by: once per run, for all
+    annotators.
+    """
 
     seed: int
     at: float
@@ -64,10 +68,16 @@ class Conflict:
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody has to decide: no answer has more annotators than any other. Of numbers, a third one decides."""
+        """Whether somebody has to decide: no answer has more annotators than any other. Of numbers,
+        a third one decides.
+        """
         counts = sorted(Counter(str(label.answer) for label in self.labels).values())
         has_numbers = any(label.score is not None for label in self.labels)
-        return len(counts) > 1 and counts[-1] == counts[-2] and not (has_numbers and len(self.labels) > 2)
+        return (
+            len(counts) > 1
+            and counts[-1] == counts[-2]
+            and not (has_numbers and len(self.labels) > 2)
+        )
 
 
 class LabelStore:
@@ -84,18 +94,25 @@ class LabelStore:
             connection.executemany(_ADD, rows)
 
     def current(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
-        """What each annotator says of each row: the last label counts, and one that was withdrawn does not."""
+        """What each annotator says of each row: the last label counts, and one that was withdrawn
+        does not.
+        """
         found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, annotator)
-        for _, history in groupby(found, lambda label: (label.criteria, label.row, label.annotator)):
+        for _, history in groupby(
+            found, lambda label: (label.criteria, label.row, label.annotator)
+        ):
             if label := _standing(list(history)):
                 yield label
 
     def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
-        """The same for corrections: where rows of equal content were labelled apart, each under its own id, the last label of
-        each of them; where one was changed by somebody who had seen the judge's verdict meanwhile, the one from before that.
+        """The same for corrections: where rows of equal content were labelled apart, each under its
+        own id, the last label of each of them; where one was changed by somebody who had seen the
+        judge's verdict meanwhile, the one from before that.
         """
         found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, None)
-        for _, history in groupby(found, lambda label: (label.criteria, label.row, label.annotator)):
+        for _, history in groupby(
+            found, lambda label: (label.criteria, label.row, label.annotator)
+        ):
             known = list(history)
             yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
 
@@ -105,7 +122,9 @@ class LabelStore:
             return 0, 0
         with self._connected(writable=False) as connection:
             known = columns_in(connection, "labels")
-            (number,) = connection.execute("SELECT max(number) FROM labels").fetchone() if known else (0,)
+            (number,) = (
+                connection.execute("SELECT max(number) FROM labels").fetchone() if known else (0,)
+            )
         return self.path.stat().st_ino, number or 0
 
     def history(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
@@ -114,43 +133,71 @@ class LabelStore:
 
     def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
         """The rows of which annotators give different answers."""
-        for (name, row), labels in groupby(self.current(criteria), lambda label: (label.criteria, label.row)):
+        for (name, row), labels in groupby(
+            self.current(criteria), lambda label: (label.criteria, label.row)
+        ):
             given = [label for label in labels if label.state == "given"]
             if len({str(label.answer) for label in given}) > 1:
                 yield Conflict(criteria=name, row=row, labels=tuple(given))
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
-        """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what undo takes back."""
-        newest = "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND state <> 'withdrawn'"
+        """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what
+        undo takes back.
+        """
+        newest = (
+            "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND "
+            "state <> 'withdrawn'"
+        )
         which = f"{newest} AND design {'=' if chosen else '<>'} 'chosen'"
-        return next(self._read(f"{_SELECT} AND {which} ORDER BY number DESC LIMIT 1", criteria, annotator), None)
+        return next(
+            self._read(f"{_SELECT} AND {which} ORDER BY number DESC LIMIT 1", criteria, annotator),
+            None,
+        )
 
     def withdraw(self, label: Label, *, judge_visible: bool = False) -> None:
         """Take a label back: it stays in the history and counts no more.
 
-        ``judge_visible``: the annotator has seen the judge's verdict since. What they say then is no blind label, so that the
-        one taken back goes on correcting (``of_each_copy``).
+        ``judge_visible``: the annotator has seen the judge's verdict since. What they say then is
+        no blind label, so that the one taken back goes on correcting (``of_each_copy``).
         """
-        nothing = {"option": None, "score": None, "winner": None, "note": "", "judge_visible": judge_visible}
+        nothing = {
+            "option": None,
+            "score": None,
+            "winner": None,
+            "note": "",
+            "judge_visible": judge_visible,
+        }
         self.add(replace(label, state="withdrawn", at=time.time(), **nothing))  # type: ignore[arg-type]
 
     def draw(self, criteria: str, seed: int | None = None) -> Draw:
-        """The draw of a criteria's rows, made now with ``seed`` unless there is one: another seed is then refused."""
+        """The draw of a criteria's rows, made now with ``seed`` unless there is one: another seed
+        is then refused.
+        """
         with self._writing() as connection:
             values = (criteria, 0 if seed is None else seed, time.time())
             connection.execute("INSERT OR IGNORE INTO draws VALUES (?, ?, ?)", values)
-            known = Draw(*connection.execute("SELECT seed, drawn_at FROM draws WHERE criteria = ?", (criteria,)).fetchone())
+            known = Draw(
+                *connection.execute(
+                    "SELECT seed, drawn_at FROM draws WHERE criteria = ?", (criteria,)
+                ).fetchone()
+            )
         if seed is not None and seed != known.seed:
             raise SetupError(
-                f"the rows of {self.folder} were drawn with seed {known.seed} for criteria {criteria!r}, not {seed}: one draw "
+                f"the rows of {self.folder} were drawn with seed {known.seed} for criteria "
+                f"{criteria!r}, not {seed}: one draw "
                 "keeps the labels of all annotators one random sample. Leave --seed out"
             )
         return known
 
     def keep_draw(self, criteria: str, draw: Draw) -> None:
-        """The draw that imported labels come from, so that further ones belong to the same sample."""
+        """The draw that imported labels come from, so that further ones belong
+        to the same sample.
+        """
         with self._writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO draws VALUES (?, ?, ?)", (_storable("", criteria), draw.seed, draw.at))
+            connection.execute(
+                "INSERT OR IGNORE INTO draws VALUES (?, ?, ?)",
+                (_storable("", criteria), draw.seed, draw.at),
+            )
 
     def _read(self, query: str, criteria: str | None, annotator: str | None) -> Iterator[Label]:
         if not self.path.is_file():
@@ -163,7 +210,10 @@ class LabelStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is committed at the end. The lock is between processes that would make the file at once."""
+        """A transaction that is committed at the end.
+
+        The lock is between processes that would make the file at once.
+        """
         if not self.folder.is_dir():
             raise RunError(f"{self.folder} is no folder")
         refuse_links(self.folder, OWN)
@@ -179,7 +229,10 @@ class LabelStore:
             refuse_strange_schema(connection, self.path, ("labels", "draws"))
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > _VERSION:
-                raise RunError(f"{self.path} was written by a newer adjudge (version {version} of the labels): install that one")
+                raise RunError(
+                    f"{self.path} was written by a newer adjudge (version {version} of the "
+                    "labels): install that one"
+                )
             if version < _VERSION and writable:
                 _make(connection)
             yield connection
@@ -194,7 +247,10 @@ def _make(connection: sqlite3.Connection) -> None:
 
 
 def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
-    """By id, the one that was labelled last at the end. A label without an id, or one that was taken back, is of all copies."""
+    """By id, the one that was labelled last at the end.
+
+    A label without an id, or one that was taken back, is of all copies.
+    """
     found: dict[str | None, list[Label]] = {}
     for label in history:
         if label.id is None or label.state == "withdrawn":
@@ -205,7 +261,9 @@ def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
 
 
 def _standing(history: Sequence[Label]) -> Label | None:
-    """The last label. A row that was once drawn at random stays in the random sample, also when its label is corrected later."""
+    """The last label. A row that was once drawn at random stays in the random sample, also when its
+    label is corrected later.
+    """
     taken_back = [place for place, label in enumerate(history) if label.state == "withdrawn"]
     since = history[taken_back[-1] + 1 :] if taken_back else history
     if not since:
@@ -214,11 +272,19 @@ def _standing(history: Sequence[Label]) -> Label | None:
     last = since[-1]
     if drawn.design == last.design:
         return last
-    return replace(last, design=drawn.design, seed=drawn.seed, drawn_at=drawn.drawn_at, drawn_under=drawn.drawn_under)
+    return replace(
+        last,
+        design=drawn.design,
+        seed=drawn.seed,
+        drawn_at=drawn.drawn_at,
+        drawn_under=drawn.drawn_under,
+    )
 
 
 def _blind(label: Label, history: Sequence[Label]) -> Label:
-    """The label, or, where it was given with the judge's verdict in sight, the one that stood before."""
+    """The label, or, where it was given with the judge's verdict in sight, the one that stood
+    before.
+    """
     if not label.judge_visible:
         return label
     blind = (one for one in history if not one.judge_visible and one.state != "skipped")
@@ -232,7 +298,9 @@ def _row(label: Label) -> tuple[object, ...]:
 
 
 def _storable(name: str, value: object) -> object:
-    """As SQLite gives it back from its column; half a surrogate pair, which has no UTF-8, as its escape."""
+    """As SQLite gives it back from its column; half a surrogate pair, which has no UTF-8, as its
+    escape.
+    """
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, bool | int | float):
@@ -243,7 +311,9 @@ def _storable(name: str, value: object) -> object:
 def _label(row: Sequence[object]) -> Label:
     *values, kept = row
     if checksum(*values) != kept:
-        raise sqlite3.DatabaseError(f"the label of row {str(row[0])[:40]!r} is not what was written")
+        raise sqlite3.DatabaseError(
+            f"the label of row {str(row[0])[:40]!r} is not what was written"
+        )
     found = dict(zip(_COLUMNS, values, strict=True))
     winner = found["winner"]
     found["winner"] = int(winner) if isinstance(winner, str) and winner.isdecimal() else winner
@@ -262,7 +332,12 @@ def _reported(path: Path) -> Iterator[None]:
             advice = "the disk is full: make room; every label until now is kept"
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             advice = f"locked by another program for {PATIENCE:.0f} s: close that, then go on"
-        elif code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+        elif code in (
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_PERM,
+            sqlite3.SQLITE_IOERR,
+        ):
             advice = "see that the file and its folder can be read and written"
         else:
             advice = "it is damaged: put it aside and import the labels from an export"

@@ -49,7 +49,8 @@ _KEYS = 4_000_000
 
 
 class BloomFilter:
-    """A Bloom filter of eight megabytes for four million keys, then of twice as much for twice as many, and so on.
+    """A Bloom filter of eight megabytes for four million keys, then of twice as much for twice as
+    many, and so on.
 
     Of unknown keys, about one in eighty is taken for known by each part that is full.
     """
@@ -59,7 +60,10 @@ class BloomFilter:
         self._room = 0
 
     def add(self, key: bytes) -> None:
-        """From now on ``key`` may be known. Keys are hashes, so their own bits are as good as any."""
+        """From now on ``key`` may be known.
+
+        Keys are hashes, so their own bits are as good as any.
+        """
         if not self._room:
             self._grow()
         self._room -= 1
@@ -96,7 +100,9 @@ _KEEP_JUDGMENT = insert("judgments")
 
 
 def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
-    """Say so before a folder is made when there is nothing to begin it with, or only what another judge said."""
+    """Say so before a folder is made when there is nothing to begin it with, or only what another
+    judge said.
+    """
     if fork_of is None or (folder / FILE).exists():
         return
     if not (fork_of / FILE).exists():
@@ -108,15 +114,28 @@ def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path
         raise trouble(fork_of / FILE, error) from error
     judges = configuration.get("judges")
     changed = [one for one in differences(known, configuration) if one.path[3:4] == (ATTRIBUTES,)]
-    if own := [str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges]:
-        raise RunError(f"the answers in {fork_of} do not apply, since the judge changed: {'; '.join(own)}. Leave the fork out")
+    if own := [
+        str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges
+    ]:
+        raise RunError(
+            f"the answers in {fork_of} do not apply, since the judge changed: "
+            f"{'; '.join(own)}. Leave the fork out"
+        )
 
 
 class Ledger:
-    """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
+    """Votes by the ballot they answer, and judgments by their place.
+
+    What ``keep`` returned from is on the disk.
+    """
 
     def __init__(
-        self, folder: Path, configuration: Mapping[str, object], *, fork_of: Path | None = None, lasting: bool = True
+        self,
+        folder: Path,
+        configuration: Mapping[str, object],
+        *,
+        fork_of: Path | None = None,
+        lasting: bool = True,
     ) -> None:
         """``lasting``: whether a commit waits until it is on the disk."""
         self.path = folder / FILE
@@ -124,9 +143,13 @@ class Ledger:
         try:
             _check_fork(folder, configuration, fork_of)
             self._held.enter_context(under_lock(folder))
-            written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of, lasting=lasting))
+            written, self.wordings = self._held.enter_context(
+                open_checked(folder, configuration, fork_of, lasting=lasting)
+            )
             self._reader = self._held.enter_context(connect(self.path, writable=False))
-            ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
+            ((self._rows_at_start,),) = self._all(
+                "SELECT coalesce(max(number) + 1, 0) FROM judgments", ()
+            )
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
@@ -141,13 +164,19 @@ class Ledger:
         self._held.close()
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
-        """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
+        """The last vote that was cast on each ballot.
+
+        A call that failed is no answer: it is asked again.
+        """
         likely = [key for key in keys if key in self._maybe_known]
         if not likely:
             return [None] * len(ballots)
         rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely)
         known = {row[1]: row for row in rows}
-        return [self._vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
+        return [
+            self._vote(ballot, known[key]) if key in known else None
+            for ballot, key in zip(ballots, keys, strict=True)
+        ]
 
     async def keep(self, key: bytes, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
@@ -157,10 +186,17 @@ class Ledger:
         await self._writer.write(_KEEP_VOTE, row)
         self._maybe_known.add(key)
 
-    async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
+    async def keep_judgment(
+        self, judge: str, number: int, result: Result, keys: Sequence[bytes]
+    ) -> None:
         """Store what came of a row, unless that is what is stored already."""
         ballots, label, id = b"".join(keys), storable(judge), storable(result.instance.id)
-        now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
+        now = (
+            ballots,
+            result.status.value,
+            id,
+            result.votes_valid,
+        )  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
         self._writer.put(_KEEP_JUDGMENT, judgment_row(result.record(judge, number), ballots))
@@ -169,7 +205,9 @@ class Ledger:
 
     async def finish(self, judge: str, rows: int) -> None:
         """All rows have passed: forget judgments of rows that are no longer there."""
-        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows))
+        self._writer.put(
+            "DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows)
+        )
         await self._writer.flush()
 
     async def note(self, name: str, value: object) -> None:
@@ -207,7 +245,9 @@ class Ledger:
         return self._all(sql, values)
 
     async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
-        """Carry out several statements, all in one commit; they are on the disk when this returns."""
+        """Carry out several statements, all in one commit; they are on the disk
+        when this returns.
+        """
         self.write_soon(rows)
         await self._writer.flush()
 
@@ -220,7 +260,9 @@ class Ledger:
         return self._read(lambda: _vote(ballot, checked("votes", row)))
 
     def _read(self, read: Callable[[], _Read]) -> _Read:
-        """What a row says. What it cannot say is damage that happened before there were checksums."""
+        """What a row says. What it cannot say is damage that happened before
+        there were checksums.
+        """
         try:
             return read()
         except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
@@ -243,12 +285,17 @@ class Ledger:
 
 
 def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
-    """What is asked, in which words, of which model: ``model`` is its identity, since one name may be served at two places.
+    """What is asked, in which words, of which model: ``model`` is its identity, since one name may
+    be served at two places.
 
-    ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
+    ``wordings`` are those that the run began with: its answers are found by them, also when a newer
+    version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    asked = f"{ballot_as_begun(ballot, wordings).id} {wordings.get(name) or wording(name, ballot.language)} {model}"
+    asked = (
+        f"{ballot_as_begun(ballot, wordings).id} "
+        f"{wordings.get(name) or wording(name, ballot.language)} {model}"
+    )
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
@@ -267,7 +314,9 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
         "answered_by": storable(vote.answered_by) or None,
         "answered_before": storable(vote.answered_before) or None,
         "estimated": usage.estimated or None,
-        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens] if usage.batch_prompt_tokens else None,
+        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
+        if usage.batch_prompt_tokens
+        else None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return sealed(
@@ -281,7 +330,9 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
         storable(vote.reason),
         storable(vote.text),
         vote.prompt_hash,
-        *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
+        *map(
+            _count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        ),
         float(vote.latency),
         time.time() if at is None else at,
         json_text(rest) if rest else None,
@@ -294,7 +345,25 @@ def _count(number: float) -> float:
 
 
 def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
-    _, _, _, _, outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, _, rest = row
+    (
+        _,
+        _,
+        _,
+        _,
+        outcome,
+        option,
+        explanation,
+        reason,
+        text,
+        prompt,
+        calls,
+        asked,
+        answered,
+        cached,
+        latency,
+        _,
+        rest,
+    ) = row
     more = json.loads(rest or "{}")
     shares = more.get("distribution")
     return Vote(
@@ -303,7 +372,9 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         verdict=None if option is None else ballot.question.recorded(option, explanation, more),
         reason=reason,
         text=text,
-        usage=Usage(calls, asked, answered, cached, more.get("estimated", 0), *more.get(IN_BATCH, ())),
+        usage=Usage(
+            calls, asked, answered, cached, more.get("estimated", 0), *more.get(IN_BATCH, ())
+        ),
         latency=latency,
         repairs=more.get("repairs", 0),
         distribution=FrozenDict(shares) if shares else None,

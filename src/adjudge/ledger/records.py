@@ -14,19 +14,32 @@ _NEWEST = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
 
 
 def records(
-    ledger: sqlite3.Connection, *, votes: bool = False, judge: str | None = None, index: int | None = None
+    ledger: sqlite3.Connection,
+    *,
+    votes: bool = False,
+    judge: str | None = None,
+    index: int | None = None,
 ) -> Iterator[JudgmentRecord]:
-    """Every judgment, by judge and row; on request with its votes, of one ``judge``, and of that the one at ``index``."""
-    return (record_in(ledger, row, votes=votes) for row in judgment_rows(ledger, judge=judge, index=index))
+    """Every judgment, by judge and row; on request with its votes, of one ``judge``, and of that
+    the one at ``index``.
+    """
+    return (
+        record_in(ledger, row, votes=votes)
+        for row in judgment_rows(ledger, judge=judge, index=index)
+    )
 
 
-def record_in(ledger: sqlite3.Connection, row: Sequence[object], *, votes: bool = False) -> JudgmentRecord:
+def record_in(
+    ledger: sqlite3.Connection, row: Sequence[object], *, votes: bool = False
+) -> JudgmentRecord:
     """The judgment that a row holds."""
     cast = votes_on(ledger, row[4]) if votes else None
     found = judgment_of(row, cast)
     if found.scored or found.reason is not None:
         return found
-    known = votes_on(ledger, row[4]) if cast is None else cast  # where the first edition kept why there is no score
+    known = (
+        votes_on(ledger, row[4]) if cast is None else cast
+    )  # where the first edition kept why there is no score
     return replace(found, reason=next((vote.reason for vote in known if vote.reason), None))
 
 

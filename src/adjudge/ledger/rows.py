@@ -1,4 +1,6 @@
-"""Rows of a ledger: the columns of its tables, and the checksum by which a damaged row is known; what was judged, as kept."""
+"""Rows of a ledger: the columns of its tables, and the checksum by which a damaged row is known;
+what was judged, as kept.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,35 @@ from adjudge.domain.vote import Ballot, Outcome
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
     "votes": (
-        *("number", "ballot", "model", "sample", "outcome", "option", "explanation", "reason", "text", "prompt"),
+        *(
+            "number",
+            "ballot",
+            "model",
+            "sample",
+            "outcome",
+            "option",
+            "explanation",
+            "reason",
+            "text",
+            "prompt",
+        ),
         *("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "latency", "at", "more"),
     ),
     "judgments": ("judge", "number", "id", "instance", "ballots", "status", "score", "result"),
     "batches": (
-        *("id", "provider", "model", "account", "state", "created", "request_sha", "remote_id", "expires", "counts", "more"),
+        *(
+            "id",
+            "provider",
+            "model",
+            "account",
+            "state",
+            "created",
+            "request_sha",
+            "remote_id",
+            "expires",
+            "counts",
+            "more",
+        ),
     ),
     "batch_ballots": ("ballot", "request", "batch", "attempt", "state", "reply"),
 }
@@ -38,12 +63,19 @@ ORDER: Mapping[str, tuple[str, ...]] = {
 }
 """Table → how its rows lie in the file."""
 IN_BATCH = "in_batch"
-"""Where a vote keeps how many of its tokens went through batches. Exports leave it out: a verdict is the same either way."""
+"""Where a vote keeps how many of its tokens went through batches.
+
+Exports leave it out: a verdict is the same either way.
+"""
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("ballot", "ballots"), bytes),
-    **dict.fromkeys(("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int),
+    **dict.fromkeys(
+        ("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int
+    ),
     **dict.fromkeys(("latency", "at"), float),
-    **dict.fromkeys(("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str),
+    **dict.fromkeys(
+        ("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str
+    ),
     "score": (float, type(None)),
 }
 """Column → what it holds; the others hold a text or nothing."""
@@ -76,7 +108,10 @@ def select(table: str) -> str:
 def insert(table: str, conflict: str = "REPLACE") -> str:
     """A statement that writes a row that was ``sealed``."""
     names = (*COLUMNS[table], "checksum")
-    return f"INSERT OR {conflict} INTO {table} ({', '.join(names)}) VALUES ({','.join('?' * len(names))})"  # noqa: S608
+    return (
+        f"INSERT OR {conflict} INTO {table} ({', '.join(names)}) VALUES "  # noqa: S608
+        f"({','.join('?' * len(names))})"
+    )
 
 
 def whole(table: str) -> str:
@@ -87,11 +122,16 @@ def whole(table: str) -> str:
 def seal_sql(table: str) -> tuple[str, str]:
     """What gives a table of the first edition its checksums."""
     value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
-    return f"ALTER TABLE {table} ADD COLUMN checksum INTEGER", f"UPDATE {table} SET checksum = {value}"  # noqa: S608
+    return (
+        f"ALTER TABLE {table} ADD COLUMN checksum INTEGER",
+        f"UPDATE {table} SET checksum = {value}",  # noqa: S608
+    )
 
 
 def view_sql(table: str) -> str:
-    """What lets a table of the first edition be read like one of ours; nothing is written to its file."""
+    """What lets a table of the first edition be read like one of ours; nothing is written to its
+    file.
+    """
     value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
     return f"CREATE TEMP VIEW {table} AS SELECT *, {value} AS checksum FROM main.{table}"  # noqa: S608 - names of ours
 
@@ -109,11 +149,16 @@ def checked_key(key: object) -> bytes:
 
 
 def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
-    """The row's values, when they are those that were written. Otherwise they are damaged, which is SQLite's error to us."""
+    """The row's values, when they are those that were written.
+
+    Otherwise they are damaged, which is SQLite's error to us.
+    """
     *values, kept = row
     if checksum(*values) != kept:
         places = zip(COLUMNS[table], values, strict=True)
-        where = ", ".join(f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name"))
+        where = ", ".join(
+            f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
+        )
         raise sqlite3.DatabaseError(f"a row of {table} ({where}) is not what was written")
     return tuple(values)
 
@@ -126,10 +171,23 @@ def plausible(table: str, row: Sequence[Any]) -> bool:
     values = dict(zip(COLUMNS[table], row, strict=True))
     try:
         return (
-            all(isinstance(value, _TYPES.get(name, (str, type(None)))) for name, value in values.items())
-            and all(len(values[name]) % KEY_BYTES == 0 for name in ("ballot", "ballots") if name in values)
-            and all("\0" not in value and value.encode() for value in values.values() if isinstance(value, str) and value)
-            and all(isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name))
+            all(
+                isinstance(value, _TYPES.get(name, (str, type(None))))
+                for name, value in values.items()
+            )
+            and all(
+                len(values[name]) % KEY_BYTES == 0
+                for name in ("ballot", "ballots")
+                if name in values
+            )
+            and all(
+                "\0" not in value and value.encode()
+                for value in values.values()
+                if isinstance(value, str) and value
+            )
+            and all(
+                isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name)
+            )
             and _is_json(values.get("value", "null"))
             and values.get("outcome", Outcome.OK) in set(Outcome)
         )
@@ -143,7 +201,9 @@ def _is_json(text: str) -> bool:
 
 
 def refuse_implausible_rows(connection: sqlite3.Connection, table: str) -> None:
-    """The same for tables of the first edition: what is damaged must not get a checksum that says otherwise."""
+    """The same for tables of the first edition: what is damaged must not get a checksum that says
+    otherwise.
+    """
     names = ", ".join(COLUMNS[table])
     for row in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - names of ours
         if not plausible(table, row):
@@ -159,10 +219,17 @@ def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
 
 def storable(text: str | None) -> str | None:
     """Half a surrogate pair has no UTF-8: it is kept as its escape."""
-    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    return (
+        text
+        if text is None or text.isascii()
+        else text.encode("utf-8", "backslashreplace").decode()
+    )
 
 
-_CHOSEN = ", ".join(f"json_extract(result, '$.{name}')" for name in ("winner", "verdict", "option", "selected_option"))
+_CHOSEN = ", ".join(
+    f"json_extract(result, '$.{name}')"
+    for name in ("winner", "verdict", "option", "selected_option")
+)
 VERDICT_SQL = f"CAST(coalesce({_CHOSEN}) AS TEXT)"
 """What a judgment decided, in a word, as SQL."""
 LABELS = "labels"
@@ -197,46 +264,68 @@ def _read(value: object, fields: Mapping[str, object]) -> object:
 
 
 def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
-    """The hash of each template, as the run's judges knew it; and of each text that is worded anew, how it was."""
+    """The hash of each template, as the run's judges knew it; and of each text that is worded anew,
+    how it was.
+    """
     judges = _part(configuration, "judges").values()
     known = [judge for judge in judges if isinstance(judge, Mapping)]
-    return {name: str(text) for judge in known for name, text in _part(judge, "templates").items()} | earlier_in(configuration)
+    return {
+        name: str(text) for judge in known for name, text in _part(judge, "templates").items()
+    } | earlier_in(configuration)
 
 
 def earlier_in(configuration: Mapping[str, object]) -> dict[str, str]:
     """A text of today → how this configuration has it. One that has both texts means both."""
     said = json.dumps(configuration)
-    earlier = ((now, next((text for text in texts if json.dumps(text) in said), None)) for now, texts in earlier_texts().items())
+    earlier = (
+        (now, next((text for text in texts if json.dumps(text) in said), None))
+        for now, texts in earlier_texts().items()
+    )
     return {now: text for now, text in earlier if text and json.dumps(now) not in said}
 
 
-def as_begun(configuration: Mapping[str, object], begun_with: Mapping[str, object]) -> Mapping[str, object]:
+def as_begun(
+    configuration: Mapping[str, object], begun_with: Mapping[str, object]
+) -> Mapping[str, object]:
     """``configuration`` in the words of the one that the run began with."""
     if not (earlier := earlier_in(begun_with)):
         return configuration
-    found: Mapping[str, object] = json.loads(json.dumps(configuration), object_hook=lambda one: _worded(one, earlier))
+    found: Mapping[str, object] = json.loads(
+        json.dumps(configuration), object_hook=lambda one: _worded(one, earlier)
+    )
     return found
 
 
 def ballot_as_begun(ballot: Ballot, wordings: Mapping[str, str]) -> Ballot:
     """``ballot`` in the words that the run began with."""
     anew = earlier_texts()
-    if any(option.description in anew and option.description in wordings for option in ballot.criteria.options):
+    if any(
+        option.description in anew and option.description in wordings
+        for option in ballot.criteria.options
+    ):
         return replace(ballot, criteria=_criteria(ballot.criteria, wordings))
     return ballot
 
 
 def _criteria(criteria: Criteria, wordings: Mapping[str, str]) -> Criteria:
     texts = (wordings.get(option.description, option.description) for option in criteria.options)
-    options = [replace(option, description=text) for option, text in zip(criteria.options, texts, strict=True)]
+    options = [
+        replace(option, description=text)
+        for option, text in zip(criteria.options, texts, strict=True)
+    ]
     return replace(criteria, options=options)
 
 
 def _worded(values: dict[str, object], wordings: Mapping[str, str]) -> dict[str, object]:
-    return {key: wordings.get(value, value) if isinstance(value, str) else value for key, value in values.items()}
+    return {
+        key: wordings.get(value, value) if isinstance(value, str) else value
+        for key, value in values.items()
+    }
 
 
 def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is no mapping: a ledger may come from anybody."""
+    """What stands under ``name``; nothing where that is no mapping: a ledger
+    may come from anybody.
+    """
     part = whole.get(name)
     return part if isinstance(part, Mapping) else {}

@@ -1,4 +1,6 @@
-"""Answers many calls with few passes: calls that wait and share a prompt prefix go together, a pass for each free worker."""
+"""Answers many calls with few passes: calls that wait and share a prompt prefix go together, a pass
+for each free worker.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,17 @@ _MOST = 16
 
 
 class Batches(Generic[Asked, Answer]):
-    """Hands calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once. For one event loop.
+    """Hands calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once. For
+    one event loop.
 
     ``answer`` gives a value for each call, or the exception that this call ends with.
     """
 
     def __init__(
-        self, answer: Callable[[Sequence[Asked]], Sequence[Answer | Exception]], executor: Executor, workers: int
+        self,
+        answer: Callable[[Sequence[Asked]], Sequence[Answer | Exception]],
+        executor: Executor,
+        workers: int,
     ) -> None:
         self._answer, self._executor, self._free = answer, executor, workers
         self._waiting: dict[str, deque[tuple[Asked, asyncio.Future[Answer]]]] = {}
@@ -50,7 +56,9 @@ class Batches(Generic[Asked, Answer]):
                 task.add_done_callback(self._passes.discard)
 
     def _next(self) -> list[tuple[Asked, asyncio.Future[Answer]]]:
-        """The calls of the next pass: a fair share of those that wait, the kind of the last pass first."""
+        """The calls of the next pass: a fair share of those that wait, the kind of the last pass
+        first.
+        """
         kind = self._next_kind()
         waiting = self._waiting[kind]
         share = max(_FEWEST, -(-len(waiting) // self._free))
@@ -69,7 +77,9 @@ class Batches(Generic[Asked, Answer]):
     async def _pass(self, batch: list[tuple[Asked, asyncio.Future[Answer]]]) -> None:
         calls = [asked for asked, _ in batch]
         try:
-            answers = await asyncio.get_running_loop().run_in_executor(self._executor, self._answer, calls)
+            answers = await asyncio.get_running_loop().run_in_executor(
+                self._executor, self._answer, calls
+            )
         except Exception as error:  # noqa: BLE001 - it is handed to everybody who waits
             answers = [error] * len(batch)
         finally:

@@ -1,4 +1,6 @@
-"""The libraries that run local models, imported when they are needed, and how many threads they get."""
+"""The libraries that run local models, imported when they are needed, and how many threads they
+get.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +25,40 @@ def import_onnxruntime() -> Any:
             import numpy  # noqa: F401
         import onnxruntime
     except ModuleNotFoundError as error:
-        raise SetupError(f"the embedded model needs {error.name}: pip install 'adjudge[local]'") from error
+        raise SetupError(
+            f"the embedded model needs {error.name}: pip install 'adjudge[local]'"
+        ) from error
     except ImportError as error:
-        raise SetupError(f"onnxruntime cannot be loaded ({error}): pip install --force-reinstall onnxruntime") from error
+        raise SetupError(
+            f"onnxruntime cannot be loaded ({error}): pip install --force-reinstall onnxruntime"
+        ) from error
     return onnxruntime
 
 
 def import_xllamacpp() -> Any:
-    """The library that runs other GGUF files and writes, or the SetupError that says how to get it."""
+    """The library that runs other GGUF files and writes, or the SetupError that
+    says how to get it.
+    """
     try:
         with _threads_that_sleep():
             import xllamacpp  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ModuleNotFoundError as error:
         raise SetupError(
-            "GGUF files, and written answers of the embedded model, need xllamacpp: pip install 'adjudge[gguf]'"
+            "GGUF files, and written answers of the embedded model, need xllamacpp: pip "
+            "install 'adjudge[gguf]'"
         ) from error
     except ImportError as error:  # it brings all but the system's libgomp and libstdc++
         raise SetupError(
-            f"xllamacpp cannot be loaded ({error}): on Debian and Ubuntu, apt install libgomp1 libstdc++6"
+            f"xllamacpp cannot be loaded ({error}): on Debian and Ubuntu, apt install "
+            "libgomp1 libstdc++6"
         ) from error
     return xllamacpp
 
 
 @contextmanager
 def _one_thread_for_numpy() -> Iterator[None]:
-    """OpenBLAS reads its setting when numpy is loaded. Its threads spin, too, and our products are too small for several.
+    """OpenBLAS reads its setting when numpy is loaded. Its threads spin, too, and our products are
+    too small for several.
 
     A setting of the user's is kept.
     """
@@ -63,9 +74,11 @@ def _one_thread_for_numpy() -> Iterator[None]:
 
 @contextmanager
 def _threads_that_sleep() -> Iterator[None]:
-    """OpenMP reads its settings when it is loaded. Threads that spin at barriers stop each other on a busy machine.
+    """OpenMP reads its settings when it is loaded. Threads that spin at barriers stop each other on
+    a busy machine.
 
-    A setting of the user's is kept. Where another library has loaded OpenMP before, its setting holds.
+    A setting of the user's is kept. Where another library has loaded OpenMP before, its setting
+    holds.
     """
     if any(name in os.environ for name in _WAITING):
         yield
@@ -78,7 +91,9 @@ def _threads_that_sleep() -> Iterator[None]:
 
 
 def threads() -> int:
-    """Cores this process may use: hyper-threads of one core count once, and a container's share of the CPU is kept to."""
+    """Cores this process may use: hyper-threads of one core count once, and a container's share of
+    the CPU is kept to.
+    """
     cores = {_core_of(cpu) for cpu in _allowed_cpus()}
     return max(1, min(len(cores), _container_share()))
 

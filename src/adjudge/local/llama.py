@@ -1,7 +1,7 @@
 """Weights in this process, by xllamacpp: scoring of label tokens, and constrained writing.
 
-What is not covered: a loaded model does not survive a fork (load it in the child); one request runs at a time, since on
-the CPUs measured a second one only reads the shared prefix again.
+What is not covered: a loaded model does not survive a fork (load it in the child); one request runs
+at a time, since on the CPUs measured a second one only reads the shared prefix again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Llama:
         self._before, self._between, self._after = self._frame()
 
     def score(self, prompt: Prompt, labels: Sequence[str]) -> Score:
-        """How likely each label is to come next. The same for the same prompt, whatever was asked before."""
+        """How likely each label is to come next.
+
+        The same for the same prompt, whatever was asked before.
+        """
         prefix, suffix = self._split(prompt)
         evaluated = self._read_prefix(prefix, suffix)
         ids = [self._label(label) for label in labels]
@@ -65,14 +68,23 @@ class Llama:
     def write(self, messages: Sequence[Message], options: Mapping[str, object]) -> dict[str, Any]:
         """A written answer, as the server's chat completion."""
         self._prefix = self._slot = []
-        turns = [{"role": message.role, "content": self._defused(message.content)} for message in messages]
-        plain = {"lora": [{"id": 0, "scale": 0.0}]} if self._adapted else {}  # a judge's adapter answers in one token
-        return self._checked(self._server.handle_chat_completions({"messages": turns, **plain, **options}))
+        turns = [
+            {"role": message.role, "content": self._defused(message.content)}
+            for message in messages
+        ]
+        plain = (
+            {"lora": [{"id": 0, "scale": 0.0}]} if self._adapted else {}
+        )  # a judge's adapter answers in one token
+        return self._checked(
+            self._server.handle_chat_completions({"messages": turns, **plain, **options})
+        )
 
     # -- prompts as tokens ---------------------------------------------------
 
     def _frame(self) -> tuple[str, str, str]:
-        """What the model's chat template puts before, between and after a system and a user turn."""
+        """What the model's chat template puts before, between and after a
+        system and a user turn.
+        """
         turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
         text: str = self._post("/apply-template", {"messages": turns})["prompt"]
         before, found, rest = text.partition(_SLOTS[0])
@@ -82,7 +94,10 @@ class Llama:
         return before, between, after
 
     def _split(self, prompt: Prompt) -> tuple[list[int], list[int]]:
-        """The prompt's tokens up to where it stops being shared, and the rest. Only the frame may hold control tokens."""
+        """The prompt's tokens up to where it stops being shared, and the rest.
+
+        Only the frame may hold control tokens.
+        """
         system, user = prompt.messages
         shared, own = user.content[: prompt.shared], user.content[prompt.shared :]
         prefix = [
@@ -98,7 +113,9 @@ class Llama:
         text = label if self._after[-1:].isspace() else f" {label}"
         ids = self._tokens(text, False)
         if len(ids) != 1:
-            raise SetupError(f"the label {label!r} is not one token of this model: use mode='generate'")
+            raise SetupError(
+                f"the label {label!r} is not one token of this model: use mode='generate'"
+            )
         return ids[0]
 
     def _tokenise(self, text: str, control: bool) -> list[int]:
@@ -107,7 +124,9 @@ class Llama:
         return ids
 
     def _defused(self, text: str) -> str:
-        """Chat contents are searched for control tokens by the server: take those in the text apart."""
+        """Chat contents are searched for control tokens by the server: take those in the text
+        apart.
+        """
         for token in self._specials:
             text = text.replace(token, f"{token[0]}\u200b{token[1:]}")
         return text
@@ -115,13 +134,18 @@ class Llama:
     # -- scoring ---------------------------------------------------------------
 
     def _read_prefix(self, prefix: list[int], suffix: list[int]) -> int:
-        """Have just the prefix in the model's memory: how a prompt is cut decides the last bits of its probabilities."""
+        """Have just the prefix in the model's memory: how a prompt is cut decides the last bits of
+        its probabilities.
+        """
         if self._prefix != prefix:
             evaluated = self._ask(prefix, {"cache_prompt": False})[1]
             self._prefix = prefix
             return evaluated
         beyond = len(prefix) + 1
-        if self._slot[:beyond] == [*prefix, *suffix[:1]]:  # more than the prefix is there: cut it back
+        if self._slot[:beyond] == [
+            *prefix,
+            *suffix[:1],
+        ]:  # more than the prefix is there: cut it back
             return self._ask([*prefix, 0])[1]
         return 0
 
@@ -135,16 +159,28 @@ class Llama:
             shares, again = self._label_shares(ids, labels)
             evaluated += again
             best = max((token for token in labels if token in known), key=known.__getitem__)
-            known |= {token: known[best] + math.log(max(shares[token], 1e-38) / shares[best]) for token in missing}
+            known |= {
+                token: known[best] + math.log(max(shares[token], 1e-38) / shares[best])
+                for token in missing
+            }
         return known, evaluated
 
     def _label_shares(self, ids: list[int], labels: list[int]) -> tuple[dict[int, float], int]:
         """How the labels divide among themselves, however unlikely all of them are."""
-        among = {"temperature": 1, "samplers": [], "post_sampling_probs": True, "n_probs": len(labels)}
-        reply, evaluated = self._ask(ids, {"logit_bias": [[token, 60.0] for token in labels], **among})
+        among = {
+            "temperature": 1,
+            "samplers": [],
+            "post_sampling_probs": True,
+            "n_probs": len(labels),
+        }
+        reply, evaluated = self._ask(
+            ids, {"logit_bias": [[token, 60.0] for token in labels], **among}
+        )
         return _reported(reply, "top_probs", "prob"), evaluated
 
-    def _ask(self, ids: list[int], options: Mapping[str, object] = NOTHING) -> tuple[dict[str, Any], int]:
+    def _ask(
+        self, ids: list[int], options: Mapping[str, object] = NOTHING
+    ) -> tuple[dict[str, Any], int]:
         body = {"prompt": ids, "n_predict": 1, "temperature": 0, "id_slot": 0, **options}
         reply = self._checked(self._server.handle_completions(body))
         self._slot = ids
@@ -156,7 +192,8 @@ class Llama:
         error = reply.get("error") or {}
         if error.get("type") == "exceed_context_size_error":
             raise ModelError(
-                f"the prompt has {error.get('n_prompt_tokens')} tokens, the model reads {self._context}: shorten the text"
+                f"the prompt has {error.get('n_prompt_tokens')} tokens, the model reads "
+                f"{self._context}: shorten the text"
             )
         raise ModelError(f"the model could not answer: {error.get('message')}")
 
@@ -171,7 +208,10 @@ class Llama:
     @staticmethod
     def _check_kinds(path: Path, header: Header, adapter: Path | None) -> None:
         if header.kind == "adapter":
-            raise SetupError(f"{path} is an adapter, not a model: name it behind the model, as local/MODEL+{path}")
+            raise SetupError(
+                f"{path} is an adapter, not a model: name it behind the model, as "
+                f"local/MODEL+{path}"
+            )
         if adapter is not None and read_header(adapter).kind != "adapter":
             raise SetupError(f"{adapter} is not a LoRA adapter")
 
@@ -185,7 +225,9 @@ class LoadOptions:
 
     context: int
     port: int = 0
-    """Of the server on loopback, which is opened whether it is wanted or not; 0 takes a free one."""
+    """Of the server on loopback, which is opened whether it is wanted or not; 0
+    takes a free one.
+    """
     key: str | None = None
     alias: str = "model"
     max_tokens: int = -1
@@ -213,7 +255,11 @@ def load(path: Path, adapter: Path | None, options: LoadOptions) -> Any:
 
 def _reported(reply: dict[str, Any], entries: str, value: str) -> dict[int, float]:
     first = (reply["choices"][0].get("logprobs") or {}).get("content") or [{}]
-    found = {entry["id"]: entry[value] for entry in [*first[0].get(entries, []), first[0]] if value in entry}
+    found = {
+        entry["id"]: entry[value]
+        for entry in [*first[0].get(entries, []), first[0]]
+        if value in entry
+    }
     if not found or any(number is None or not math.isfinite(number) for number in found.values()):
         raise ModelError("the model gave no numbers: its weights are damaged, pull them again")
     return found

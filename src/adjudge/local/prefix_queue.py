@@ -12,7 +12,10 @@ _LONGEST_RUN = 256
 
 
 class PrefixQueue:
-    """Lets one in at a time. Of those waiting, whoever is of the same kind as the last goes first."""
+    """Lets one in at a time.
+
+    Of those waiting, whoever is of the same kind as the last goes first.
+    """
 
     def __init__(self) -> None:
         self._busy = False

@@ -1,4 +1,5 @@
-"""What a model in this process says of neutral texts, kept on disk so that the next process need not ask again.
+"""What a model in this process says of neutral texts, kept on disk so that the next process need
+not ask again.
 
 What the embedded model says under the RAG evaluator's criteria comes with the package.
 """
@@ -30,14 +31,20 @@ def _on_disk(key: str) -> object:
 
 def _usable(found: object, options: Sequence[str]) -> Mapping[str, float] | None:
     try:
-        prior = {option: float(found[option]) for option in options} if isinstance(found, Mapping) else {}
+        prior = (
+            {option: float(found[option]) for option in options}
+            if isinstance(found, Mapping)
+            else {}
+        )
     except (ValueError, TypeError, KeyError):
         return None
     return prior if prior and all(-math.inf < value <= 0 for value in prior.values()) else None
 
 
 def keep_prior(key: str, prior: Mapping[str, float]) -> None:
-    """Keep it, where that is possible: in a folder that is only there to be read it is asked again."""
+    """Keep it, where that is possible: in a folder that is only there to be
+    read it is asked again.
+    """
     with suppress(OSError, SetupError):
         path = _path(key)
         path.parent.mkdir(parents=True, exist_ok=True)

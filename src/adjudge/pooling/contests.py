@@ -1,4 +1,6 @@
-"""Compared responses: votes as contests, contests as win rates, win rates as ranks; and whether the order decided."""
+"""Compared responses: votes as contests, contests as win rates, win rates as ranks; and whether the
+order decided.
+"""
 
 from __future__ import annotations
 
@@ -42,17 +44,26 @@ class Contest:
 
 def contests(votes: Sequence[Vote], count: int, tie_enabled: bool) -> list[Contest]:
     """Every pair of responses, by all votes that compare the two."""
-    return [_contest(first, second, votes, tie_enabled) for first, second in combinations(range(count), 2)]
+    return [
+        _contest(first, second, votes, tie_enabled)
+        for first, second in combinations(range(count), 2)
+    ]
 
 
-def system_results(count: int, pooled: Sequence[Contest], flipped: Sequence[bool | None]) -> tuple[SystemResult, ...]:
-    """Each response by its contests; ``flipped``: whether a contest comes out otherwise in the other order."""
+def system_results(
+    count: int, pooled: Sequence[Contest], flipped: Sequence[bool | None]
+) -> tuple[SystemResult, ...]:
+    """Each response by its contests; ``flipped``: whether a contest comes out otherwise in the
+    other order.
+    """
     rates = [_winrate(index, pooled) for index in range(count)]
     return tuple(_system(index, rates, pooled, flipped) for index in range(count))
 
 
 def highest(rates: Sequence[float | None]) -> list[int]:
-    """Who has the highest win rate, several where they share it; nobody while a rate is not known."""
+    """Who has the highest win rate, several where they share it; nobody while a
+    rate is not known.
+    """
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return []
@@ -60,7 +71,9 @@ def highest(rates: Sequence[float | None]) -> list[int]:
 
 
 def selected(rates: Sequence[float | None], tie_enabled: bool) -> Selection | None:
-    """The index with the highest win rate; several: a tie, or the first of them where ties are off."""
+    """The index with the highest win rate; several: a tie, or the first of them
+    where ties are off.
+    """
     best = highest(rates)
     if not best:
         return None
@@ -68,17 +81,33 @@ def selected(rates: Sequence[float | None], tie_enabled: bool) -> Selection | No
 
 
 def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None:
-    """Share of the valid votes that agree that ``best`` are the best: the mean over the contests they are in."""
-    own = [contest.agreeing(best) for contest in pooled if contest.first in best or contest.second in best]
+    """Share of the valid votes that agree that ``best`` are the best: the mean over the contests
+    they are in.
+    """
+    own = [
+        contest.agreeing(best)
+        for contest in pooled
+        if contest.first in best or contest.second in best
+    ]
     return sum(own) / len(own) if own else None
 
 
 def explanation_of(best: Sequence[int], pooled: Sequence[Contest]) -> str | None:
-    """Of the first contest that came out as the selection says: won, or equal where several are best."""
+    """Of the first contest that came out as the selection says: won, or equal where several are
+    best.
+    """
     if len(best) == 1:
-        own = [contest for contest in pooled if best[0] in (contest.first, contest.second) and contest.seen_from(best[0]) == 1.0]
+        own = [
+            contest
+            for contest in pooled
+            if best[0] in (contest.first, contest.second) and contest.seen_from(best[0]) == 1.0
+        ]
     else:
-        own = [contest for contest in pooled if {contest.first, contest.second} <= set(best) and contest.value == 0.5]
+        own = [
+            contest
+            for contest in pooled
+            if {contest.first, contest.second} <= set(best) and contest.value == 0.5
+        ]
     return next((contest.explanation for contest in own if contest.explanation), None)
 
 
@@ -97,35 +126,63 @@ def value_for(vote: Vote, first: int, second: int) -> float | None:
 
 
 def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) -> Contest:
-    said = [(value, vote) for vote in votes if (value := value_for(vote, first, second)) is not None]
+    said = [
+        (value, vote) for vote in votes if (value := value_for(vote, first, second)) is not None
+    ]
     if not said:
         return Contest(first, second, None, None, None)
     counts = Counter(value for value, _ in said)
     leaders = [value for value in counts if counts[value] == max(counts.values())]
     outcome = leaders[0] if len(leaders) == 1 else _even(leaders, tie_enabled)
-    why = next((vote.verdict.explanation for value, vote in said if value == outcome and vote.verdict), None)
+    why = next(
+        (vote.verdict.explanation for value, vote in said if value == outcome and vote.verdict),
+        None,
+    )
     won, tied, lost = (counts[value] / len(said) for value in (1.0, 0.5, 0.0))
-    return Contest(first, second, outcome, counts[outcome] / len(said), why, len(leaders) > 1, (won, tied, lost))
+    return Contest(
+        first,
+        second,
+        outcome,
+        counts[outcome] / len(said),
+        why,
+        len(leaders) > 1,
+        (won, tied, lost),
+    )
 
 
 def _even(leaders: Sequence[float], tie_enabled: bool) -> float:
-    """What an even split comes out as: a tie, or where there is none the response given first, if anybody named it."""
+    """What an even split comes out as: a tie, or where there is none the response given first, if
+    anybody named it.
+    """
     return 0.5 if tie_enabled else max(value for value in leaders if value != 0.5)
 
 
 def _winrate(index: int, pooled: Sequence[Contest]) -> float | None:
-    values = [contest.seen_from(index) for contest in pooled if index in (contest.first, contest.second)]
+    values = [
+        contest.seen_from(index) for contest in pooled if index in (contest.first, contest.second)
+    ]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-def _system(index: int, rates: Sequence[float | None], pooled: Sequence[Contest], flipped: Sequence[bool | None]) -> SystemResult:
-    own = [(contest, flip) for contest, flip in zip(pooled, flipped, strict=True) if index in (contest.first, contest.second)]
+def _system(
+    index: int,
+    rates: Sequence[float | None],
+    pooled: Sequence[Contest],
+    flipped: Sequence[bool | None],
+) -> SystemResult:
+    own = [
+        (contest, flip)
+        for contest, flip in zip(pooled, flipped, strict=True)
+        if index in (contest.first, contest.second)
+    ]
     rate = rates[index]
     better = [other for other in rates if other is not None and rate is not None and other > rate]
     return SystemResult(
         contest_results=tuple(contest.seen_from(index) for contest, _ in own),
-        compared_to=tuple(contest.second if contest.first == index else contest.first for contest, _ in own),
+        compared_to=tuple(
+            contest.second if contest.first == index else contest.first for contest, _ in own
+        ),
         explanations=tuple(contest.explanation for contest, _ in own),
         positional_bias=tuple(flip for _, flip in own),
         certainty=tuple(contest.certainty for contest, _ in own),
@@ -138,14 +195,20 @@ def _system(index: int, rates: Sequence[float | None], pooled: Sequence[Contest]
 def _selection(contest: Contest) -> str | None:
     if contest.value is None:
         return None
-    return TIE if contest.value == 0.5 else str(contest.first if contest.value == 1.0 else contest.second)
+    return (
+        TIE
+        if contest.value == 0.5
+        else str(contest.first if contest.value == 1.0 else contest.second)
+    )
 
 
 def balanced_orders(count: int) -> list[tuple[int, ...]]:
-    """The fewest orders of ``count`` things in which each stands equally often at every place and before every other.
+    """The fewest orders of ``count`` things in which each stands equally often at every place and
+    before every other.
 
-    A Williams design: each thing also comes equally often right behind every other. The order as given is the first and
-    the reversed one is among them. There are ``count`` orders, twice as many where ``count`` is odd.
+    A Williams design: each thing also comes equally often right behind every other. The order as
+    given is the first and the reversed one is among them. There are ``count`` orders, twice as many
+    where ``count`` is odd.
     """
     zigzag = [(place + 1) // 2 if place % 2 else -(place // 2) % count for place in range(count)]
     number = {thing: place for place, thing in enumerate(zigzag)}
@@ -154,7 +217,9 @@ def balanced_orders(count: int) -> list[tuple[int, ...]]:
 
 
 def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None:
-    """Share of votes that change with the order, the same sample of the same model compared; None without such a pair."""
+    """Share of votes that change with the order, the same sample of the same model compared; None
+    without such a pair.
+    """
     other = {(_asked(vote), vote.sample): vote.verdict.option for vote in backward if vote.verdict}
     pairs = [
         (vote.verdict.option, other[_asked(vote), vote.sample])
@@ -165,7 +230,9 @@ def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None
 
 
 def noise_rate(*orders: Sequence[Vote]) -> float | None:
-    """Share of pairs of votes that differ although nothing did: same question, same order. None without such a pair."""
+    """Share of pairs of votes that differ although nothing did: same question, same order. None
+    without such a pair.
+    """
     differ = [
         one.verdict.option != two.verdict.option
         for votes in orders
@@ -176,5 +243,7 @@ def noise_rate(*orders: Sequence[Vote]) -> float | None:
 
 
 def _asked(vote: Vote) -> tuple[str, frozenset[int]]:
-    """What both orders of a question have in common: the model, and the responses that are compared."""
+    """What both orders of a question have in common: the model, and the responses that are
+    compared.
+    """
     return vote.model, vote.ballot.question.compared

@@ -1,4 +1,6 @@
-"""Votes for options → the majority, of one model and of a panel, and what a reader of it must know."""
+"""Votes for options → the majority, of one model and of a panel, and what a
+reader of it must know.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ class Majority(NamedTuple):
 
 
 def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
-    """The option most of ``said`` name. Tied: the one with the lowest score, else the one listed first."""
+    """The option most of ``said`` name.
+
+    Tied: the one with the lowest score, else the one listed first.
+    """
     if not said:
         return None
     if said[0] in criteria.option_names and said.count(said[0]) == len(said):
@@ -36,35 +41,55 @@ def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
 
 def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
     """The option with most votes, by the tie rule."""
-    return min(criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria)))
+    return min(
+        criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria))
+    )
 
 
 def samples_still_needed(
-    said: Sequence[str], remaining: int, criteria: Criteria, min_valid: int = 1, *, abstained: bool = False
+    said: Sequence[str],
+    remaining: int,
+    criteria: Criteria,
+    min_valid: int = 1,
+    *,
+    abstained: bool = False,
 ) -> int:
-    """How many of the ``remaining`` samples must be asked before the outcome could be settled; 0 when it is.
+    """How many of the ``remaining`` samples must be asked before the outcome could be settled; 0
+    when it is.
 
-    Settled means: whatever the remaining samples say, or fail to say, the winner stays, and so does whether there are
-    ``min_valid`` votes; where there cannot be, whether a model ``abstained`` or all of them failed stays as well. Fewer
-    samples than the number returned can settle nothing, so none of them is wasted.
+    Settled means: whatever the remaining samples say, or fail to say, the winner stays, and so does
+    whether there are ``min_valid`` votes; where there cannot be, whether a model ``abstained`` or
+    all of them failed stays as well. Fewer samples than the number returned can settle nothing, so
+    none of them is wasted.
     """
     counts = Counter(said)
     for asked in range(remaining):
         one_option = [(Counter({name: asked}), abstained) for name in criteria.option_names]
-        ways = [(Counter[str](), abstained or asked > 0), *one_option]  # all abstain, or all say one thing
-        if any(_settled(counts + way, remaining - asked, criteria, min_valid, declined) for way, declined in ways):
+        ways = [
+            (Counter[str](), abstained or asked > 0),
+            *one_option,
+        ]  # all abstain, or all say one thing
+        if any(
+            _settled(counts + way, remaining - asked, criteria, min_valid, declined)
+            for way, declined in ways
+        ):
             return asked
     return remaining
 
 
-def _settled(counts: Counter[str], remaining: int, criteria: Criteria, min_valid: int, abstained: bool) -> bool:
+def _settled(
+    counts: Counter[str], remaining: int, criteria: Criteria, min_valid: int, abstained: bool
+) -> bool:
     valid = counts.total()
     if valid + remaining < min_valid:
         return abstained or remaining == 0
     if valid < min_valid:
         return remaining == 0
     now = winner(counts, criteria)
-    return all(winner(counts + Counter({rival: remaining}), criteria) == now for rival in criteria.option_names)
+    return all(
+        winner(counts + Counter({rival: remaining}), criteria) == now
+        for rival in criteria.option_names
+    )
 
 
 def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
@@ -86,8 +111,9 @@ class Panel(NamedTuple):
         return sum(entry.score for entry in self.counted) / len(self.counted)
 
     def weighted(self, weights: Mapping[str, float]) -> float | None:
-        """The mean with each model's weight, one half where both sides weigh the same; None where no counted model has a
-        weight above 0."""
+        """The mean with each model's weight, one half where both sides weigh the same; None where
+        no counted model has a weight above 0.
+        """
         total = math.fsum(weights[entry.model] for entry in self.counted)
         if total <= 0:
             return None
@@ -95,8 +121,13 @@ class Panel(NamedTuple):
         return 0.5 if equal(mean, 0.5) else mean
 
 
-def panel(votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_valid: int = 1) -> Panel:
-    """Every model by its own votes. One with fewer than ``min_valid`` valid ones is excluded, with the reason."""
+def panel(
+    votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_valid: int = 1
+) -> Panel:
+    """Every model by its own votes.
+
+    One with fewer than ``min_valid`` valid ones is excluded, with the reason.
+    """
     counted: list[ModelVerdict] = []
     excluded: dict[str, str] = {}
     for model in models:
@@ -131,7 +162,9 @@ def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:
     return short + (reasons.most_common(1)[0][0] if reasons else "no votes")
 
 
-def _model_verdict(model: str, votes: Sequence[Vote], criteria: Criteria, min_valid: int) -> ModelVerdict | None:
+def _model_verdict(
+    model: str, votes: Sequence[Vote], criteria: Criteria, min_valid: int
+) -> ModelVerdict | None:
     said = [vote.verdict.option for vote in votes if vote.verdict]
     won = majority(said, criteria)
     if won is None or len(said) < min_valid:
@@ -148,29 +181,52 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "feedback": "the request for feedback",
         "persona": "the synthetic persona",
         "changed": "{model}: the reply names {now}, and earlier ones named {before}",
-        "ignored": "judged by log-probability, where nothing is written: {what} had no part in it (mode='generate' uses that)",
+        "ignored": (
+            "judged by log-probability, where nothing is written: {what} had no part in it "
+            "(mode='generate' uses that)"
+        ),
         "one order": "asked in one order: a better response cannot be told from a better place",
-        "cold": "{models}: {count} votes at temperature 0 repeat one answer, so agreement says nothing about how sure it is",
-        "likely": "{models}: {count} votes by log-probability repeat one reading, so agreement says nothing about how sure it is",
+        "cold": (
+            "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
+            "nothing about how sure it is"
+        ),
+        "likely": (
+            "{models}: {count} votes by log-probability repeat one reading, so agreement says "
+            "nothing about how sure it is"
+        ),
     },
     "ru": {
         "examples": "примеры критерия",
         "feedback": "просьба о замечаниях",
         "persona": "придуманная роль",
         "changed": "{model}: в ответе названа модель {now}, в прежних была {before}",
-        "ignored": "оценено по логарифмам вероятностей, текст не пишется; не учтено: {what} (mode='generate' это учитывает)",
+        "ignored": (
+            "оценено по логарифмам вероятностей, текст не пишется; не учтено: {what} "
+            "(mode='generate' это учитывает)"
+        ),
         "one order": "спрошено в одном порядке: лучший ответ не отличить от лучшего места",
-        "cold": "{models}: голоса при температуре 0 ({count}) повторяют один ответ, согласие не говорит об уверенности",
-        "likely": "{models}: голоса по логарифмам вероятностей ({count}) повторяют одно, согласие не говорит об уверенности",
+        "cold": (
+            "{models}: голоса при температуре 0 ({count}) повторяют один ответ, согласие не "
+            "говорит об уверенности"
+        ),
+        "likely": (
+            "{models}: голоса по логарифмам вероятностей ({count}) повторяют одно, согласие не "
+            "говорит об уверенности"
+        ),
     },
 }
 
 
 def notes_on(
-    votes: Sequence[Vote], language: str, temperatures: Mapping[str, float], *, persona: bool = False
+    votes: Sequence[Vote],
+    language: str,
+    temperatures: Mapping[str, float],
+    *,
+    persona: bool = False,
 ) -> tuple[str, ...]:
-    """What a reader of these votes must know. ``temperatures``: what each model was asked at; ``persona``: whether the
-    models were to invent who they are."""
+    """What a reader of these votes must know. ``temperatures``: what each model was asked at;
+    ``persona``: whether the models were to invent who they are.
+    """
     likely = {vote.model for vote in votes if vote.ballot.mode == "likelihood"}
     changed = [vote for vote in votes if vote.answered_before]
     if len(votes) < 2 and not likely and not changed:
@@ -179,7 +235,8 @@ def notes_on(
     what = ", ".join(words[name] for name in _ignored(votes, persona))
     found = [words["ignored"].format(what=what)] if what else []
     found += dict.fromkeys(
-        words["changed"].format(model=one.model, now=one.answered_by, before=one.answered_before) for one in changed
+        words["changed"].format(model=one.model, now=one.answered_by, before=one.answered_before)
+        for one in changed
     )
     cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
     repeated = {model: count for model in temperatures if (count := _asked(model, votes)) > 1}

@@ -26,7 +26,9 @@ def aggregate(numbers: Sequence[float], how: Aggregation) -> float:
 
 
 def spread(numbers: Sequence[float]) -> float | None:
-    """The standard deviation of the samples; None with fewer than two, where nothing is known of it."""
+    """The standard deviation of the samples; None with fewer than two, where nothing is known of
+    it.
+    """
     return statistics.stdev(numbers) if len(numbers) > 1 else None
 
 

@@ -56,7 +56,9 @@ class DataWanted:
 
 def render_test_data(wanted: DataWanted, language: str, *, compares: bool) -> Prompt:
     """A request for instances."""
-    return Prompt(load("test_data_pairs" if compares else "test_data", language).messages(wanted.values()))
+    return Prompt(
+        load("test_data_pairs" if compares else "test_data", language).messages(wanted.values())
+    )
 
 
 def render_text_action(action: TextAction, text: str, criteria: Criteria, language: str) -> Prompt:
@@ -67,6 +69,8 @@ def render_text_action(action: TextAction, text: str, criteria: Criteria, langua
 
 def _short(instance: Instance) -> dict[str, str | list[str]]:
     return {
-        name: value[:_LONGEST_TEXT] if isinstance(value, str) else [one[:_LONGEST_TEXT] for one in value]
+        name: value[:_LONGEST_TEXT]
+        if isinstance(value, str)
+        else [one[:_LONGEST_TEXT] for one in value]
         for name, value in instance.fields.items()
     }

@@ -33,14 +33,23 @@ class _ShownCase:
 
 
 def render_criteria_improvement(
-    criteria: Criteria, cases: Sequence[Case], language: str, *, wording: bool, examples: int, compares: bool
+    criteria: Criteria,
+    cases: Sequence[Case],
+    language: str,
+    *,
+    wording: bool,
+    examples: int,
+    compares: bool,
 ) -> Prompt:
     """``wording``: ask for better words; ``examples``: for how many cases as examples at most."""
     values = {
         "name": criteria.name,
         "description": criteria.definition,
         "options": [] if compares else list(criteria.options),
-        "cases": [_ShownCase(neutral(one.said), neutral(one.truth), fence(_fields(criteria, one))) for one in cases],
+        "cases": [
+            _ShownCase(neutral(one.said), neutral(one.truth), fence(_fields(criteria, one)))
+            for one in cases
+        ],
         "wording": wording,
         "examples": examples,
     }
@@ -49,8 +58,14 @@ def render_criteria_improvement(
 
 def _fields(criteria: Criteria, case: Case) -> dict[str, str | Sequence[str]]:
     shown = shown_fields(criteria, case.instance)
-    fields = {name: _short(value) if isinstance(value, str) else [_short(one) for one in value] for name, value in shown.items()}
-    return {**fields, **({"explanation of the judge": _short(case.explanation)} if case.explanation else {})}
+    fields = {
+        name: _short(value) if isinstance(value, str) else [_short(one) for one in value]
+        for name, value in shown.items()
+    }
+    return {
+        **fields,
+        **({"explanation of the judge": _short(case.explanation)} if case.explanation else {}),
+    }
 
 
 def _short(text: str) -> str:

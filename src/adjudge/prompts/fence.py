@@ -1,7 +1,8 @@
 """The one place where evaluated text enters a prompt.
 
-A text is wrapped in marks that carry a code made from the text itself, so that prompts stay reproducible and a text cannot
-know its own code. What looks like such a mark, or like a token of a chat template, is made harmless inside it.
+A text is wrapped in marks that carry a code made from the text itself, so that prompts stay
+reproducible and a text cannot know its own code. What looks like such a mark, or like a token of a
+chat template, is made harmless inside it.
 """
 
 from __future__ import annotations
@@ -11,18 +12,24 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-_UNSEEN = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd"
+_UNSEEN = (
+    r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd"
+)
 _DATA = rf"[{_UNSEEN}]*".join(("[dｄ]", "[aаａ]", "[tｔ]", "[aаａ]"))
 _MARK = (
-    rf"[<＜](?=[\s{_UNSEEN}]*[/\\／][\s{_UNSEEN}/\\／]*{_DATA}(?![\w/.])"  # </data…, however spaced; "< /data/in.csv" stays
-    rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})"  # <data-abc…; "i < data-1" stays
+    # </data…, however spaced; "< /data/in.csv" stays
+    rf"[<＜](?=[\s{_UNSEEN}]*[/\\／][\s{_UNSEEN}/\\／]*{_DATA}(?![\w/.])"
+    # <data-abc…; "i < data-1" stays
+    rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})"
 )
 _CHAT_MARK = (
     r"[<＜\[](?:(?<=[<＜])(?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
-    r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance|(?:start|end)_of_(?:turn|image)"
+    r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance"
+    r"|(?:start|end)_of_(?:turn|image)"
     r"|(?:start|end)_header_id|(?:extra_id|reserved)_\d+)\s*>)"
     r"|(?<=<)(?=</?SYS>>)"
-    r"|(?<=\[)(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|THINK|gMASK)\])"
+    r"|(?<=\[)(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS"
+    r"|RESULTS|CONTENT)|THINK|gMASK)\])"
     r"|(?<=\[)(?=\|[^\[\]\n]{0,64}\|\]))"  # [|user|]
 )
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
@@ -30,7 +37,9 @@ _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
 
 
 def fence(fields: Mapping[str, str | Sequence[str]]) -> list[str]:
-    """Each text of ``fields`` between its marks, in the order given; a list gives one part an item."""
+    """Each text of ``fields`` between its marks, in the order given; a list
+    gives one part an item.
+    """
     texts = [(label, neutral(text)) for label, text in _labelled(fields)]
     code = _code(texts)
     return [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
@@ -39,8 +48,9 @@ def fence(fields: Mapping[str, str | Sequence[str]]) -> list[str]:
 def unfenced(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
     """Each text with its field's name and without marks, chat tokens made harmless.
 
-    For judging by likelihood: there the verdict is the probability of one token at a fixed place, which nothing in the
-    text can write, and a small local model reads forty tokens of marks at a high price.
+    For judging by likelihood: there the verdict is the probability of one token at a fixed place,
+    which nothing in the text can write, and a small local model reads forty tokens of marks at a
+    high price.
     """
     named = [(name, [value] if isinstance(value, str) else value) for name, value in fields.items()]
     return [(_safe_name(name), neutral("\n".join(texts))) for name, texts in named]
@@ -63,7 +73,9 @@ def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]
 
 
 def neutral(text: str) -> str:
-    """``text`` without anything that could pass for a mark or for a chat template's token; the rest as it was."""
+    """``text`` without anything that could pass for a mark or for a chat template's token; the rest
+    as it was.
+    """
     if "\0" in text or not text.isascii():
         text = _NO_CHARACTER.sub("\ufffd", text)
     if "<" in text or "＜" in text:

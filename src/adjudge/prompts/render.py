@@ -1,4 +1,6 @@
-"""Ballot → Prompt: what is the same for many ballots first, evaluated text last, so that prefix caches work."""
+"""Ballot → Prompt: what is the same for many ballots first, evaluated text last, so that prefix
+caches work.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from adjudge.errors import SetupError
 from adjudge.prompts.fence import fence, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
-"""How the names of the templates begin that are read by log-probability; their wording counts as one."""
+"""How the names of the templates begin that are read by log-probability; their wording counts as
+one.
+"""
 CHECK = "check"
 """The template of questions about one fragment or one sentence of a row."""
 CHECK_JOINT = "check_joint"
@@ -34,7 +38,15 @@ CHECKED_TOGETHER = (CHECK_JOINT, "repair_each", CHECK_LISTS, "repair_lists")
 """What is worded for calls about several parts."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
-    f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
+    f"{name}.jinja"
+    for name in (
+        "claims",
+        "evidence",
+        "evidence_joint",
+        "repair_claims",
+        "repair_evidence",
+        "repair_sentences",
+    )
 )
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
@@ -75,24 +87,39 @@ def load(name: str, language: str) -> Template:
         raise SetupError(f"there is no template {name!r} for language {language!r}")
     head, *parts = _SECTION.split(path.read_text(encoding="utf-8"))
     names = re.findall(r"\w+", head.partition("variables:")[2])
-    sections = [(role, _ENVIRONMENT.from_string(text)) for role, text in zip(parts[::2], parts[1::2], strict=True)]
+    sections = [
+        (role, _ENVIRONMENT.from_string(text))
+        for role, text in zip(parts[::2], parts[1::2], strict=True)
+    ]
     return Template(name, frozenset(names), tuple(sections))  # type: ignore[arg-type]  # the pattern admits roles only
 
 
 @cache
 def wording(prefix: str, language: str) -> str:
-    """The SHA-256 of the template files whose names begin with ``prefix``: what is asked changes when their words do."""
+    """The SHA-256 of the template files whose names begin with ``prefix``: what is asked changes
+    when their words do.
+    """
     folder = files(__package__) / "templates" / language
-    found = sorted((file for file in folder.iterdir() if file.name.startswith(prefix)), key=lambda file: file.name)
+    found = sorted(
+        (file for file in folder.iterdir() if file.name.startswith(prefix)),
+        key=lambda file: file.name,
+    )
     return text_hash(*((file.name, file.read_text(encoding="utf-8")) for file in found))
 
 
 def wordings(language: str) -> dict[str, str]:
-    """The wording of every template, for a run's provenance; those about parts of a row only where these are asked about."""
+    """The wording of every template, for a run's provenance; those about parts of a row only where
+    these are asked about.
+    """
     folder = files(__package__) / "templates" / language
-    unasked = (*_ABOUT_SENTENCES, *(f"{name}.jinja" for name in (CHECK, *CHECKED_TOGETHER, "standalone")))
+    unasked = (
+        *_ABOUT_SENTENCES,
+        *(f"{name}.jinja" for name in (CHECK, *CHECKED_TOGETHER, "standalone")),
+    )
     names = [file.name for file in folder.iterdir() if file.name not in unasked]
-    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
+    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {
+        name: wording(name, language) for name in names
+    }
 
 
 def sentence_wordings(language: str) -> dict[str, str]:
@@ -110,11 +137,15 @@ _PARTS = "\n\n"
 """Between one evaluated text and the next, as the templates join them."""
 Shown = dict[str, str | Sequence[str]]
 _CUT = "\x00"
-"""Marks in a rendered template where the text that is shared ends; the criterion cannot hold it, and texts come behind it."""
+"""Marks in a rendered template where the text that is shared ends; the criterion cannot hold it,
+and texts come behind it.
+"""
 
 
 _GAP = f"\x00{token_hex(8)}\x00"
-"""Stands in a rendered template for the evaluated text; no criterion can hold it, since nobody knows it."""
+"""Stands in a rendered template for the evaluated text; no criterion can hold it, since nobody
+knows it.
+"""
 
 
 _frames: dict[Hashable, tuple[Message, tuple[str, ...]]] = {}
@@ -124,7 +155,14 @@ _MOST_FRAMES = 1024
 def render(ballot: Ballot) -> Prompt:
     """The question as the model gets it."""
     criteria = ballot.criteria
-    asked = (ballot.template, ballot.language, criteria.identity, ballot.question, ballot.persona, ballot.feedback)
+    asked = (
+        ballot.template,
+        ballot.language,
+        criteria.identity,
+        ballot.question,
+        ballot.persona,
+        ballot.feedback,
+    )
     frame = _frames.get(asked)
     if frame is None:
         if len(_frames) >= _MOST_FRAMES:
@@ -140,8 +178,9 @@ def _is_part(ballot: Ballot) -> bool:
 
 
 def _fenced(ballot: Ballot) -> list[str]:
-    """The evaluated texts. What is asked about every sentence of a row has marks of its own, so that all ballots of the row
-    begin alike."""
+    """The evaluated texts. What is asked about every sentence of a row has marks of its own, so
+    that all ballots of the row begin alike.
+    """
     shown = _shown(ballot)
     if not _is_part(ballot):
         return fence(shown)
@@ -151,31 +190,52 @@ def _fenced(ballot: Ballot) -> list[str]:
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
-    """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
+    """The conversation so far and a turn that says what was wrong with the last reply, which may
+    quote what it judges.
+    """
     question, bounds = ballot.question, _bounds(ballot.question)
-    asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
+    asked = {
+        "options": list(question.labels),
+        "feedback": ballot.feedback,
+        "ranking": question.ranked,
+    }
     template = load("repair_number" if bounds else question.repair, ballot.language)
-    (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, "lists": _lists(question), **asked})
+    (turn,) = template.messages(
+        {"reason": neutral(reason), "bounds": bounds, "lists": _lists(question), **asked}
+    )
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
 
 def _lists(question: Question) -> list[dict[str, object]]:
     """The questions that are asked in one call, as templates show them."""
     return [
-        {"field": field, "definition": one.definition, "rubric": [(option.name, option.description) for option in one.options]}
+        {
+            "field": field,
+            "definition": one.definition,
+            "rubric": [(option.name, option.description) for option in one.options],
+        }
         for field, one in question.at_once
     ]
 
 
 def _bounds(question: Question) -> list[str]:
     """Between what a number is to lie, in writing."""
-    return [f"{bound:g}" for bound in (question.bounds or () if isinstance(question, Rating) else ())]
+    return [
+        f"{bound:g}" for bound in (question.bounds or () if isinstance(question, Rating) else ())
+    ]
 
 
 def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, str]]) -> Prompt:
-    """The question for a one-token answer. ``options``: (label, option) as shown, ``kind`` the kind of label."""
+    """The question for a one-token answer.
+
+    ``options``: (label, option) as shown, ``kind`` the kind of label.
+    """
     criteria = ballot.criteria
-    descriptions = {} if ballot.question.compared else {option.name: option.description for option in criteria.options}
+    descriptions = (
+        {}
+        if ballot.question.compared
+        else {option.name: option.description for option in criteria.options}
+    )
     shown = [(label, name, descriptions.get(name, "")) for label, name in options]
     values = {
         "persona": ballot.persona,
@@ -194,12 +254,16 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
 
 
 def render_persona(criteria: Criteria, language: str) -> Prompt:
-    """A request for a description of somebody who can judge by ``criteria``: the same for criteria that differ in name only."""
+    """A request for a description of somebody who can judge by ``criteria``: the same for criteria
+    that differ in name only.
+    """
     values = {"definition": criteria.definition, "options": list(criteria.option_names)}
     return Prompt(load("persona", language).messages(values))
 
 
-def render_improvement(criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str) -> Prompt:
+def render_improvement(
+    criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str
+) -> Prompt:
     """A request for a better text, given the judge's explanation and feedback."""
     values = {"definition": criteria.titled, "parts": fence(shown_fields(criteria, instance))}
     safe = {name: neutral(text) for name, text in said.items()}
@@ -207,7 +271,9 @@ def render_improvement(criteria: Criteria, instance: Instance, said: Mapping[str
 
 
 @cache
-def neutral_instances(language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None) -> tuple[Instance, ...]:
+def neutral_instances(
+    language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None
+) -> tuple[Instance, ...]:
     """Ordinary texts in the given fields; what a model says of them is its prior.
 
     ``compared``: the field that holds responses, and how many; they are all the same.
@@ -224,7 +290,10 @@ def neutral_instances(language: str, fields: tuple[str, ...], compared: tuple[st
 
 
 def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
-    """The fields the criteria may read, the judged one last. A missing one is named before any call."""
+    """The fields the criteria may read, the judged one last.
+
+    A missing one is named before any call.
+    """
     judged = judged_field(criteria, instance)
     wanted = instance.fields if criteria.context_fields is None else criteria.context_fields
     context = [name for name in wanted if name not in (judged, criteria.to_evaluate_field)]
@@ -234,14 +303,16 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     except KeyError as missing:
         found = ", ".join(sorted(fields))
         raise SetupError(
-            f"criteria {criteria.name!r} reads the field {missing.args[0]!r}; the instance has only: {found}. Give it that "
+            f"criteria {criteria.name!r} reads the field {missing.args[0]!r}; the instance "
+            f"has only: {found}. Give it that "
             "field, or criteria that do not read it"
         ) from None
 
 
 def judged_field(criteria: Criteria, instance: Instance) -> str:
-    """The field that the criteria judges. Where an instance has one field of another name, it is that one, unless the
-    criteria reads it as context."""
+    """The field that the criteria judges. Where an instance has one field of another name, it is
+    that one, unless the criteria reads it as context.
+    """
     if len(instance.fields) > 1 or criteria.to_evaluate_field in instance.fields:
         return criteria.to_evaluate_field
     (only,) = instance.fields
@@ -249,13 +320,21 @@ def judged_field(criteria: Criteria, instance: Instance) -> str:
 
 
 def _shown(ballot: Ballot) -> Shown:
-    """The fields as they are shown: compared responses in the ballot's order, each under its label."""
+    """The fields as they are shown: compared responses in the ballot's order,
+    each under its label.
+    """
     fields = shown_fields(ballot.criteria, ballot.instance)
     question = ballot.question
-    return _compared(fields, ballot.criteria, question.order, question.letters) if isinstance(question, Comparison) else fields
+    return (
+        _compared(fields, ballot.criteria, question.order, question.letters)
+        if isinstance(question, Comparison)
+        else fields
+    )
 
 
-def _compared(fields: Shown, criteria: Criteria, order: Sequence[int] | None, labels: Sequence[str]) -> Shown:
+def _compared(
+    fields: Shown, criteria: Criteria, order: Sequence[int] | None, labels: Sequence[str]
+) -> Shown:
     responses = fields.pop(criteria.to_evaluate_field)
     shown = [responses[place] for place in order or range(len(responses))]
     return fields | {f"Response {label}": text for label, text in zip(labels, shown, strict=False)}
@@ -271,7 +350,9 @@ def _example(criteria: Criteria, place: int, compared: bool) -> tuple[list[str],
 
 
 def _frame(ballot: Ballot) -> tuple[Message, tuple[str, ...]]:
-    """What is the same whatever is judged: the system turn, and what stands around the evaluated text in the user's."""
+    """What is the same whatever is judged: the system turn, and what stands around the evaluated
+    text in the user's.
+    """
     template, values = load(ballot.template, ballot.language), _values(ballot)
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": [_GAP]})
@@ -286,7 +367,9 @@ def _values(ballot: Ballot) -> dict[str, object]:
         "definition": criteria.definition,
         "options": list(criteria.option_names),
         "integers": criteria.any_integer,
-        "rubric": [(option.name, option.description) for option in question.shown(criteria.options)],
+        "rubric": [
+            (option.name, option.description) for option in question.shown(criteria.options)
+        ],
         "field": criteria.to_evaluate_field,
         "lists": _lists(question),
         "persona": ballot.persona,
@@ -295,7 +378,10 @@ def _values(ballot: Ballot) -> dict[str, object]:
         "tie": TIE in question.labels,
         "ranking": question.ranked,
         "bounds": _bounds(question),
-        "examples": [_example(criteria, place, bool(question.compared)) for place in range(len(criteria.examples))],
+        "examples": [
+            _example(criteria, place, bool(question.compared))
+            for place in range(len(criteria.examples))
+        ],
     }
 
 
@@ -326,8 +412,12 @@ def render_program(wanted: ProgramWanted, language: str) -> Prompt:
 def render_retry(prompt: Prompt, written: str, reasons: Sequence[str], language: str) -> Prompt:
     """The conversation so far, what was written, and a turn that says why it was not accepted.
 
-    Reasons may quote what was written or what a judge said of it, so they are made harmless and kept short.
+    Reasons may quote what was written or what a judge said of it, so they are made harmless and
+    kept short.
     """
-    shown = [neutral(reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…") for reason in reasons]
+    shown = [
+        neutral(reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…")
+        for reason in reasons
+    ]
     (turn,) = load("retry", language).messages({"reasons": shown})
     return prompt.followed_by(Message("assistant", neutral(written).strip() or "…"), turn)

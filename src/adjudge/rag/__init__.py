@@ -8,4 +8,13 @@ from adjudge.rag.dimensions import Dimension, Gate, rag_dimensions, read_dimensi
 from adjudge.rag.evaluator import RagEvaluator
 from adjudge.rag.result import RagResult
 
-__all__ = ["Composite", "Dimension", "Gate", "RagEvaluator", "RagResult", "composite", "rag_dimensions", "read_dimensions"]
+__all__ = [
+    "Composite",
+    "Dimension",
+    "Gate",
+    "RagEvaluator",
+    "RagResult",
+    "composite",
+    "rag_dimensions",
+    "read_dimensions",
+]

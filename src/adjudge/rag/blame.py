@@ -1,4 +1,6 @@
-"""Who is to blame for a poor answer: the retriever, which fetches the fragments, or the generator, which writes the answer."""
+"""Who is to blame for a poor answer: the retriever, which fetches the fragments, or the generator,
+which writes the answer.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,31 @@ class Blame:
 def blame(measured: Mapping[str, Measured], grounded: float | None = None) -> Blame:
     """By one rule. ``grounded``: the dimension groundedness, from 0 to 1, where it was scored.
 
-    The retriever's figures: context recall, and recall and hit rate by ids; where none of them is known, whether any fragment is
-    relevant. The generator's: groundedness, faithful citations, and, where the retriever is not to blame, how much of the
-    reference the answer says. A side is to blame where one of its figures is below 0.8.
+    The retriever's figures: context recall, and recall and hit rate by ids; where none of them is
+    known, whether any fragment is relevant. The generator's: groundedness, faithful citations, and,
+    where the retriever is not to blame, how much of the reference the answer says. A side is to
+    blame where one of its figures is below 0.8.
     """
     found = dict(_known(measured, _FOUND)) or dict(_any_relevant(measured))
     missed = _below(found)
-    written = {**({} if grounded is None else {"groundedness": grounded}), **dict(_known(measured, _FAITHFUL))}
+    written = {
+        **({} if grounded is None else {"groundedness": grounded}),
+        **dict(_known(measured, _FAITHFUL)),
+    }
     if not missed:
         written |= dict(list(_known(measured, _SAID))[:1])
     unfaithful = _below(written)
     if not found and not written:
         return Blame("unknown")
-    who: Blamed = "both" if missed and unfaithful else "retriever" if missed else "generator" if unfaithful else "neither"
+    who: Blamed = (
+        "both"
+        if missed and unfaithful
+        else "retriever"
+        if missed
+        else "generator"
+        if unfaithful
+        else "neither"
+    )
     return Blame(who, (*missed, *unfaithful))
 
 

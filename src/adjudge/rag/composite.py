@@ -17,8 +17,11 @@ MEAN, MISSING = "mean", "missing"
 Scores = Mapping[str, int | None]
 
 
-def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()) -> Composite:
-    """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores`` leaves out is missing.
+def composite(
+    scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()
+) -> Composite:
+    """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores``
+    leaves out is missing.
 
     ``measured``: what else the answer was measured by; those with a weight have a part in the mean.
     """
@@ -30,7 +33,9 @@ def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None, mea
     fired = _fired(scores, known)
     ends = [[_measure_or(one, end) for one in weighing] for end in (0.0, 1.0)]
     weights = [one.measure.weight for one in weighing]
-    reached = [_value(filled, known, end, weights) for filled in _extremes(scores, known) for end in ends]
+    reached = [
+        _value(filled, known, end, weights) for filled in _extremes(scores, known) for end in ends
+    ]
     lower, upper = min(reached), max(reached)
     value = lower if lower == upper else None
     rule = fired[0].rule if fired else MEAN if value is not None else MISSING
@@ -47,7 +52,9 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
     for name, score in scores.items():
         if name not in by_name:
             raise SetupError(f"there is no dimension {name!r}; {nearest(name, list(by_name))}")
-        if score is not None and (isinstance(score, bool) or score not in range(by_name[name].maximum + 1)):
+        if score is not None and (
+            isinstance(score, bool) or score not in range(by_name[name].maximum + 1)
+        ):
             raise SetupError(f"{name} is scored from 0 to {by_name[name].maximum}, not {score!r}")
 
 
@@ -55,26 +62,47 @@ def _measure_or(one: Measured, end: float) -> float:
     return end if one.goodness is None else one.goodness
 
 
-def _value(scores: Scores, dimensions: Sequence[Dimension], measured: Sequence[float], weights: Sequence[float]) -> float:
+def _value(
+    scores: Scores,
+    dimensions: Sequence[Dimension],
+    measured: Sequence[float],
+    weights: Sequence[float],
+) -> float:
     """What the formula gives; every gate that fires can only lower it.
 
-    A gate that changes a weight is held against the weight that was set *and* against an equal one: a greater weight of a
-    middling score raises the mean of poor ones.
+    A gate that changes a weight is held against the weight that was set *and* against an equal one:
+    a greater weight of a middling score raises the mean of poor ones.
     """
     normalized = [*(one.normalized(scores[one.name] or 0) for one in dimensions), *measured]
-    heavier = {one.name: weight for one in dimensions if (weight := _gate_weight(one, scores[one.name])) is not None}
+    heavier = {
+        one.name: weight
+        for one in dimensions
+        if (weight := _gate_weight(one, scores[one.name])) is not None
+    }
     tried: list[Mapping[str, float]] = [{}, heavier, dict.fromkeys(heavier, EQUAL_WEIGHT)]
-    means = [_mean(normalized, [*(given.get(one.name, one.weight) for one in dimensions), *weights]) for given in tried]
+    means = [
+        _mean(normalized, [*(given.get(one.name, one.weight) for one in dimensions), *weights])
+        for given in tried
+    ]
     return min(*means, *(gate.cap for gate in _fired(scores, dimensions) if gate.cap is not None))
 
 
 def _gate_weight(dimension: Dimension, score: int | None) -> float | None:
     """What a gate that fires makes of the dimension's weight; None where none does."""
-    return next((gate.weight for gate in dimension.gates if gate.score == score and gate.weight is not None), None)
+    return next(
+        (
+            gate.weight
+            for gate in dimension.gates
+            if gate.score == score and gate.weight is not None
+        ),
+        None,
+    )
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    return math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
+    return math.fsum(
+        value * weight for value, weight in zip(values, weights, strict=True)
+    ) / math.fsum(weights)
 
 
 def _fired(scores: Scores, dimensions: Sequence[Dimension]) -> list[Gate]:
@@ -86,7 +114,8 @@ def _fired(scores: Scores, dimensions: Sequence[Dimension]) -> list[Gate]:
 def _extremes(scores: Scores, dimensions: Sequence[Dimension]) -> Iterator[dict[str, int | None]]:
     """Ways to fill the gaps, the worst and the best among them.
 
-    Without gates more is better, so the ends of a scale are enough; with gates every score has to be tried.
+    Without gates more is better, so the ends of a scale are enough; with gates every score has to
+    be tried.
     """
     gaps = [one for one in dimensions if scores.get(one.name) is None]
     gated = [one for one in gaps if one.gates]

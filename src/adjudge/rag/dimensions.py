@@ -22,12 +22,17 @@ EQUAL_WEIGHT = 1.0
 NO_DIMENSIONS = "none"
 """The name that asks for no dimension at all, where something else is measured."""
 _MOST_GATED = 10_000
-"""Ways in which the scores of gated dimensions may combine: the bounds of a composite try them all."""
+"""Ways in which the scores of gated dimensions may combine: the bounds of a
+composite try them all.
+"""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What one score of a dimension does to the composite besides its part in the mean. A gate never raises it."""
+    """What one score of a dimension does to the composite besides its part in the mean.
+
+    A gate never raises it.
+    """
 
     score: int
     """The score that fires it."""
@@ -42,11 +47,18 @@ class Gate:
         if (self.cap is None) == (self.weight is None):
             raise SetupError(f"the gate {self.rule!r} needs a cap or a weight, one of the two")
         if self.cap is not None and not 0 <= self.cap <= 1:
-            raise SetupError(f"the cap of the gate {self.rule!r} must be between 0 and 1, not {self.cap}")
+            raise SetupError(
+                f"the cap of the gate {self.rule!r} must be between 0 and 1, not {self.cap}"
+            )
         if self.weight is not None and not 0 < self.weight < math.inf:
-            raise SetupError(f"the weight of the gate {self.rule!r} must be above 0, not {self.weight}")
+            raise SetupError(
+                f"the weight of the gate {self.rule!r} must be above 0, not {self.weight}"
+            )
         if self.weight is not None and self.weight > MOST_WEIGHT:
-            raise SetupError(f"the weight of the gate {self.rule!r} must be at most {MOST_WEIGHT:g}, not {self.weight}")
+            raise SetupError(
+                f"the weight of the gate {self.rule!r} must be at most {MOST_WEIGHT:g}, not "
+                f"{self.weight}"
+            )
 
 
 @dataclass(frozen=True)
@@ -68,9 +80,14 @@ class Dimension:
         object.__setattr__(self, "gates", tuple(self.gates))
         _check_scale(self)
         if not 0 <= self.weight < math.inf:
-            raise SetupError(f"the weight of the dimension {self.name!r} must not be below 0: {self.weight}")
+            raise SetupError(
+                f"the weight of the dimension {self.name!r} must not be below 0: {self.weight}"
+            )
         if self.weight > MOST_WEIGHT:
-            raise SetupError(f"the weight of the dimension {self.name!r} must be at most {MOST_WEIGHT:g}, not {self.weight}")
+            raise SetupError(
+                f"the weight of the dimension {self.name!r} must be at most "
+                f"{MOST_WEIGHT:g}, not {self.weight}"
+            )
 
     @cached_property
     def name(self) -> str:
@@ -92,7 +109,10 @@ class Dimension:
     @property
     def scale(self) -> list[tuple[int, str, str]]:
         """(score, label, description), the worst first."""
-        return [(score, self.labels[score], option.description) for score, option in enumerate(self.criteria.options)]
+        return [
+            (score, self.labels[score], option.description)
+            for score, option in enumerate(self.criteria.options)
+        ]
 
     def normalized(self, score: int) -> float:
         """``score`` between 0 and 1."""
@@ -101,20 +121,25 @@ class Dimension:
 
 def rag_dimensions(language: str = "en") -> tuple[Dimension, ...]:
     """The six ready-made ones."""
-    return tuple(_dimension(value, place, language) for place, value in _ready_made(language).values())
+    return tuple(
+        _dimension(value, place, language) for place, value in _ready_made(language).values()
+    )
 
 
 @cache
 def absent(language: str = "en") -> Mapping[str, str]:
     """What stands in a prompt for a field that a row has nothing in."""
-    return {str(name): str(text) for name, text in mapping(_data(language)["absent"], Place("rag", "absent")).items()}
+    return {
+        str(name): str(text)
+        for name, text in mapping(_data(language)["absent"], Place("rag", "absent")).items()
+    }
 
 
 def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, ...]:
     """The ready-made dimensions with those of a YAML or JSON file.
 
-    An entry that bears the name of a ready-made one changes what it gives (its weight, its gates, its texts); any other is
-    a further dimension.
+    An entry that bears the name of a ready-made one changes what it gives (its weight, its gates,
+    its texts); any other is a further dimension.
     """
     entries = _ready_made(language)
     for place, value in raw_entries(path):
@@ -128,7 +153,10 @@ def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, 
 def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
     """The dimensions as a run folder keeps them; none where what is kept are none."""
     try:
-        return tuple(_kept(mapping(one, Place("the run"))) for one in mapping(kept, Place("the run")).values())
+        return tuple(
+            _kept(mapping(one, Place("the run")))
+            for one in mapping(kept, Place("the run")).values()
+        )
     except (SetupError, KeyError, TypeError, ValueError):
         return ()
 
@@ -143,7 +171,9 @@ def _kept(one: Mapping[str, object]) -> Dimension:
         str(asked["description"]),
         [CriteriaOption(str(option["name"]), str(option["description"])) for option in options],
         to_evaluate_field=str(asked["to_evaluate_field"]),
-        context_fields=[str(name) for _, name in list_of(context, place)] if isinstance(context, list) else None,
+        context_fields=[str(name) for _, name in list_of(context, place)]
+        if isinstance(context, list)
+        else None,
         higher_is_better=bool(asked.get("higher_is_better", True)),
     )
     labels = [str(label) for _, label in list_of(one["labels"], place)]
@@ -151,13 +181,17 @@ def _kept(one: Mapping[str, object]) -> Dimension:
     return Dimension(criteria, str(one["title"]), labels, number(one["weight"], place), gates)
 
 
-def chosen(known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None) -> tuple[Dimension, ...]:
+def chosen(
+    known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None
+) -> tuple[Dimension, ...]:
     """Those that are wanted, by name or as they are; all of them when nothing is said."""
     by_name = {one.name: one for one in known}
     if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
         return ()
     if wanted is not None and not wanted:
-        raise SetupError("dimensions is empty: leave it out to score all of them, or say 'none' to score none")
+        raise SetupError(
+            "dimensions is empty: leave it out to score all of them, or say 'none' to score none"
+        )
     for one in wanted or ():
         if isinstance(one, str) and one not in by_name:
             raise SetupError(f"there is no dimension {one!r}; {nearest(one, list(by_name))}")
@@ -166,7 +200,9 @@ def chosen(known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None)
     return found
 
 
-def weighted(known: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False) -> tuple[Dimension, ...]:
+def weighted(
+    known: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False
+) -> tuple[Dimension, ...]:
     """The dimensions with other weights. ``beside``: whether something else has a weight, too."""
     names = [one.name for one in known]
     for name in weights:
@@ -178,34 +214,55 @@ def weighted(known: Sequence[Dimension], weights: Mapping[str, float], *, beside
 
 
 def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -> None:
-    """Say so when no composite can be made of them. ``beside``: whether something else has a weight, too."""
+    """Say so when no composite can be made of them.
+
+    ``beside``: whether something else has a weight, too.
+    """
     names = [one.name for one in dimensions]
     for name in names:
         if names.count(name) > 1:
             raise SetupError(f"there are two dimensions called {name!r}")
     if not beside and not any(one.weight for one in dimensions):
-        raise SetupError("no dimension has a weight above 0: there is nothing to make a composite of")
+        raise SetupError(
+            "no dimension has a weight above 0: there is nothing to make a composite of"
+        )
     if math.prod(one.maximum + 1 for one in dimensions if one.gates) > _MOST_GATED:
-        raise SetupError("too many dimensions have gates: keep them to the few that must decide alone")
+        raise SetupError(
+            "too many dimensions have gates: keep them to the few that must decide alone"
+        )
 
 
 def _check_scale(dimension: Dimension) -> None:
     names = dimension.criteria.option_names
     if len(names) < 2 or names != tuple(str(score) for score in range(len(names))):
-        raise SetupError(f'the options of the dimension {dimension.name!r} must be named "0", "1", … from bad to good: {names}')
+        raise SetupError(
+            f'the options of the dimension {dimension.name!r} must be named "0", "1", … '
+            f"from bad to good: {names}"
+        )
     if any(option.score is not None for option in dimension.criteria.options):
-        raise SetupError(f"the options of the dimension {dimension.name!r} need no score: their names are it")
+        raise SetupError(
+            f"the options of the dimension {dimension.name!r} need no score: their names are it"
+        )
     if len(dimension.labels) != len(names):
-        raise SetupError(f"the dimension {dimension.name!r} has {len(names)} scores and {len(dimension.labels)} labels")
+        raise SetupError(
+            f"the dimension {dimension.name!r} has {len(names)} scores and "
+            f"{len(dimension.labels)} labels"
+        )
     fired = [gate.score for gate in dimension.gates]
     for score in fired:
         if score not in range(len(names)) or fired.count(score) > 1:
-            raise SetupError(f"the dimension {dimension.name!r} must have one gate at most for each score of 0…{len(names) - 1}")
+            raise SetupError(
+                f"the dimension {dimension.name!r} must have one gate at most for each "
+                f"score of 0…{len(names) - 1}"
+            )
 
 
 def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
     file = f"rag/data/{language}.yaml"
-    entries = [mapping(value, place) for place, value in list_of(_data(language)["dimensions"], Place(file, "dimensions"))]
+    entries = [
+        mapping(value, place)
+        for place, value in list_of(_data(language)["dimensions"], Place(file, "dimensions"))
+    ]
     return {str(entry["name"]): (Place(file, repr(entry["name"])), entry) for entry in entries}
 
 
@@ -226,7 +283,9 @@ def _dimension(value: object, place: Place, language: str) -> Dimension:
             title=phrase(given.get("title") or "", place.at("title")),
             labels=[label for _, label in options],
             weight=number(given.get("weight", EQUAL_WEIGHT), place.at("weight")),
-            gates=[_gate(item, at) for at, item in list_of(given.get("gates") or [], place.at("gates"))],
+            gates=[
+                _gate(item, at) for at, item in list_of(given.get("gates") or [], place.at("gates"))
+            ],
         )
     except SetupError as error:
         raise place.wrong(str(error)) from error
@@ -242,6 +301,14 @@ def _option(value: object, place: Place) -> tuple[object, str]:
 
 def _gate(value: object, place: Place) -> Gate:
     given = mapping(value, place, _GATE_KEYS, ("score", "rule"))
-    numbers = {key: number(given[key], place.at(key)) for key in ("cap", "weight") if given.get(key) is not None}
+    numbers = {
+        key: number(given[key], place.at(key))
+        for key in ("cap", "weight")
+        if given.get(key) is not None
+    }
     score = number(given["score"], place.at("score"))
-    return Gate(score=int(score) if score == int(score) else -1, rule=phrase(given["rule"], place.at("rule")), **numbers)
+    return Gate(
+        score=int(score) if score == int(score) else -1,
+        rule=phrase(given["rule"], place.at("rule")),
+        **numbers,
+    )

@@ -26,12 +26,27 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Progress
-from adjudge.judges.settings import NO_MODELS, Asked, AskSettings, ModelPanel, OnFailure, check_votes, one_of
+from adjudge.judges.settings import (
+    NO_MODELS,
+    Asked,
+    AskSettings,
+    ModelPanel,
+    OnFailure,
+    check_votes,
+    one_of,
+)
 from adjudge.prompts.render import CHECK, CHECKED_TOGETHER
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
-from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
+from adjudge.rag.dimensions import (
+    Dimension,
+    absent,
+    chosen,
+    rag_dimensions,
+    read_dimensions,
+    weighted,
+)
 from adjudge.rag.joint import CHECKS, Checks, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
 from adjudge.rag.measures import Measure, weighed_measures
@@ -41,7 +56,14 @@ from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows
 from adjudge.rag.standalone import JudgedQuestion
-from adjudge.rag.votes import about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
+from adjudge.rag.votes import (
+    about_sentences,
+    grounded,
+    key_of,
+    nobody,
+    status_of_row,
+    votes_by_case,
+)
 from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
@@ -67,33 +89,41 @@ _WITHOUT_MODELS = 64
 class RagEvaluator(AskSettings, RagPlans):
     """Scores the answers of a retrieval-augmented assistant.
 
-    Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
-    is what most of the valid votes say; a tie goes to the lower score.
+    Every dimension is asked about by itself and sees only what it needs. With several models or
+    samples a dimension's score is what most of the valid votes say; a tie goes to the lower score.
 
     Parameters:
-        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
-        dimensions: which to score, by name or as objects of one's own; None: all there are.
-        config: a file with further dimensions, or other weights and gates for the ready-made ones.
-        measures: what else to measure, by name, such as "ndcg@5" or "context_recall"; ``known_measures()`` has them all. With
+        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the
+        embedded model. dimensions: which to score, by name or as objects of one's own; None: all
+        there are. config: a file with further dimensions, or other weights and gates for the
+        ready-made ones. measures: what else to measure, by name, such as "ndcg@5" or
+        "context_recall"; ``known_measures()`` has them all. With
             ``dimensions="none"`` nothing else is judged; measures of ids then need no model.
-        weights: dimension or measure → weight, where it is another one. Measures have none, and so no part in the composite,
+        weights: dimension or measure → weight, where it is another one. Measures have none, and so
+        no part in the composite,
             unless there is no dimension: then each has the weight 1.
         strictness: votes per model and dimension.
         language: of prompts, explanations and scale texts: "en" or "ru".
         early_stop: ask only as many votes as can still change a score.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
-        mode: "generate": the model writes a score with its explanation; "likelihood": the scores are compared by their
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+        one. mode: "generate": the model writes a score with its explanation; "likelihood": the
+        scores are compared by their
             log-probability. By default local models do the latter, all others the former.
         max_repairs: how often a model is asked again after a reply that cannot be read.
-        on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise" (a RunError), or
+        on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise"
+        (a RunError), or
             "random" (scores by chance, marked as such and left out of every aggregate).
-        evidence: look every sentence of the answer up in the fragments: "each" (one question a sentence) or "joint" (one for
-            all of them), which also decide groundedness, or "rules" (no model; groundedness is asked about as ever).
+        evidence: look every sentence of the answer up in the fragments: "each" (one question a
+        sentence) or "joint" (one for
+            all of them), which also decide groundedness, or "rules" (no model; groundedness is
+            asked about as ever).
         claims: have a model say first what each sentence claims, and look that up.
-        rewrite_questions: have follow-up questions made self-contained where a row has a conversation, and judge relevance
+        rewrite_questions: have follow-up questions made self-contained where a row has a
+        conversation, and judge relevance
             by those; the result says by which question.
-        checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many in one call.
+        checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many
+        in one call.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -118,14 +148,21 @@ class RagEvaluator(AskSettings, RagPlans):
     def __post_init__(self) -> None:
         check_votes("strictness", self.strictness)
         one_of("checks", self.checks, CHECKS)
-        known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
+        known = (
+            read_dimensions(self.config, self.language)
+            if self.config
+            else rag_dimensions(self.language)
+        )
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         named = [self.measures] if isinstance(self.measures, str) else self.measures
-        measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
+        measures, others = weighed_measures(
+            named, self.weights, self.language, alone=not chosen(known, wanted)
+        )
         beside = any(one.weight for one in measures)
         if self.evidence and not beside and not chosen(known, wanted):
             raise SetupError(
-                "evidence alone makes no composite: name groundedness among the dimensions, or take a judge of kind evidence"
+                "evidence alone makes no composite: name groundedness among the dimensions, "
+                "or take a judge of kind evidence"
             )
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
         object.__setattr__(self, "_measuring", Measuring(measures, self.language))
@@ -133,7 +170,9 @@ class RagEvaluator(AskSettings, RagPlans):
         object.__setattr__(self, "_judge", self._direct())
         object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
         if self.claims and self.evidence in (None, "rules"):
-            raise SetupError("claims are looked up by a model: give evidence='each' or evidence='joint' as well")
+            raise SetupError(
+                "claims are looked up by a model: give evidence='each' or evidence='joint' as well"
+            )
         super().__post_init__()
 
     def open_models(self) -> ModelPanel:
@@ -167,24 +206,36 @@ class RagEvaluator(AskSettings, RagPlans):
     @cached_property
     def criteria(self) -> Criteria:
         """What a result is a result of: the dimensions together."""
-        parts = [(one.name, one.title) for one in self._scored] + [(one.name, one.title) for one in self._weighing]
+        parts = [(one.name, one.title) for one in self._scored] + [
+            (one.name, one.title) for one in self._weighing
+        ]
         return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
 
     # -- judging -------------------------------------------------------------
 
-    def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
+    def rows(
+        self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None
+    ) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
         return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
-    def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
+    def columns_of(
+        self, first: Instance, columns: Mapping[str, str], source: Source
+    ) -> Mapping[str, str]:
         """Field → column, by the first row; ``columns`` are those that were named."""
-        return columns_of(first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources])
+        return columns_of(
+            first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources]
+        )
 
     @property
     def _sources(self) -> tuple[str, ...]:
-        """The field that evidence is looked for in, unless a dimension or a measure reads it anyway."""
+        """The field that evidence is looked for in, unless a dimension or a measure reads it
+        anyway.
+        """
         wanted = self._looks_up.source_field if self._looks_up else None
-        return (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
+        return (
+            (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
+        )
 
     @overload
     async def aevaluate(
@@ -221,12 +272,14 @@ class RagEvaluator(AskSettings, RagPlans):
         progress: Progress[RagResult] | None = None,
         on: On | None = None,
     ) -> RagResult | list[RagResult]:
-        """Score the rows of a file (a path), a list of mappings or Instances, or a single one of them.
+        """Score the rows of a file (a path), a list of mappings or Instances, or a single one of
+        them.
 
-        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows.
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
-        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
+        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes
+        only the first rows. ``run``: a folder in which every answer is kept; what it holds already
+        is not asked again. ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit
+        BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         found = self._instances(rows, columns, limit)
         results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
@@ -234,7 +287,9 @@ class RagEvaluator(AskSettings, RagPlans):
 
     evaluate = sync_edge(aevaluate)
 
-    def _instances(self, given: Row | Source, columns: Mapping[str, str] | None, limit: int | None) -> Sequence[Instance]:
+    def _instances(
+        self, given: Row | Source, columns: Mapping[str, str] | None, limit: int | None
+    ) -> Sequence[Instance]:
         if isinstance(given, Mapping | Instance):
             return self.rows([given], columns).instances
         read = self.rows(given, columns, limit)
@@ -243,19 +298,38 @@ class RagEvaluator(AskSettings, RagPlans):
         return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
-        """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
+        """With the dimensions as they are scored, wherever they came from, and what is measured
+        beside them.
+        """
         made = super().configuration(criteria)
-        asked = {"checks": [plain(one) for one in self._measuring.checks.values()]} if self._measuring.checks else {}
-        measures = {"measures": {one.name: plain(one) for one in self.measured}, **asked} if self.measured else {}
+        asked = (
+            {"checks": [plain(one) for one in self._measuring.checks.values()]}
+            if self._measuring.checks
+            else {}
+        )
+        measures = (
+            {"measures": {one.name: plain(one) for one in self.measured}, **asked}
+            if self.measured
+            else {}
+        )
         found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
         checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
-        others = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
+        others = [
+            *(checks if self._measuring.checks else ()),
+            *([standalone.TEMPLATE] if self.rewrite_questions else ()),
+        ]
         return worded(found, self.language, sentences=bool(self.evidence), others=others)
 
     def recorded_settings(self) -> dict[str, object]:
-        """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
+        """What is set; of what there was not always, only what is asked for: earlier runs can be
+        resumed.
+        """
         made = super().recorded_settings()
-        return {name: value for name, value in made.items() if name not in _SINCE_THEN or value != _SINCE_THEN[name]}
+        return {
+            name: value
+            for name, value in made.items()
+            if name not in _SINCE_THEN or value != _SINCE_THEN[name]
+        }
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
@@ -272,15 +346,25 @@ class RagEvaluator(AskSettings, RagPlans):
         """Each dimension by its own votes, then the measures, then the composite."""
         question = self._question(item, votes_by_case(split(votes)))
         result = self._pooled(item, votes, question)
-        result = replace(result, notes=(*result.notes, *question.notes)) if question and question.notes else result
+        result = (
+            replace(result, notes=(*result.notes, *question.notes))
+            if question and question.notes
+            else result
+        )
         models = dict.fromkeys(vote.model for vote in votes)
         if not self._weighing or len(models) < 2:
             return result
         each = {name: [vote for vote in votes if vote.model == name] for name in models}
-        own = {name: self._pooled(item, some, question).composite.value for name, some in each.items()}
-        return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
+        own = {
+            name: self._pooled(item, some, question).composite.value for name, some in each.items()
+        }
+        return replace(
+            result, own_composites={name: value for name, value in own.items() if value is not None}
+        )
 
-    def _pooled(self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None) -> RagResult:
+    def _pooled(
+        self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None
+    ) -> RagResult:
         cast = votes_by_case(split(votes))
         evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
         judged = {
@@ -290,25 +374,37 @@ class RagEvaluator(AskSettings, RagPlans):
             for case in self._cases(item, question)
         }
         if not self.measured:
-            return replace(self._result(item, tuple(votes), judged), evidence=evidence, question=question)
+            return replace(
+                self._result(item, tuple(votes), judged), evidence=evidence, question=question
+            )
         measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
         result = self._result(item, tuple(votes), judged, measured)
         by_sentence = evidence.score if evidence and self._by_sentence else None
         share = result.normalized.get(GROUNDEDNESS, by_sentence)
-        return replace(result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share))
+        return replace(
+            result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share)
+        )
 
     @property
     def _weighing(self) -> list[Measure]:
         return [one for one in self.measured if one.weight]
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
-        """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
+        """Random scores where there are none; the status stays what it was, so no aggregate takes
+        them for judgments.
+        """
         judged = {
             name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
             for name, one in result.judged.items()
         }
         made_up = self._result(result.instance, result.votes, judged, result.measured)
-        made_up = replace(made_up, parts=result.parts, blame=result.blame, evidence=result.evidence, question=result.question)
+        made_up = replace(
+            made_up,
+            parts=result.parts,
+            blame=result.blame,
+            evidence=result.evidence,
+            question=result.question,
+        )
         return replace(made_up, status=result.status, fallback="random")
 
     def _result(
@@ -318,9 +414,15 @@ class RagEvaluator(AskSettings, RagPlans):
         judged: Mapping[str, DirectInstanceResult],
         measured: Mapping[str, Measured] = NOTHING_MEASURED,
     ) -> RagResult:
-        scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
+        scores = {
+            name: None if one.score is None else int(one.score) for name, one in judged.items()
+        }
         made = composite(scores, self._scored, list(measured.values()))
-        status = Status.SCORED if made.value is not None else status_of_row([one.status for one in judged.values()])
+        status = (
+            Status.SCORED
+            if made.value is not None
+            else status_of_row([one.status for one in judged.values()])
+        )
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
             instance=item,
@@ -357,7 +459,11 @@ class RagEvaluator(AskSettings, RagPlans):
 
     def _asking(self) -> Asked:
         return Asked(
-            language=self.language, temperature=self.temperature, seed=self.seed, mode=self.mode, max_repairs=self.max_repairs
+            language=self.language,
+            temperature=self.temperature,
+            seed=self.seed,
+            mode=self.mode,
+            max_repairs=self.max_repairs,
         )
 
 

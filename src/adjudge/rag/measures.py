@@ -12,7 +12,18 @@ from adjudge.catalog.criteria_file import parse_entry
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.prompts.render import check_language
-from adjudge.reading.values import Place, flag, list_of, mapping, nearest, number, one_of, our_yaml, phrase, texts
+from adjudge.reading.values import (
+    Place,
+    flag,
+    list_of,
+    mapping,
+    nearest,
+    number,
+    one_of,
+    our_yaml,
+    phrase,
+    texts,
+)
 from adjudge.stats.retrieval import NAMES, RankMeasure
 
 Side = Literal["retriever", "generator"]
@@ -39,7 +50,9 @@ class Measure:
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight < math.inf:
-            raise SetupError(f"the weight of the measure {self.name!r} must not be below 0: {self.weight}")
+            raise SetupError(
+                f"the weight of the measure {self.name!r} must not be below 0: {self.weight}"
+            )
 
     @property
     def rank(self) -> RankMeasure | None:
@@ -61,18 +74,29 @@ def check_criteria(language: str = "en") -> Mapping[str, Criteria]:
     return _read(language)[1]
 
 
-def chosen_measures(names: Sequence[str], weights: Mapping[str, float], language: str = "en") -> tuple[Measure, ...]:
-    """Those that are asked for, each once, with their weights. A SetupError names one that there is not."""
+def chosen_measures(
+    names: Sequence[str], weights: Mapping[str, float], language: str = "en"
+) -> tuple[Measure, ...]:
+    """Those that are asked for, each once, with their weights.
+
+    A SetupError names one that there is not.
+    """
     found = {one.name: one for one in (_named(name, known_measures(language)) for name in names)}
-    given = {name if (rank := _rank(name)) is None else str(rank): weight for name, weight in weights.items()}
-    return tuple(replace(one, weight=float(given.get(one.name, one.weight))) for one in found.values())
+    given = {
+        name if (rank := _rank(name)) is None else str(rank): weight
+        for name, weight in weights.items()
+    }
+    return tuple(
+        replace(one, weight=float(given.get(one.name, one.weight))) for one in found.values()
+    )
 
 
 def weighed_measures(
     names: Sequence[str], weights: Mapping[str, float], language: str, *, alone: bool
 ) -> tuple[tuple[Measure, ...], dict[str, float]]:
-    """The measures with their weights, and the weights that are not theirs. ``alone``: nothing else is in the composite, so
-    that all measures are where none has a weight."""
+    """The measures with their weights, and the weights that are not theirs. ``alone``: nothing else
+    is in the composite, so that all measures are where none has a weight.
+    """
     own = {name for one in names if (name := measure_name(one))}
     given = {name: weight for name, weight in weights.items() if measure_name(name) in own}
     default = dict.fromkeys(own, 1.0) if alone and not given else {}
@@ -94,7 +118,9 @@ def _kept(given: Mapping[str, object], place: Place) -> Measure:
 
 
 def measure_name(name: str) -> str | None:
-    """What a measure is called that somebody named, such as ``ndcg@5`` for ``nDCG@5``; None where it is none."""
+    """What a measure is called that somebody named, such as ``ndcg@5`` for ``nDCG@5``; None where
+    it is none.
+    """
     rank = _rank(name)
     return str(rank) if rank else name if name in known_measures() else None
 
@@ -107,7 +133,10 @@ def _named(name: str, known: Mapping[str, Measure]) -> Measure:
     if name not in known:
         ranked = ", ".join(f"{one}@k" for one in NAMES)
         others = ", ".join(one for one in known if one not in NAMES)
-        raise SetupError(f"there is no measure {name!r}; {nearest(name, list(known))} (of ids: {ranked}; by models: {others})")
+        raise SetupError(
+            f"there is no measure {name!r}; {nearest(name, list(known))} (of ids: {ranked}; "
+            f"by models: {others})"
+        )
     return known[name]
 
 
@@ -119,8 +148,14 @@ def _rank(name: str) -> RankMeasure | None:
 def _read(language: str) -> tuple[Mapping[str, Measure], Mapping[str, Criteria]]:
     check_language(language)
     given, place = our_yaml(__package__, f"measures.{language}.yaml")
-    asked = [parse_entry(one, at, language).criteria for at, one in list_of(given["checks"], place.at("checks"))]
-    found = [_measure(mapping(one, at), at) for at, one in list_of(given["measures"], place.at("measures"))]
+    asked = [
+        parse_entry(one, at, language).criteria
+        for at, one in list_of(given["checks"], place.at("checks"))
+    ]
+    found = [
+        _measure(mapping(one, at), at)
+        for at, one in list_of(given["measures"], place.at("measures"))
+    ]
     return {one.name: one for one in found}, {one.name: one for one in asked}
 
 

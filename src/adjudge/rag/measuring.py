@@ -42,18 +42,32 @@ class Measuring:
         return _RELEVANCE in self.checks and any(name in self.checks for name in _LATER)
 
     def cases(self, row: RowTexts, results: Results | None) -> list[Case]:
-        """What to ask about a row, equal questions once. Without ``results``, all that may be asked."""
-        found = [part.case for name in self.checks for part in self._parts(name, row, results) or ()]
+        """What to ask about a row, equal questions once.
+
+        Without ``results``, all that may be asked.
+        """
+        found = [
+            part.case for name in self.checks for part in self._parts(name, row, results) or ()
+        ]
         return list({_key(case): case for case in found if case}.values())
 
-    def measured(self, row: RowTexts, results: Results) -> tuple[dict[str, Measured], tuple[Answered, ...]]:
+    def measured(
+        self, row: RowTexts, results: Results
+    ) -> tuple[dict[str, Measured], tuple[Answered, ...]]:
         """What every measure comes to, and the answers behind it."""
-        answers = {name: _answers(self._parts(name, row, results) or (), results) for name in self.checks}
+        answers = {
+            name: _answers(self._parts(name, row, results) or (), results) for name in self.checks
+        }
         figures = {one.name: self._figure(one, row, answers) for one in self.measures}
-        found = {one.name: Measured(one, figures[one.name].value, figures[one.name].reason) for one in self.measures}
+        found = {
+            one.name: Measured(one, figures[one.name].value, figures[one.name].reason)
+            for one in self.measures
+        }
         return found, tuple(each for some in answers.values() for each in some)
 
-    def _figure(self, measure: Measure, row: RowTexts, answers: Mapping[str, Sequence[Answered]]) -> Figure:
+    def _figure(
+        self, measure: Measure, row: RowTexts, answers: Mapping[str, Sequence[Answered]]
+    ) -> Figure:
         if measure.rank:
             return ranked(measure, row.item)
         if missing := row.missing(measure.reads):
@@ -62,7 +76,9 @@ class Measuring:
         for one in (each for name in (*related, *measure.checks) for each in answers[name]):
             if one.yes is None:
                 return Figure(None, one.reason)
-        return _FIGURES[measure.name](row, {name: [bool(one.yes) for one in some] for name, some in answers.items()})
+        return _FIGURES[measure.name](
+            row, {name: [bool(one.yes) for one in some] for name, some in answers.items()}
+        )
 
     def _parts(self, check: str, row: RowTexts, results: Results | None) -> list[Part] | None:
         """None while it is not known what to ask."""
@@ -70,10 +86,16 @@ class Measuring:
             return []
         relevant: Relevant = None
         if check in _LATER and self.staged and results:
-            relevance = [(part, results(part.case)) for part in self._parts(_RELEVANCE, row, results) or () if part.case]
+            relevance = [
+                (part, results(part.case))
+                for part in self._parts(_RELEVANCE, row, results) or ()
+                if part.case
+            ]
             if any(result is None for _, result in relevance):
                 return None
-            relevant = frozenset(part.number for part, result in relevance if answered(part, result).yes)
+            relevant = frozenset(
+                part.number for part, result in relevance if answered(part, result).yes
+            )
         return parts_of(check, row, self.checks[check], relevant)
 
     def _can_ask(self, check: str, row: RowTexts) -> bool:
@@ -112,7 +134,9 @@ def _context_recall(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
 
 
 def _fragment_agreement(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share([not one for one in said["fragments_disagree"]], "there are no two fragments to compare")
+    return _share(
+        [not one for one in said["fragments_disagree"]], "there are no two fragments to compare"
+    )
 
 
 def _correctness_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
@@ -133,7 +157,9 @@ def _correctness(row: RowTexts, said: Said) -> Figure:
 
 
 def _fragment_use(row: RowTexts, said: Said) -> Figure:
-    """Of the relevant fragments, where relevance is known: those that are cited, and those that the answer uses."""
+    """Of the relevant fragments, where relevance is known: those that are cited, and those that the
+    answer uses.
+    """
     relevant = said.get(_RELEVANCE) or [True] * len(row.fragments)
     counted = [number for number, one in enumerate(relevant, 1) if one]
     cited = [number in row.cited for number in counted]

@@ -1,4 +1,6 @@
-"""What models are asked for the measures of a row: one question about each fragment, sentence, pair or citation."""
+"""What models are asked for the measures of a row: one question about each fragment, sentence, pair
+or citation.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,11 @@ class RowTexts:
         value = self.item.value(name)
         if name == "user_input" and self.question:
             return self.question
-        return "" if value is None else with_line_breaks(value if isinstance(value, str) else "\n".join(value))
+        return (
+            ""
+            if value is None
+            else with_line_breaks(value if isinstance(value, str) else "\n".join(value))
+        )
 
     def missing(self, names: Sequence[str]) -> str:
         """Why nothing can be measured, where a field holds nothing."""
@@ -143,7 +149,12 @@ def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) 
 
 def _relevance(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001 - all have one shape
     for number, text in enumerate(row.fragments, 1):
-        yield Part(criteria.name, number, text, case=_case(criteria, {"user_input": row.text("user_input"), "fragment": text}))
+        yield Part(
+            criteria.name,
+            number,
+            text,
+            case=_case(criteria, {"user_input": row.text("user_input"), "fragment": text}),
+        )
 
 
 def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:
@@ -154,14 +165,20 @@ def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Par
 
 
 def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:
-    numbered = [(number, text) for number, text in enumerate(row.fragments, 1) if relevant is None or number in relevant]
+    numbered = [
+        (number, text)
+        for number, text in enumerate(row.fragments, 1)
+        if relevant is None or number in relevant
+    ]
     for (first, one), (second, other) in combinations(numbered, 2):
         case = _case(criteria, {"other_fragment": one, "fragment": other})
         yield Part(criteria.name, second, other, others=(first,), case=case)
 
 
 def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001
-    """A sentence with all that it cites, since each may say a part of it; a mark that points nowhere by itself."""
+    """A sentence with all that it cites, since each may say a part of it; a mark that points
+    nowhere by itself.
+    """
     for one in (each for each in row.citations if each.fragment is None):
         yield Part(criteria.name, one.sentence, one.statement, mark=one.mark)
     cited: dict[int, list[Citation]] = {}
@@ -170,17 +187,30 @@ def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Pa
     for number, some in cited.items():
         places = tuple(dict.fromkeys(one.fragment for one in some if one.fragment is not None))
         marks = " ".join(dict.fromkeys(one.mark for one in some))
-        case = _case(criteria, {"source": [row.fragments[place - 1] for place in places], "statement": some[0].statement})
+        case = _case(
+            criteria,
+            {
+                "source": [row.fragments[place - 1] for place in places],
+                "statement": some[0].statement,
+            },
+        )
         yield Part(criteria.name, number, some[0].statement, places, marks, case)
 
 
 def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[Part]]:
-    """Sentences against a source: those of the answer against the reference, those of the reference against all else."""
+    """Sentences against a source: those of the answer against the reference, those of the reference
+    against all else.
+    """
 
     def parts(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001
         for number, text in enumerate(row.answer if source == "reference" else row.reference, 1):
-            held = {name: row.fragments if name == "contexts" else row.text(name) for name in criteria.context_fields or ()}
-            yield Part(criteria.name, number, text, case=_case(criteria, {**held, "statement": text}))
+            held = {
+                name: row.fragments if name == "contexts" else row.text(name)
+                for name in criteria.context_fields or ()
+            }
+            yield Part(
+                criteria.name, number, text, case=_case(criteria, {**held, "statement": text})
+            )
 
     return parts
 

@@ -1,4 +1,6 @@
-"""What is asked about a row, given the votes so far: its dimensions, its sentences, what its measures need."""
+"""What is asked about a row, given the votes so far: its dimensions, its sentences, what its
+measures need.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,17 @@ class RagPlans(Judge[Instance, RagResult]):
     _looks_up: EvidenceJudge | None
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked; then what evidence and measures need."""
+        """Every dimension to every model, as often as asked; then what evidence
+        and measures need.
+        """
         ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
         if votes and not self.early_stop and not self._staged:
             return ballots
         cast = votes_by_case(split(votes))
         rewriting = self._rewriting(item, cast)
-        cases = self._asked(item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting))
+        cases = self._asked(
+            item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting)
+        )
         return [*rewriting, *self._ballots(cases, cast), *ballots]
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
@@ -51,10 +57,17 @@ class RagPlans(Judge[Instance, RagResult]):
         looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
         return [*self._rewriting(item, {}), *self._ballots(cases), *looked_up]
 
-    def _ballots(self, cases: Sequence[Case], cast: Mapping[Key, Sequence[Vote]] | None = None) -> list[Ballot]:
-        """What is to be asked about the cases, parts of a row together where that is wanted; without votes, all of it."""
+    def _ballots(
+        self, cases: Sequence[Case], cast: Mapping[Key, Sequence[Vote]] | None = None
+    ) -> list[Ballot]:
+        """What is to be asked about the cases, parts of a row together where that is wanted;
+        without votes, all of it.
+        """
         known = cast or {}
-        new, begun = [one for one in cases if key_of(one) not in known], [one for one in cases if key_of(one) in known]
+        new, begun = (
+            [one for one in cases if key_of(one) not in known],
+            [one for one in cases if key_of(one) in known],
+        )
         several, alone = grouped(new) if self.checks == "joint" else ([], new)
         single = [*alone, *begun]
         together = [
@@ -65,7 +78,14 @@ class RagPlans(Judge[Instance, RagResult]):
         ]
         if cast is None:
             return [*(one for case in single for one in self._judge.ballots(case)), *together]
-        return [*(one for case in single for one in self._judge.plan(case, known.get(key_of(case), []))), *together]
+        return [
+            *(
+                one
+                for case in single
+                for one in self._judge.plan(case, known.get(key_of(case), []))
+            ),
+            *together,
+        ]
 
     @property
     def _staged(self) -> bool:
@@ -73,10 +93,20 @@ class RagPlans(Judge[Instance, RagResult]):
         return self._measuring.staged or self.rewrite_questions
 
     def _asked(
-        self, item: Instance, question: JudgedQuestion | None, cast: Mapping[Key, Sequence[Vote]] | None, *, wait: bool = False
+        self,
+        item: Instance,
+        question: JudgedQuestion | None,
+        cast: Mapping[Key, Sequence[Vote]] | None,
+        *,
+        wait: bool = False,
     ) -> list[Case]:
-        """What is asked with the votes so far. ``wait``: the question that is judged is not known yet."""
-        cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
+        """What is asked with the votes so far.
+
+        ``wait``: the question that is judged is not known yet.
+        """
+        cases = [
+            case for case in self._cases(item, question) if case.criteria.name != self._by_sentence
+        ]
         if wait:
             return [case for case in cases if case.criteria.name not in standalone.READERS]
         if cast is None or not self._measuring.checks:
@@ -89,10 +119,14 @@ class RagPlans(Judge[Instance, RagResult]):
         name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
         if case is None or name is None:
             return []
-        ballot = self.ballot_for(case.criteria, case.instance, standalone.A_TEXT, case.template, name, 0)
+        ballot = self.ballot_for(
+            case.criteria, case.instance, standalone.A_TEXT, case.template, name, 0
+        )
         return [replace(ballot, temperature=temperature_for(self.panel[name], self.temperature, 1))]
 
-    def _question(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> JudgedQuestion | None:
+    def _question(
+        self, item: Instance, cast: Mapping[Key, Sequence[Vote]]
+    ) -> JudgedQuestion | None:
         """The question that relevance is judged by, where it was to be made self-contained."""
         case = standalone.case_of(item) if self.rewrite_questions else None
         return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None

@@ -32,7 +32,9 @@ class RagResult(Result):
     evidence: EvidenceResult | None = None
     """The answer sentence by sentence, where that was asked for."""
     question: JudgedQuestion | None = None
-    """What relevance was judged by, where follow-up questions were to be made self-contained and there is a conversation."""
+    """What relevance was judged by, where follow-up questions were to be made self-contained and
+    there is a conversation.
+    """
     measured: Mapping[str, Measured] = field(default_factory=FrozenDict)
     """What the row was measured by beside its dimensions, where that was asked for."""
     parts: tuple[Answered, ...] = ()
@@ -45,7 +47,9 @@ class RagResult(Result):
     @property
     def reason(self) -> str | None:
         """Why there is no score; where no vote says so, a measure that has a weight does."""
-        weighing = (one.reason for one in self.measured.values() if one.measure.weight and one.value is None)
+        weighing = (
+            one.reason for one in self.measured.values() if one.measure.weight and one.value is None
+        )
         return None if self.status is Status.SCORED else super().reason or next(weighing, None)
 
     @property
@@ -61,7 +65,9 @@ class RagResult(Result):
     @property
     def verdict_name(self) -> str | None:
         """The scores, since the composite is one number for all of them."""
-        return ", ".join(f"{name} {'–' if score is None else score}" for name, score in self.scores.items())
+        return ", ".join(
+            f"{name} {'–' if score is None else score}" for name, score in self.scores.items()
+        )
 
     @property
     def scores(self) -> dict[str, int | None]:
@@ -73,11 +79,16 @@ class RagResult(Result):
         """The scores between 0 and 1."""
         scores = self.scores
         found = {one.name: scores[one.name] for one in self.dimensions}
-        return {one.name: None if (score := found[one.name]) is None else one.normalized(score) for one in self.dimensions}
+        return {
+            one.name: None if (score := found[one.name]) is None else one.normalized(score)
+            for one in self.dimensions
+        }
 
     @property
     def explanations(self) -> dict[str, str | None]:
-        """Why each score was given; where nothing was written, how probable it was; without one, what went wrong."""
+        """Why each score was given; where nothing was written, how probable it was; without one,
+        what went wrong.
+        """
         return {name: _explanation(result) for name, result in self.judged.items()}
 
     @property
@@ -97,7 +108,9 @@ class RagResult(Result):
             model_scores=self.model_scores if len(self._models) > 1 else None,
             evidence=self.evidence.evidence() if self.evidence else None,
             judged_question=self.question.record() if self.question else None,
-            measures={name: one.record() for name, one in self.measured.items()} if self.measured else None,
+            measures={name: one.record() for name, one in self.measured.items()}
+            if self.measured
+            else None,
             parts=tuple(one.record() for one in self.parts) if self.measured else None,
             blame=self.blame.record() if self.measured and self.blame else None,
             votes_on_measures=beside if self.measured or self.question else None,
@@ -105,10 +118,15 @@ class RagResult(Result):
 
     @property
     def model_scores(self) -> dict[str, float]:
-        """Of a panel: the composite that each model's own votes make; not of one without a score that could change it."""
+        """Of a panel: the composite that each model's own votes make; not of one without a score
+        that could change it.
+        """
         if self.own_composites:
             return dict(self.own_composites)
-        made = {model: composite(self._scores_of(model), self.dimensions).value for model in self._models}
+        made = {
+            model: composite(self._scores_of(model), self.dimensions).value
+            for model in self._models
+        }
         return {model: value for model, value in made.items() if value is not None}
 
     @property
@@ -117,17 +135,25 @@ class RagResult(Result):
 
     def _scores_of(self, model: str) -> dict[str, int | None]:
         own = {
-            name: [vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict]
+            name: [
+                vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict
+            ]
             for name, one in self.judged.items()
         }
-        by_sentence = self.evidence.model_scales if self.evidence and self.evidence.method != "rules" else {}
+        by_sentence = (
+            self.evidence.model_scales if self.evidence and self.evidence.method != "rules" else {}
+        )
         found = {
             name: majority(said, self.judged[name].criteria)
             for name, said in own.items()
             if not (by_sentence and name == GROUNDEDNESS)
         }
         scores = {name: int(one.option) if one else None for name, one in found.items()}
-        return {**scores, GROUNDEDNESS: by_sentence.get(model)} if by_sentence and GROUNDEDNESS in self.judged else scores
+        return (
+            {**scores, GROUNDEDNESS: by_sentence.get(model)}
+            if by_sentence and GROUNDEDNESS in self.judged
+            else scores
+        )
 
 
 def _score(result: DirectInstanceResult) -> int | None:
@@ -137,7 +163,9 @@ def _score(result: DirectInstanceResult) -> int | None:
 def _explanation(result: DirectInstanceResult) -> str | None:
     if result.status is not Status.SCORED:
         return next((vote.reason for vote in result.votes if vote.reason), None)
-    chosen = [vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option]
+    chosen = [
+        vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option
+    ]
     return result.explanation or next((vote.how_sure for vote in chosen), None)
 
 

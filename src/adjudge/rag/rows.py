@@ -39,7 +39,8 @@ def read_rows(
     measures: Sequence[Measure] = (),
     sources: Sequence[str] = (),
 ) -> Rows:
-    """The rows of a file, or mappings and instances as they are. Columns are found by the usual names.
+    """The rows of a file, or mappings and instances as they are. Columns are found by the usual
+    names.
 
     ``sources``: further fields that a file must have a column for.
     """
@@ -50,7 +51,9 @@ def read_rows(
         return Rows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
     must, also = must_have(dimensions, measures), may_have(measures)
-    found = list(read_instances(source, columns, limit, must, also=also, on_blank_rows=blank.append))
+    found = list(
+        read_instances(source, columns, limit, must, also=also, on_blank_rows=blank.append)
+    )
     taken = columns_of(found[0], columns or {}, source, needed)
     if not isinstance(source, str | Path):
         _require_keys(found, columns or {}, read)
@@ -58,17 +61,26 @@ def read_rows(
 
 
 def needed_fields(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
-    """The fields that there must be a column for. A conversation before the question is not needed."""
+    """The fields that there must be a column for.
+
+    A conversation before the question is not needed.
+    """
     read = [name for one in dimensions for name in one.reads or (one.criteria.to_evaluate_field,)]
     read += [name for one in measures for name in one.reads]
     return [name for name in dict.fromkeys(read) if name != "history"]
 
 
 def must_have(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
-    """The fields that every row must have; without one a measure has no number, and the row is judged all the same."""
+    """The fields that every row must have; without one a measure has no number, and the row is
+    judged all the same.
+    """
     undefined = (*MAY_BE_ABSENT, "reference", *ID_ALIASES)
     scored = needed_fields(dimensions)
-    return [name for name in needed_fields(dimensions, measures) if name not in (MAY_BE_ABSENT if name in scored else undefined)]
+    return [
+        name
+        for name in needed_fields(dimensions, measures)
+        if name not in (MAY_BE_ABSENT if name in scored else undefined)
+    ]
 
 
 def may_have(measures: Sequence[Measure]) -> list[str]:
@@ -79,25 +91,42 @@ def may_have(measures: Sequence[Measure]) -> list[str]:
 def fields_by_name(
     dimensions: Sequence[str], measures: Sequence[str], config: Path | None, language: str
 ) -> tuple[list[str], list[str]]:
-    """(fields that every row must have, the answer first; fields that are taken where they are there) of what is asked for."""
+    """(fields that every row must have, the answer first; fields that are taken where they are
+    there) of what is asked for.
+    """
     known = read_dimensions(config, language) if config else rag_dimensions(language)
     asked = chosen_measures(measures, {}, language) if measures else ()
     must = must_have(chosen(known, dimensions or None), asked)
     return sorted(must, key=lambda name: name != "response"), may_have(asked)
 
 
-def columns_of(first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]) -> Mapping[str, str]:
-    """Field → the column that it was taken from. A file must have a column for each of the ``needed``."""
+def columns_of(
+    first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]
+) -> Mapping[str, str]:
+    """Field → the column that it was taken from.
+
+    A file must have a column for each of the ``needed``.
+    """
     row = first.metadata.get("row")
     if not isinstance(row, Mapping):
         return {name: name for name in first.fields}
-    must = needed if isinstance(source, str | Path) else [name for name in needed if name not in MAY_BE_ABSENT]
-    return choose_columns(list(row), wanted, source if isinstance(source, str | Path) else "the rows", must)
+    must = (
+        needed
+        if isinstance(source, str | Path)
+        else [name for name in needed if name not in MAY_BE_ABSENT]
+    )
+    return choose_columns(
+        list(row), wanted, source if isinstance(source, str | Path) else "the rows", must
+    )
 
 
-def _require_keys(found: Sequence[Instance], wanted: Mapping[str, str], read: Sequence[str]) -> None:
-    """Say so when a row of the caller's has no key for a field that may be empty: it is there under another name, and a judge
-    would be told that there is nothing. A file has its columns once for all rows."""
+def _require_keys(
+    found: Sequence[Instance], wanted: Mapping[str, str], read: Sequence[str]
+) -> None:
+    """Say so when a row of the caller's has no key for a field that may be empty: it is there under
+    another name, and a judge would be told that there is nothing. A file has its columns once for
+    all rows.
+    """
     for name in MAY_BE_ABSENT:
         if name not in read or name in wanted:
             continue
@@ -105,8 +134,10 @@ def _require_keys(found: Sequence[Instance], wanted: Mapping[str, str], read: Se
             keys = list(_keys(one))
             if name not in one.fields and column_for(name, keys) is None:
                 raise SetupError(
-                    f"{one.id or f'row {number}'} has no {name!r}, which the answer is judged by; it has: {', '.join(keys)}. Say "
-                    f"which key it is with columns={{{name!r}: 'KEY'}}, or give {name!r}: [] where there is nothing"
+                    f"{one.id or f'row {number}'} has no {name!r}, which the answer is "
+                    f"judged by; it has: {', '.join(keys)}. Say "
+                    f"which key it is with columns={{{name!r}: 'KEY'}}, or give {name!r}: "
+                    "[] where there is nothing"
                 )
 
 
@@ -120,16 +151,28 @@ def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, 
     for name in dimension.reads or (dimension.criteria.to_evaluate_field,):
         if name not in instance.fields and name not in absent:
             found = ", ".join(sorted(instance.fields))
-            raise SetupError(f"the dimension {dimension.name!r} reads the field {name!r}; the row has only: {found}")
+            raise SetupError(
+                f"the dimension {dimension.name!r} reads the field {name!r}; the row has "
+                f"only: {found}"
+            )
 
 
 def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -> Instance:
-    """What one dimension sees of a row: its own fields and no other, with a word for those that hold nothing."""
+    """What one dimension sees of a row: its own fields and no other, with a word for those that
+    hold nothing.
+    """
     fields = {name: value for name, value in instance.fields.items() if not _blank(value)}
     reads = dimension.reads or tuple(dict.fromkeys((*fields, dimension.criteria.to_evaluate_field)))
     judged = {name: instance.fields[name] for name in reads if name in instance.fields}
     stand_ins = {name: absent[name] for name in reads if name in absent and name not in fields}
-    return replace(instance, fields={name: value for name in reads if (value := {**judged, **stand_ins}.get(name)) is not None})
+    return replace(
+        instance,
+        fields={
+            name: value
+            for name in reads
+            if (value := {**judged, **stand_ins}.get(name)) is not None
+        },
+    )
 
 
 def _blank(value: str | Sequence[str]) -> bool:

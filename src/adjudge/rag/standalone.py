@@ -15,11 +15,15 @@ from adjudge.judges.case import Case
 
 TEMPLATE = "standalone"
 CRITERIA = Criteria(
-    "standalone_question", "What does the last question of the conversation ask, said by itself?", to_evaluate_field="user_input"
+    "standalone_question",
+    "What does the last question of the conversation ask, said by itself?",
+    to_evaluate_field="user_input",
 )
 A_TEXT = Choice(())
 READERS = ("answer_relevance",)
-"""The dimensions that see the question without the conversation, and so are asked about the rewritten one."""
+"""The dimensions that see the question without the conversation, and so are asked about the
+rewritten one.
+"""
 _LONGEST = 4000
 M = TypeVar("M")
 
@@ -38,7 +42,14 @@ class JudgedQuestion:
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
         return (
-            (f"the question could not be made self-contained and was judged as it stands: {self.reason}",) if self.reason else ()
+            (
+                (
+                    "the question could not be made self-contained and was judged as it "
+                    f"stands: {self.reason}"
+                ),
+            )
+            if self.reason
+            else ()
         )
 
     def record(self) -> QuestionRecord:
@@ -49,11 +60,17 @@ class JudgedQuestion:
 def case_of(item: Instance) -> Case | None:
     """What is asked for a row; None where there is no conversation before its question."""
     shown = {name: item.fields.get(name, "") for name in ("history", "user_input")}
-    return None if any(not _text(value).strip() for value in shown.values()) else Case(Instance(shown), CRITERIA, TEMPLATE)
+    return (
+        None
+        if any(not _text(value).strip() for value in shown.values())
+        else Case(Instance(shown), CRITERIA, TEMPLATE)
+    )
 
 
 def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
-    """Who is asked next: the first model, and where it fails the one behind it; None when there is a question, or nobody left."""
+    """Who is asked next: the first model, and where it fails the one behind it; None when there is
+    a question, or nobody left.
+    """
     if any(_readable(vote) for vote in votes):
         return None
     asked = {vote.model for vote in votes}
@@ -65,17 +82,30 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
     own = _text(item.fields.get("user_input", "")).strip()
     said = next((vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None)
     if said is None:
-        reason = next((vote.reason or "the question that was written cannot be used" for vote in votes), "")
+        reason = next(
+            (vote.reason or "the question that was written cannot be used" for vote in votes), ""
+        )
         return JudgedQuestion(own, reason=reason)
     question = " ".join(said.split()).strip('"«»“”„')
     return JudgedQuestion(question, rewritten=question != " ".join(own.split()))
 
 
 def asked_by(case: Case, question: JudgedQuestion) -> Case:
-    """A dimension's case with the question that is judged, where it is one that sees no conversation."""
-    if not question.rewritten or case.criteria.name not in READERS or "user_input" not in case.instance.fields:
+    """A dimension's case with the question that is judged, where it is one that sees no
+    conversation.
+    """
+    if (
+        not question.rewritten
+        or case.criteria.name not in READERS
+        or "user_input" not in case.instance.fields
+    ):
         return case
-    return replace(case, instance=replace(case.instance, fields={**case.instance.fields, "user_input": question.text}))
+    return replace(
+        case,
+        instance=replace(
+            case.instance, fields={**case.instance.fields, "user_input": question.text}
+        ),
+    )
 
 
 def _readable(vote: Vote) -> bool:

@@ -52,9 +52,15 @@ def grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
 
 
 def status_of_row(each: Sequence[Status]) -> Status:
-    """Of an answer without a composite: abstained where only models that declined stand in the way."""
+    """Of an answer without a composite: abstained where only models that
+    declined stand in the way.
+    """
     missing = [status for status in each if status is not Status.SCORED]
-    return Status.ABSTAINED if missing and all(status is Status.ABSTAINED for status in missing) else Status.FAILED
+    return (
+        Status.ABSTAINED
+        if missing and all(status is Status.ABSTAINED for status in missing)
+        else Status.FAILED
+    )
 
 
 def nobody(prompt: str) -> str:

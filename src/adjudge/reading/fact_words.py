@@ -28,7 +28,9 @@ class FactWords:
     units: Mapping[str, tuple[str, float]]
 
     def number(self, word: str, *, ordinal: bool = False) -> float | None:
-        """What a number word is worth; ``ordinal``: also one like «девятом», which ends a longer number."""
+        """What a number word is worth; ``ordinal``: also one like «девятом», which ends a longer
+        number.
+        """
         bare = plain_word(word)
         found = self.numbers.get(bare)
         ending = _ORDINAL.search(bare) if found is None and ordinal else None
@@ -39,7 +41,11 @@ class FactWords:
         bare = plain_word(word)
         found = self.scales.get(bare) or self.scales.get(bare.removesuffix("s"))
         if found is None and not bare.isascii():
-            longer = (value for name, value in self.scales.items() if len(name) > 2 and bare.startswith(name))
+            longer = (
+                value
+                for name, value in self.scales.items()
+                if len(name) > 2 and bare.startswith(name)
+            )
             found = next(longer, None)
         return found
 
@@ -64,7 +70,9 @@ _NAMES = (
 
 
 def _is_month(bare: str, found: int) -> bool:
-    """Whether the word is a form of the month's name, or its beginning: "Sept", «сентября»; "marble" is none."""
+    """Whether the word is a form of the month's name, or its beginning: "Sept", «сентября»;
+    "marble" is none.
+    """
     english, russian = _NAMES[found - 1]
     if bare.isascii():
         return english.startswith(bare)

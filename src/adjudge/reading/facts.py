@@ -1,7 +1,9 @@
-"""What a program can check by itself: numbers, dates, units, names and quotations of a sentence that no source contains.
+"""What a program can check by itself: numbers, dates, units, names and quotations of a sentence
+that no source contains.
 
-What is not covered: sums and differences ("twice as many"), names that begin a sentence and stand alone, synonyms ("the US" for
-"America"), and whatever is said in other words. What is marked may be right; what is not marked may be wrong.
+What is not covered: sums and differences ("twice as many"), names that begin a sentence and stand
+alone, synonyms ("the US" for "America"), and whatever is said in other words. What is marked may be
+right; what is not marked may be wrong.
 """
 
 from __future__ import annotations
@@ -52,11 +54,16 @@ class _Known:
 
 
 _DIGITS: Final = re.compile(
-    r"(?<![\w.])[-−]?\d+(?:[ \u00a0\u202f,.]\d{3})*(?:[.,]\d+)?(?:st|nd|rd|th|-?(?:й|я|е|го|му|м|ая|ый|ой|ое|х))?(?!\d)"
+    r"(?<![\w.])[-−]?\d+(?:[ \u00a0\u202f,.]\d{3})*(?:[.,]\d+)?(?:st|nd|rd|th|-?(?:й|я|е|го"
+    r"|му|м|ая|ый|ой|ое|х))?(?!\d)"
 )
-_NUMERIC_DATE: Final = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})[./](\d{1,2})[./](\d{2,4})\b")
+_NUMERIC_DATE: Final = re.compile(
+    r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})[./](\d{1,2})[./](\d{2,4})\b"
+)
 _QUOTED: Final = re.compile(r"“([^”]{8,300})”|«([^»]{8,300})»|\"([^\"]{8,300})\"|„([^“]{8,300})“")
-_NAME: Final = re.compile(r"(?<!\w)[A-ZА-ЯЁ][\w’'-]*(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?[A-ZА-ЯЁ][\w’'-]*)*")
+_NAME: Final = re.compile(
+    r"(?<!\w)[A-ZА-ЯЁ][\w’'-]*(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?[A-ZА-ЯЁ][\w’'-]*)*"
+)
 _UNIT_AFTER: Final = re.compile(r"[ \u00a0]?(?:[-–] ?)?(°[CС]|[%$€₽]|[^\W\d_]+\.?)")
 _UNIT_BEFORE: Final = re.compile(r"([$€₽])[ \u00a0]?$")
 _WORD_NEXT: Final = re.compile(r"[ \u00a0-]?([^\W\d_]+)\.?")
@@ -68,17 +75,32 @@ _BEGINNING: Final = 3
 
 
 def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[UnseenFact, ...]:
-    """The facts of ``sentence`` that no source contains, in their order. Without sources there is nothing to look in."""
+    """The facts of ``sentence`` that no source contains, in their order.
+
+    Without sources there is nothing to look in.
+    """
     known = _known(tuple(sources))
     sentence = without_citations(sentence)
     dates = list(_dates(sentence))
     found = [
-        *(_fact(sentence, "date", one.start, one.end) for one in dates if not _has_date(known, one)),
+        *(
+            _fact(sentence, "date", one.start, one.end)
+            for one in dates
+            if not _has_date(known, one)
+        ),
         *_unseen_numbers(sentence, known, dates),
-        *(_fact(sentence, "name", start, end) for start, end in _names(sentence) if not _has_name(known, sentence[start:end])),
+        *(
+            _fact(sentence, "name", start, end)
+            for start, end in _names(sentence)
+            if not _has_name(known, sentence[start:end])
+        ),
         *_unseen_quotations(sentence, sources),
     ]
-    return tuple(sorted(found, key=lambda fact: fact.start)) if any(source.strip() for source in sources) else ()
+    return (
+        tuple(sorted(found, key=lambda fact: fact.start))
+        if any(source.strip() for source in sources)
+        else ()
+    )
 
 
 def _fact(sentence: str, kind: FactKind, start: int, end: int) -> UnseenFact:
@@ -99,18 +121,25 @@ def _known(sources: tuple[str, ...]) -> _Known:
         dates=frozenset(dates | {(None, month) for _, month in dates}),
         words=words | parts,
         by_beginning=by_beginning,
-        initials=" ".join("".join(match[0][0] for match in WORD.finditer(text)) for text in sources).casefold(),
+        initials=" ".join(
+            "".join(match[0][0] for match in WORD.finditer(text)) for text in sources
+        ).casefold(),
     )
 
 
-# --- numbers and units ----------------------------------------------------------------------------------------------
+# --- numbers and units
+# ----------------------------------------------------------------------------------------------
 
 
 def _unseen_numbers(sentence: str, known: _Known, dates: Sequence[_Date]) -> Iterator[UnseenFact]:
     skipped = _LIST_NUMBER.match(sentence)
     for one in _numbers(sentence):
         in_date = any(date.start <= one.start < date.end for date in dates)
-        if one.counts or (skipped and one.start < skipped.end()) or (in_date and max(one.values) <= 31):
+        if (
+            one.counts
+            or (skipped and one.start < skipped.end())
+            or (in_date and max(one.values) <= 31)
+        ):
             continue
         same = [other for other in known.numbers if _same(one, other)]
         if not same:
@@ -136,12 +165,16 @@ def _numbers(text: str) -> Iterator[_Number]:
         values, step = _values(match[0])
         scale, end = _scale(text, match.end())
         unit, end = _unit(text, match.start(), end)
-        yield _Number(match.start(), end, tuple(value * scale for value in values), step * scale, unit)
+        yield _Number(
+            match.start(), end, tuple(value * scale for value in values), step * scale, unit
+        )
     yield from _in_words(text)
 
 
 def _values(written: str) -> tuple[tuple[float, ...], float]:
-    """ "1,234" may be a thousand and some, or a little more than one: both are tried. With it how finely it is told."""
+    """ "1,234" may be a thousand and some, or a little more than one: both are tried. With it how
+    finely it is told.
+    """
     bare = re.sub(r"[^\d.,−-]", "", written).replace("−", "-").rstrip("-.,")
     whole, _, tail = bare.replace(",", ".").rpartition(".")
     marks = re.sub(r"[^.,]", "", bare)
@@ -153,7 +186,9 @@ def _values(written: str) -> tuple[tuple[float, ...], float]:
 
 
 def _step(digits: str, *, grouped: bool) -> float:
-    """Whole numbers are told to the unit; those that end in several zeros are often rounded, years never."""
+    """Whole numbers are told to the unit; those that end in several zeros are often rounded, years
+    never.
+    """
     zeros = len(digits) - len(digits.rstrip("0"))
     is_year = not grouped and len(digits) == 4 and digits < "2101"
     return 1.0 if zeros < 2 or is_year else 10.0 ** min(zeros, len(digits) - 2)
@@ -194,9 +229,15 @@ def _in_words(text: str) -> Iterator[_Number]:
         yield _summed(text, run)
 
 
-def _scaled(run: list[tuple[float, int, int]], scale: float, end: int) -> list[tuple[float, int, int]]:
+def _scaled(
+    run: list[tuple[float, int, int]], scale: float, end: int
+) -> list[tuple[float, int, int]]:
     """In "two thousand five hundred" only the five are hundreds."""
-    first = next(at for at in range(len(run)) if all(value < scale for value, _, _ in run[at:]) or at == len(run) - 1)
+    first = next(
+        at
+        for at in range(len(run))
+        if all(value < scale for value, _, _ in run[at:]) or at == len(run) - 1
+    )
     return [*run[:first], (sum(value for value, _, _ in run[first:]) * scale, run[first][1], end)]
 
 
@@ -207,7 +248,8 @@ def _summed(text: str, run: Sequence[tuple[float, int, int]]) -> _Number:
     return _Number(start, end, (total,), 1e-6, unit, counts=total <= _COUNTED)
 
 
-# --- dates ----------------------------------------------------------------------------------------------------------
+# --- dates
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _dates(text: str) -> Iterator[_Date]:
@@ -223,7 +265,9 @@ def _dates(text: str) -> Iterator[_Date]:
 
 
 def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
-    before = re.search(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|-?го|-?е)?(?:\s+of)?\s+$", text[max(0, start - 12) : start])
+    before = re.search(
+        r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|-?го|-?е)?(?:\s+of)?\s+$", text[max(0, start - 12) : start]
+    )
     after = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[.,]\d)").match(text, end)
     if before and 1 <= int(before[1]) <= 31:
         return int(before[1]), start - len(before[0]), end
@@ -236,11 +280,14 @@ def _has_date(known: _Known, date: _Date) -> bool:
     return (date.day, date.month) in known.dates
 
 
-# --- names ----------------------------------------------------------------------------------------------------------
+# --- names
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _names(sentence: str) -> Iterator[tuple[int, int]]:
-    """Words with a capital letter that do not begin the sentence; those that do where another one follows."""
+    """Words with a capital letter that do not begin the sentence; those that do where another one
+    follows.
+    """
     marker = _LIST_NUMBER.match(sentence)
     begin = marker.end() if marker else 0
     for match in _NAME.finditer(sentence):
@@ -256,26 +303,39 @@ def _is_common(word: str) -> bool:
     known, facts, bare = sentence_words(), fact_words(), word.casefold()
     if bare in known.starters or bare in known.function or len(word) < 2:
         return True
-    return plain_word(word) in facts.numbers or facts.month(word) is not None or facts.scale(word) is not None
+    return (
+        plain_word(word) in facts.numbers
+        or facts.month(word) is not None
+        or facts.scale(word) is not None
+    )
 
 
 def _has_name(known: _Known, name: str) -> bool:
     bare = plain_word(name)
-    if bare in known.words or any(same_name(name, other) for other in known.by_beginning.get(bare[:_BEGINNING], ())):
+    if bare in known.words or any(
+        same_name(name, other) for other in known.by_beginning.get(bare[:_BEGINNING], ())
+    ):
         return True
     if name.isupper() and len(name) <= 6 and bare in known.initials:
         return True
     plural = bare.removesuffix("s")
     parts = [part for part in re.split(r"[-']", bare) if part]
-    return plural in known.words or f"{bare}s" in known.words or (len(parts) > 1 and all(part in known.words for part in parts))
+    return (
+        plural in known.words
+        or f"{bare}s" in known.words
+        or (len(parts) > 1 and all(part in known.words for part in parts))
+    )
 
 
-# --- quotations -----------------------------------------------------------------------------------------------------
+# --- quotations
+# -----------------------------------------------------------------------------------------------------
 
 
 def _unseen_quotations(sentence: str, sources: Sequence[str]) -> Iterator[UnseenFact]:
     for match in _QUOTED.finditer(sentence):
         quoted = next(filter(None, match.groups()))
         lowered = quoted.casefold().rstrip(".,!?…")
-        if len(quoted.split()) >= 3 and not any(find_quote(lowered, source.casefold()) for source in sources):
+        if len(quoted.split()) >= 3 and not any(
+            find_quote(lowered, source.casefold()) for source in sources
+        ):
             yield _fact(sentence, "quotation", match.start(), match.end())

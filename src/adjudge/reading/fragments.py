@@ -1,4 +1,6 @@
-"""The fragments that one text holds: retrievers are often logged as one cell with numbered lines."""
+"""The fragments that one text holds: retrievers are often logged as one cell
+with numbered lines.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +12,30 @@ _NUMBERED: Final = re.compile(r"(?:^|\n)[ \t]*(?:\[(\d{1,3})\]|\(?(\d{1,3})[.)])
 
 
 def fragments_in(texts: str | Sequence[str]) -> tuple[str, ...]:
-    """A list as it is; of one text its parts where they are numbered from 1 on, else the whole. Blank ones are left out."""
+    """A list as it is; of one text its parts where they are numbered from 1 on, else the whole.
+
+    Blank ones are left out.
+    """
     if isinstance(texts, str):
         texts = _parts(with_line_breaks(texts))
     return tuple(text for text in texts if text.strip())
 
 
 def with_line_breaks(text: str) -> str:
-    r"""Exports that write \n for a line break are read with one, unless the text has line breaks of its own."""
+    r"""Exports that write \n for a line break are read with one, unless the text has line breaks of
+    its own.
+    """
     return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")
 
 
 def _parts(text: str) -> Sequence[str]:
     marks = list(_NUMBERED.finditer(text))
     numbers = [int(mark[1] or mark[2]) for mark in marks]
-    if len(marks) < 2 or numbers != list(range(1, len(marks) + 1)) or text[: marks[0].start()].strip():
+    if (
+        len(marks) < 2
+        or numbers != list(range(1, len(marks) + 1))
+        or text[: marks[0].start()].strip()
+    ):
         return (text,)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]

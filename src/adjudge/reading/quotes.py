@@ -1,4 +1,6 @@
-"""Where a quote stands in a text, white space and quotation marks aside; and which passage of a text is most like a sentence."""
+"""Where a quote stands in a text, white space and quotation marks aside; and which passage of a
+text is most like a sentence.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
 _SHOWN_AS: Final = {"‹": "<", "⁅": "["}
 """What stands in prompts for characters that could pass for marks of ours."""
 _LEAST: Final = 3
-"""Letters and digits that a quote must have, and a word that means something: "a" and "the" stand in every text."""
+"""Letters and digits that a quote must have, and a word that means something: "a" and "the" stand
+in every text.
+"""
 _REACH: Final = 60
 """How far around the end of a quote words and numbers are read."""
 _UNIT: Final = re.compile(
-    r"(?<![^\W_])[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
+    r"(?<![^\W_])[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"
+    r"|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
 )
 """A number with its sign and its thousands, or a word with its accents."""
 _ALIKE: Final = 0.3
@@ -29,14 +34,18 @@ _ALIKE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A text with single spaces and without quotation marks, and where each of its characters stood."""
+    """A text with single spaces and without quotation marks, and where each of its characters
+    stood.
+    """
 
     text: str
     places: tuple[int, ...]
 
 
 def find_quote(quote: str, text: str) -> Span | None:
-    """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short to show anything."""
+    """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short
+    to show anything.
+    """
     wanted = _folded(quote).text.strip()
     if sum(map(str.isalnum, wanted)) < _LEAST or not content_words(wanted):
         return None
@@ -50,7 +59,9 @@ def find_quote(quote: str, text: str) -> Span | None:
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:
-    """Whether neither end cuts a word, a letter's accent or a number: "330" is not in "1,330", nor "5" in "-5"."""
+    """Whether neither end cuts a word, a letter's accent or a number: "330" is not in "1,330", nor
+    "5" in "-5".
+    """
     return not _cuts(text, start) and not _cuts(text, end)
 
 
@@ -78,7 +89,9 @@ def _folded(text: str) -> _Folded:
 
 
 def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Span] | None:
-    """The passage that shares most words with ``sentence``, and which text it is in, from 0; None where none is alike."""
+    """The passage that shares most words with ``sentence``, and which text it is in, from 0; None
+    where none is alike.
+    """
     wanted = frozenset(content_words(sentence))
     if not wanted:
         return None

@@ -14,21 +14,29 @@ _TURN = re.compile(
     r"(?!(?:i|we|you|please|if|feel|я|мы|вы|могу|можем|пожалуйста)\b)(?:\S+\s+){2}\S+",
     re.IGNORECASE,
 )
-"""After a refusal these words make a claim again: "I do not know the price, but it is less than 5 euros."."""
+"""After a refusal these words make a claim again: "I do not know the price, but it is less than 5
+euros.".
+"""
 _FIGURE_AFTER = re.compile(r"[,;:—–]\s.*\d", re.DOTALL)
 """So does a figure in a clause of its own: "The documents do not say the price, it is 5 euros."."""
 _NEWS = re.compile(
-    r"[,;:—–]\s+(?!(?:i|we|you|your|please|feel|let|if|and|so|don|do|я|мы|вы|ваш\w*|пожалуйста|если|и|что|за|обращайтесь|пишите|"
+    r"[,;:—–]\s+(?!(?:i|we|you|your|please|feel|let|if|and|so|don|do|я|мы|вы|ваш\w*"
+    r"|пожалуйста|если|и|что|за|обращайтесь|пишите|"
     r"спрашивайте|дайте|рад\w*|будем|всего|хорошего|удачи|желаю|желаем|всегда)\b)"
-    r"(?:(?:\S+\s+){0,6}?(?:is|are|was|were|has|have|costs?|takes?|must|will|can|may)\b|[а-яё]+(?:\s+[\w-]+){2})",
+    r"(?:(?:\S+\s+){0,6}?(?:is|are|was|were|has|have|costs?|takes?|must|will|can|may)\b"
+    r"|[а-яё]+(?:\s+[\w-]+){2})",
     re.IGNORECASE,
 )
-"""In a courtesy, a clause that tells something: "Thank you for asking, the price is five euros."."""
+"""In a courtesy, a clause that tells something: "Thank you for asking, the
+price is five euros.".
+"""
 
 
 @dataclass(frozen=True)
 class SentenceWords:
-    """What is known of words: abbreviations by what follows them, and how sentences that claim nothing read."""
+    """What is known of words: abbreviations by what follows them, and how sentences that claim
+    nothing read.
+    """
 
     leading: frozenset[str]
     before_numbers: frozenset[str]
@@ -41,14 +49,20 @@ class SentenceWords:
 
     def is_courtesy(self, said: str) -> bool:
         """A greeting, thanks or an offer of more help that tells nothing else."""
-        return bool(self.courtesy.match(said)) and not re.search(r"\d", said) and not _NEWS.search(said)
+        return (
+            bool(self.courtesy.match(said))
+            and not re.search(r"\d", said)
+            and not _NEWS.search(said)
+        )
 
     def is_refusal(self, said: str) -> bool:
         """Says that there is no answer, or that none will be given, and nothing else."""
         refusal = self.refusal.match(said)
         if refusal is None:
             return False
-        return not _TURN.search(said, refusal.end()) and not _FIGURE_AFTER.search(said, refusal.end())
+        return not _TURN.search(said, refusal.end()) and not _FIGURE_AFTER.search(
+            said, refusal.end()
+        )
 
 
 @cache
@@ -72,7 +86,9 @@ def _words(given: Mapping[str, object], key: str) -> frozenset[str]:
     return frozenset(phrase(given[key], Place("reading/data/sentences.yaml", key)).split())
 
 
-def _pattern(given: Mapping[str, object], key: str, before: str = "", after: str = "") -> re.Pattern[str]:
+def _pattern(
+    given: Mapping[str, object], key: str, before: str = "", after: str = ""
+) -> re.Pattern[str]:
     place = Place("reading/data/sentences.yaml", key)
     parts = {str(name): str(part) for name, part in mapping(given["parts"], place).items()}
     patterns = [phrase(one, at) for at, one in list_of(given[key], place)]

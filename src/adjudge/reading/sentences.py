@@ -1,7 +1,9 @@
-"""Text → sentences with their place, by rule, for English and Russian: what is said one by one in an answer.
+"""Text → sentences with their place, by rule, for English and Russian: what is said one by one in
+an answer.
 
-What is not covered: sentences without white space between them (Cyrillic ones aside), languages that write no full stop, and
-abbreviations that also are words where a name follows ("He works at the dept. Smith leads it.").
+What is not covered: sentences without white space between them (Cyrillic ones aside), languages
+that write no full stop, and abbreviations that also are words where a name follows ("He works at
+the dept. Smith leads it.").
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ class Sentence(Span):
 
     @property
     def is_claim(self) -> bool:
-        """Whether a source can support it: greetings, questions, refusals, headings, footnotes and code make no claim."""
+        """Whether a source can support it: greetings, questions, refusals, headings, footnotes and
+        code make no claim.
+        """
         return self.kind == "claim"
 
 
@@ -57,9 +61,13 @@ _END: Final = re.compile(
     r"(?<![.!?…])[.!?…]+(?:(?:[\"'”’»)\]}*_`¹²³⁴⁵⁶⁷⁸⁹⁰]|\[\^?[\w, –-]{1,12}\])*)"
     r"(?:[ ]?[\U0001F300-\U0001FAFF\u2600-\u27BF]\uFE0F?)*(?=\s)|[。！？]+[”’」』）]*"
 )
-_GLUED: Final = re.compile(r"(?<=[а-яё]{2})[.!?…]+(?=[А-ЯЁ][а-яё])|(?<=[a-z]{2})[!?]+(?=[A-Z][a-z])")
+_GLUED: Final = re.compile(
+    r"(?<=[а-яё]{2})[.!?…]+(?=[А-ЯЁ][а-яё])|(?<=[a-z]{2})[!?]+(?=[A-Z][a-z])"
+)
 _WORD_BEFORE: Final = re.compile(r"[^\s(\[{«“\"'„]*$")
-_WORD_AFTER: Final = re.compile(r"\s*(?:[-–—]\s+)?[\"'“”«„(\[*_‘¿¡]*([^\W_]\.(?=\s|[^\W_])|[^\W_][\w'’-]*|\S)?")
+_WORD_AFTER: Final = re.compile(
+    r"\s*(?:[-–—]\s+)?[\"'“”«„(\[*_‘¿¡]*([^\W_]\.(?=\s|[^\W_])|[^\W_][\w'’-]*|\S)?"
+)
 """The next word, an initial with its full stop, or the sign that stands there."""
 _INITIAL: Final = re.compile(r"^(?:[A-ZА-ЯЁ]\.?-?)+$|^(?:Дж|Ю|Ч)$")
 _SPACED: Final = re.compile(r"\b([тн])\. (\w)$")
@@ -72,8 +80,12 @@ _TAIL: Final = 200
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Split a text into sentences, in order; list markers, table rules and the white space around are in none of them."""
-    return _with_lone_headings([_named(text, span) for block in _blocks(text) for span in _split(text, block)])
+    """Split a text into sentences, in order; list markers, table rules and the white space around
+    are in none of them.
+    """
+    return _with_lone_headings(
+        [_named(text, span) for block in _blocks(text) for span in _split(text, block)]
+    )
 
 
 def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
@@ -109,7 +121,8 @@ def _is_question(plain: str) -> bool:
     return asks and (plain[-1] not in _QUOTE_ENDS or plain[0] in _QUOTE_STARTS)
 
 
-# --- blocks: what the lines say -------------------------------------------------------------------------------------
+# --- blocks: what the lines say
+# -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +149,21 @@ class _Line(Span):
         """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
         bare = self.text.rstrip("*_ :")
         tells_figure = any(map(str.isdecimal, bare.partition(":")[2]))
-        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not tells_figure
+        return (
+            bool(_BOLD_LINE.match(self.text))
+            and not bare.endswith((".", "!", "?"))
+            and not tells_figure
+        )
 
     @property
     def starts_block(self) -> bool:
         starts = (_FENCE, _TOOL, _HEADING, _ITEM, _QUOTED_LINE, NOTE)
-        return self.is_rule or self.is_table_row or self.is_bold or any(start.match(self.text) for start in starts)
+        return (
+            self.is_rule
+            or self.is_table_row
+            or self.is_bold
+            or any(start.match(self.text) for start in starts)
+        )
 
     @property
     def marker(self) -> int:
@@ -153,9 +175,15 @@ class _Line(Span):
 
     def goes_on(self, following: _Line) -> bool:
         """Whether the line break is only a wrapped line: the next one continues the sentence."""
-        if following.starts_block or self.text.rstrip(_CLOSERS).endswith((".", "!", "?", "…", ":", ";", "。")):
+        if following.starts_block or self.text.rstrip(_CLOSERS).endswith(
+            (".", "!", "?", "…", ":", ";", "。")
+        ):
             return False
-        return following.text[0].islower() or self.text.endswith((",", "-", "–", "—")) or len(self.text) >= _WRAPPED
+        return (
+            following.text[0].islower()
+            or self.text.endswith((",", "-", "–", "—"))
+            or len(self.text) >= _WRAPPED
+        )
 
 
 def _lines(text: str) -> list[_Line]:
@@ -196,12 +224,24 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
 
 
 def _code(lines: list[_Line], at: int) -> tuple[int, _Block]:
-    """As far as its end; of a fence that nothing closes to the last line, of a tool's call this line alone."""
+    """As far as its end; of a fence that nothing closes to the last line, of a tool's call this
+    line alone.
+    """
     fence = _FENCE.match(lines[at].text)
     if fence:
-        last = next((n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence[0])), len(lines) - 1)
+        last = next(
+            (n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence[0])),
+            len(lines) - 1,
+        )
     else:
-        last = next((n for n in range(at, min(at + _TOOL_LINES, len(lines))) if lines[n].text.endswith("]")), at)
+        last = next(
+            (
+                n
+                for n in range(at, min(at + _TOOL_LINES, len(lines)))
+                if lines[n].text.endswith("]")
+            ),
+            at,
+        )
     return last + 1, _Block(lines[at].start, lines[last].end, "code")
 
 
@@ -209,13 +249,17 @@ def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Block]:
     last = at
     while last + 1 < len(lines) and lines[last].goes_on(lines[last + 1]):
         last += 1
-    kind: Literal["heading", "prose"] = "heading" if last == at and _is_lead_in(lines[at]) else "prose"
+    kind: Literal["heading", "prose"] = (
+        "heading" if last == at and _is_lead_in(lines[at]) else "prose"
+    )
     return last + 1, _Block(lines[at].start + lines[at].marker, lines[last].end, kind)
 
 
 def _is_lead_in(line: _Line) -> bool:
     """Whether this line only introduces what follows: "The steps are:"."""
-    return line.text.rstrip(" *_").endswith(":") and not re.search(r"[.!?]\s", line.text[line.marker :])
+    return line.text.rstrip(" *_").endswith(":") and not re.search(
+        r"[.!?]\s", line.text[line.marker :]
+    )
 
 
 def _without_white_space(text: str, span: _Block) -> Iterator[_Block]:
@@ -226,7 +270,8 @@ def _without_white_space(text: str, span: _Block) -> Iterator[_Block]:
         yield _Block(start, end, span.kind)
 
 
-# --- sentences: where a full stop ends one --------------------------------------------------------------------------
+# --- sentences: where a full stop ends one
+# --------------------------------------------------------------------------
 
 
 def _split(text: str, block: _Block) -> Iterator[_Block]:
@@ -254,7 +299,9 @@ def _ends(said: str) -> list[int]:
 
 @dataclass(slots=True)
 class _OpenMarks:
-    """What one sentence holds so far, read as it grows: words, and the brackets and quotation marks that it has not closed."""
+    """What one sentence holds so far, read as it grows: words, and the brackets and quotation marks
+    that it has not closed.
+    """
 
     said: str
     at: int
@@ -273,8 +320,13 @@ class _OpenMarks:
         self.at = end
 
     def close_soon(self) -> bool:
-        """Whether the innermost one closes within reach: an opening mark that nothing closes is only a slip."""
-        return bool(self.closing) and self.said.find(self.closing[-1], self.at, self.at + _LONGEST_QUOTE) != -1
+        """Whether the innermost one closes within reach: an opening mark that nothing closes is
+        only a slip.
+        """
+        return (
+            bool(self.closing)
+            and self.said.find(self.closing[-1], self.at, self.at + _LONGEST_QUOTE) != -1
+        )
 
 
 def _may_end(said: str, start: int, end: int) -> bool:
@@ -292,7 +344,9 @@ def _may_end(said: str, start: int, end: int) -> bool:
 
 
 def _full_stop(before: str, following: str) -> bool:
-    """Whether the full stop after `before` ends its sentence, when a capital letter, a digit or a sign follows."""
+    """Whether the full stop after `before` ends its sentence, when a capital letter, a digit or a
+    sign follows.
+    """
     before = _SPACED.sub(r"\1.\2", before)
     match = _WORD_BEFORE.search(before)
     word = match[0].strip("*_") if match else ""

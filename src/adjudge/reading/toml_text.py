@@ -16,7 +16,9 @@ _Lines = Mapping[tuple[str, ...], int]
 
 
 def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | None:
-    """``place`` with the table of that name in ``content`` as its value, or None where there is no such table."""
+    """``place`` with the table of that name in ``content`` as its value, or None where there is no
+    such table.
+    """
     import tomllib  # most projects have no such table
 
     try:
@@ -35,7 +37,10 @@ def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | 
 
 
 def _lines(content: str) -> _Lines:
-    """The line of each key and table. A line inside a long text may look like one: its key is never asked for."""
+    """The line of each key and table.
+
+    A line inside a long text may look like one: its key is never asked for.
+    """
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(content.splitlines(), 1):
@@ -53,7 +58,9 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 def _value(value: object, path: tuple[str, ...], lines: _Lines) -> object:
     if isinstance(value, Mapping):
-        made = Keys((str(name), _value(below, (*path, str(name)), lines)) for name, below in value.items())
+        made = Keys(
+            (str(name), _value(below, (*path, str(name)), lines)) for name, below in value.items()
+        )
         made.lines = {name: _line((*path, name), lines) for name in made}
         made.key_lines = dict(made.lines)
         return made

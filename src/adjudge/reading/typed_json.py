@@ -1,4 +1,6 @@
-"""JSON → dataclasses, by their annotations: strict, so that what a file from anybody says is checked once, where it is read."""
+"""JSON → dataclasses, by their annotations: strict, so that what a file from anybody says is
+checked once, where it is read.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ _SCALARS: Mapping[object, tuple[type, ...]] = {
 _MOST = int(sys.float_info.max)
 
 
-_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+_NAMES = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 class WrongType(ValueError):
@@ -35,7 +43,9 @@ class WrongType(ValueError):
 
     def inside(self, name: object) -> WrongType:
         """The same, seen from the object or the list around it."""
-        return WrongType(self.wanted, self.value, f"{name}.{self.place}" if self.place else str(name))
+        return WrongType(
+            self.wanted, self.value, f"{name}.{self.place}" if self.place else str(name)
+        )
 
     def __str__(self) -> str:
         if self.value is MISSING:
@@ -44,7 +54,8 @@ class WrongType(ValueError):
 
 
 def read_as(kind: type[T], value: object) -> T:
-    """``value``, as ``json.loads`` gives it, as a ``kind``: a TypedDict or a dataclass with plain annotations.
+    """``value``, as ``json.loads`` gives it, as a ``kind``: a TypedDict or a dataclass with plain
+    annotations.
 
     Keys that it does not have are left alone; where it is wrong, a WrongType says where.
     """
@@ -87,9 +98,13 @@ def _one_of(kinds: Collection[type], words: Collection[object]) -> _Read:
 
 
 def _any_of(parts: Sequence[object]) -> _Read:
-    """Scalars and words at once; beside them at most one kind that is an object and one that is a list."""
+    """Scalars and words at once; beside them at most one kind that is an object and one that is a
+    list.
+    """
     plain = [part for part in parts if part in _SCALARS or get_origin(part) is typing.Literal]
-    words = frozenset(word for part in plain if get_origin(part) is typing.Literal for word in get_args(part))
+    words = frozenset(
+        word for part in plain if get_origin(part) is typing.Literal for word in get_args(part)
+    )
     kinds = frozenset(kind for part in plain if part in _SCALARS for kind in _SCALARS[part])
     simple, nested = _one_of(kinds, words), [_reader(part) for part in parts if part not in plain]
     if not nested:
@@ -155,7 +170,11 @@ def _values(kind: object) -> _Read:
 def _members(kind: type) -> _Read:
     hints = get_type_hints(kind, include_extras=True)
     names = [one.name for one in fields(kind)] if is_dataclass(kind) else list(hints)
-    optional = {one.name for one in fields(kind) if one.default is not MISSING} if is_dataclass(kind) else set()
+    optional = (
+        {one.name for one in fields(kind) if one.default is not MISSING}
+        if is_dataclass(kind)
+        else set()
+    )
     plan: list[tuple[str, frozenset[type], _Read]] = []
 
     def read(value: object) -> object:

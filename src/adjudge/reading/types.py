@@ -1,4 +1,6 @@
-"""What a value of a file may be: each type reads one, and says the same to editors as JSON schema."""
+"""What a value of a file may be: each type reads one, and says the same to
+editors as JSON schema.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,10 @@ class Text:
 
     def schema(self) -> Schema:
         if self.endings:
-            return {"type": "string", "pattern": f"({'|'.join(ending.replace('.', chr(92) + '.') for ending in self.endings)})$"}
+            return {
+                "type": "string",
+                "pattern": f"({'|'.join(ending.replace('.', chr(92) + '.') for ending in self.endings)})$",
+            }
         return {"type": ["string", "number", "boolean"], "pattern": r"\S"}
 
 
@@ -113,11 +118,17 @@ class Number:
 
     def _within(self, value: float) -> bool:
         above = self.above is None or value > self.above
-        return above and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+        return (
+            above
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
 
     def _wanted(self, kind: str = "a number") -> str:
         limits = {"from": self.least, "above": self.above, "up to": self.most}
-        return " ".join([kind, *(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)])
+        return " ".join(
+            [kind, *(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)]
+        )
 
 
 class WholeNumber(Number):
@@ -172,7 +183,10 @@ class Names:
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         given = mapping(value, place)
-        return tuple((name, Text().read(checked(given[name], place.at(name)), place.at(name))) for name in given)
+        return tuple(
+            (name, Text().read(checked(given[name], place.at(name)), place.at(name)))
+            for name in given
+        )
 
     def schema(self) -> Schema:
         return {"type": "object", "additionalProperties": Text().schema()}
@@ -186,7 +200,10 @@ class Numbers:
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, float], ...]:
         given = mapping(value, place)
-        return tuple((name, self.number.read(checked(given[name], place.at(name)), place.at(name))) for name in given)
+        return tuple(
+            (name, self.number.read(checked(given[name], place.at(name)), place.at(name)))
+            for name in given
+        )
 
     def schema(self) -> Schema:
         return {"type": "object", "additionalProperties": self.number.schema()}
@@ -218,12 +235,17 @@ class Record(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         known = keys_of(self.made)
         if self.short and isinstance(value, str):
-            return self.made(**{self.short: known[self.short].metadata["type"].read(value, place)}, **self._line(place))
+            return self.made(
+                **{self.short: known[self.short].metadata["type"].read(value, place)},
+                **self._line(place),
+            )
         given: dict[str, object] = {}
         for name, each in mapping(value, place).items():
             if name not in known:
                 raise replace(place.at_key(name), field="").wrong(self._unknown(name, known))
-            given[name] = known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
+            given[name] = (
+                known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
+            )
         for name, one in known.items():
             if one.default is MISSING and name not in given:
                 raise place.wrong(f"the key {name!r} is missing")
@@ -231,11 +253,16 @@ class Record(Generic[T]):
 
     def schema(self) -> Schema:
         known = keys_of(self.made)
-        properties = {name: {"description": one.metadata["help"], **one.metadata["type"].schema()} for name, one in known.items()}
+        properties = {
+            name: {"description": one.metadata["help"], **one.metadata["type"].schema()}
+            for name, one in known.items()
+        }
         required = [name for name, one in known.items() if one.default is MISSING]
         whole: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
         whole |= {"required": required} if required else {}
-        return {"anyOf": [known[self.short].metadata["type"].schema(), whole]} if self.short else whole
+        return (
+            {"anyOf": [known[self.short].metadata["type"].schema(), whole]} if self.short else whole
+        )
 
     def _unknown(self, name: str, known: Mapping[str, object]) -> str:
         refused = getattr(self.made, "REFUSED", {}).get(name)
@@ -261,10 +288,16 @@ class Kinds(Generic[T]):
         raise place.wrong(f"the key {self.by!r} is missing: it is one of {', '.join(self.records)}")
 
     def schema(self) -> Schema:
-        return {"oneOf": [self._with_kind(kind, record.schema()) for kind, record in self.records.items()]}
+        return {
+            "oneOf": [
+                self._with_kind(kind, record.schema()) for kind, record in self.records.items()
+            ]
+        }
 
     def _with_kind(self, kind: str, schema: Schema) -> Schema:
-        return schema | {"properties": {**cast(Schema, schema["properties"]), self.by: {"const": kind}}}
+        return schema | {
+            "properties": {**cast(Schema, schema["properties"]), self.by: {"const": kind}}
+        }
 
 
 def keys_of(made: type) -> dict[str, Field[object]]:

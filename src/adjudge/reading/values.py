@@ -22,10 +22,12 @@ _HINT = "a text with : ? # or brackets in it needs quotes"
 
 
 def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
-    """``place`` with the one document in ``content`` as its value. A WrongValue says what is wrong with it, and on which line.
+    """``place`` with the one document in ``content`` as its value. A WrongValue says what is wrong
+    with it, and on which line.
 
-    Scalars are texts, since ``Yes`` and ``1.10`` may be names of options: see ``Scalar``. A key that stands twice is an error.
-    What is ``trusted`` is read by libyaml: fast, but nesting without end would bring the process down.
+    Scalars are texts, since ``Yes`` and ``1.10`` may be names of options: see ``Scalar``. A key
+    that stands twice is an error. What is ``trusted`` is read by libyaml: fast, but nesting without
+    end would bring the process down.
     """
     try:
         node = _compose(content, place, trusted)
@@ -41,7 +43,9 @@ def our_yaml(package: str, name: str) -> tuple[Mapping[str, object], Place]:
     from importlib.resources import files
 
     text = (files(package) / "data" / name).read_text(encoding="utf-8")
-    place = load_yaml(text, Place(f"{package.rpartition('.')[2]}/data/{name}", "the file"), trusted=True)
+    place = load_yaml(
+        text, Place(f"{package.rpartition('.')[2]}/data/{name}", "the file"), trusted=True
+    )
     return mapping(place.value, place), place
 
 
@@ -57,7 +61,9 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
         said = ", ".join(filter(None, (error.context, error.problem)))
         raise replace(place, line=line).wrong(f"is not YAML: {said}; {_HINT}") from error
     except yaml.YAMLError as error:
-        raise replace(place, line=1).wrong(f"is not YAML: {' '.join(str(error).split())}") from error
+        raise replace(place, line=1).wrong(
+            f"is not YAML: {' '.join(str(error).split())}"
+        ) from error
 
 
 class _Reader:
@@ -93,11 +99,16 @@ class _Reader:
         for written, below in node.value:
             made.key_lines[written.value] = _line(written)
             made.lines[written.value] = _line(below)
-            made[written.value] = self.value(below, place if below.id == "scalar" else place.at(written.value))
+            made[written.value] = self.value(
+                below, place if below.id == "scalar" else place.at(written.value)
+            )
         return made
 
     def _items(self, node: SequenceNode, place: Place) -> Items:
-        places = (place if below.id == "scalar" else place.item(number) for number, below in enumerate(node.value, 1))
+        places = (
+            place if below.id == "scalar" else place.item(number)
+            for number, below in enumerate(node.value, 1)
+        )
         made = Items(map(self.value, node.value, places))
         made.lines = [_line(below) for below in node.value]
         return made
@@ -117,7 +128,9 @@ def _line(node: Node) -> int:
 
 
 def _unknown_tag(node: Node, place: Place) -> WrongValue:
-    return replace(place, line=_line(node)).wrong(f"is not YAML: could not determine a constructor for the tag {node.tag!r}")
+    return replace(place, line=_line(node)).wrong(
+        f"is not YAML: could not determine a constructor for the tag {node.tag!r}"
+    )
 
 
 def _refuse_repeats(node: MappingNode, place: Place) -> None:
@@ -126,20 +139,29 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
     for written, _ in node.value:
         at = replace(place, line=_line(written))
         if written.id != "scalar":
-            raise at.wrong(f"must be a key, not {'a list' if written.id == 'sequence' else 'keys with values'}")
+            raise at.wrong(
+                f"must be a key, not {'a list' if written.id == 'sequence' else 'keys with values'}"
+            )
         if written.value in first:
-            raise at.wrong(f"the key {written.value!r} stands twice; the first is on line {first[written.value]}")
+            raise at.wrong(
+                f"the key {written.value!r} stands twice; the first is on line "
+                f"{first[written.value]}"
+            )
         first[written.value] = at.line
 
 
 def text_in(path: Path, *, as_written: bool = False) -> str:
-    """The text of a file, which must be UTF-8; ``as_written``, with the mark at its start and its own ends of lines."""
+    """The text of a file, which must be UTF-8; ``as_written``, with the mark at its start and its
+    own ends of lines.
+    """
     try:
         return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SetupError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
+        raise SetupError(
+            f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again"
+        ) from error
 
 
 class Scalar(str):
@@ -186,7 +208,13 @@ class Place:
         whole = f"{self.field}.{field}" if self.field else field
         if not isinstance(self.value, Keys):
             return Place(self.file, self.entry, whole, self.line)
-        return Place(self.file, self.entry, whole, self.value.lines.get(field, self.line), self.value.get(field))
+        return Place(
+            self.file,
+            self.entry,
+            whole,
+            self.value.lines.get(field, self.line),
+            self.value.get(field),
+        )
 
     def at_key(self, key: str) -> Place:
         """The same as ``at``, on the line of the key itself."""
@@ -197,7 +225,9 @@ class Place:
         """An item of this list, counted from one."""
         whole = f"{self.field}[{number}]"
         if isinstance(self.value, Items) and number <= len(self.value.lines):
-            return replace(self, field=whole, line=self.value.lines[number - 1], value=self.value[number - 1])
+            return replace(
+                self, field=whole, line=self.value.lines[number - 1], value=self.value[number - 1]
+            )
         return replace(self, field=whole, value=None)
 
     def wrong(self, message: str) -> WrongValue:
@@ -264,7 +294,11 @@ def texts(value: object, place: Place) -> list[str]:
 def number(value: object, place: Place) -> float:
     """A finite number."""
     try:
-        found = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
+        found = (
+            math.nan
+            if isinstance(value, bool) or not isinstance(value, str | int | float)
+            else float(value)
+        )
     except (ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found):
@@ -286,7 +320,10 @@ def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
     """One of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
-    raise place.wrong(f"must be {' or '.join(allowed)}, not {repr(str(value)) if isinstance(value, str) else what(value)}")
+    raise place.wrong(
+        f"must be {' or '.join(allowed)}, not "
+        f"{repr(str(value)) if isinstance(value, str) else what(value)}"
+    )
 
 
 def nearest(word: str, valid: Sequence[str]) -> str:

@@ -19,7 +19,9 @@ _CASE_ENDINGS: Final = 3
 def plain_word(word: str) -> str:
     """Without case, accents, and the ending that marks a plural or a possessive; ё is е."""
     bare = word.casefold().replace("ё", "е").replace("й", "\0")
-    bare = "".join(one for one in unicodedata.normalize("NFKD", bare) if not unicodedata.combining(one)).replace("\0", "й")
+    bare = "".join(
+        one for one in unicodedata.normalize("NFKD", bare) if not unicodedata.combining(one)
+    ).replace("\0", "й")
     return bare.replace("’", "'").removesuffix("'s").removesuffix("'")
 
 
@@ -52,7 +54,11 @@ def same_name(one: str, other: str) -> bool:
         return False
     shorter = min(len(first), len(second))
     common = next((at for at in range(shorter) if first[at] != second[at]), shorter)
-    return common >= 3 and max(len(first), len(second)) - common <= _CASE_ENDINGS and common >= shorter - 2
+    return (
+        common >= 3
+        and max(len(first), len(second)) - common <= _CASE_ENDINGS
+        and common >= shorter - 2
+    )
 
 
 def _is_cyrillic(word: str) -> bool:

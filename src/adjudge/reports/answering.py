@@ -12,7 +12,10 @@ _NUMBERED = re.compile(r" \d+$")
 
 
 def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    """A sentence for each model that several models answered for, or another one. ``named``: asked, named → votes."""
+    """A sentence for each model that several models answered for, or another one.
+
+    ``named``: asked, named → votes.
+    """
     by_model: dict[str, dict[str, int]] = {}
     for (model, name), votes in named.items():
         by_model.setdefault(model, {})[name] = votes
@@ -20,7 +23,10 @@ def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[str]:
         if len(names) > 1:
             most = sorted(names.items(), key=lambda one: (-one[1], one[0]))
             told = ", ".join(f"{name} ({votes})" for name, votes in most)
-            yield f"{model} was asked, and its replies name several models, so that rows may not compare: {told}"
+            yield (
+                f"{model} was asked, and its replies name several models, so that rows may not "
+                f"compare: {told}"
+            )
         elif is_other(model, name := next(iter(names))):
             yield f"{model} was asked, and its replies name another model: {name}"
 
@@ -33,5 +39,13 @@ def is_other(asked: str, named: str) -> bool:
 
 
 def _own_name(id: str) -> str:
-    """Without the provider, the address or the vendor, and without what says that it is the newest."""
-    return id.rpartition("#")[2].rpartition("/")[2].casefold().removesuffix("-latest").removesuffix(":latest")
+    """Without the provider, the address or the vendor, and without what says
+    that it is the newest.
+    """
+    return (
+        id.rpartition("#")[2]
+        .rpartition("/")[2]
+        .casefold()
+        .removesuffix("-latest")
+        .removesuffix(":latest")
+    )

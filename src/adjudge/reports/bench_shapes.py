@@ -63,7 +63,9 @@ class BenchedJudgeShape(TypedDict):
     unpriced_models: Sequence[str]
     seconds_per_row: float | None
     behind_best: Mapping[str, object] | None
-    told_apart_from_best: Annotated[bool | None, "whether the best judge is better; null for the best itself"]
+    told_apart_from_best: Annotated[
+        bool | None, "whether the best judge is better; null for the best itself"
+    ]
     details: Annotated[Mapping[str, object], "every agreement figure, as calibrate prints it"]
     disagreements: Sequence[DisagreementShape]
 

@@ -27,7 +27,9 @@ def _share(one: Estimate, digits: int = 3) -> str:
 
 def limits(one: Estimate) -> str:
     """The interval, or a dash."""
-    return _NOTHING if one.lower is None or one.upper is None else f"{one.lower:.3f}–{one.upper:.3f}"
+    return (
+        _NOTHING if one.lower is None or one.upper is None else f"{one.lower:.3f}–{one.upper:.3f}"
+    )
 
 
 def _percent(one: Estimate) -> str:
@@ -40,7 +42,13 @@ def _failed(one: BenchedJudge) -> str:
 
 def _cost(one: BenchedJudge) -> str:
     per = one.effort.usd_per_1000
-    return "not known" if one.effort.unpriced and one.effort.calls else _NOTHING if per is None else f"${per:.2f}"
+    return (
+        "not known"
+        if one.effort.unpriced and one.effort.calls
+        else _NOTHING
+        if per is None
+        else f"${per:.2f}"
+    )
 
 
 def _time(one: BenchedJudge) -> str:
@@ -73,7 +81,9 @@ _COLUMNS: Mapping[str, Callable[[BenchedJudge], str]] = {
 }
 _KEPT = ("rank", "judge", "agreement", "interval", "failed")
 EXPLAINED: Mapping[str, str] = {
-    "agreement": "share of labelled rows on which judge and people agree; of numbers, Spearman's correlation",
+    "agreement": (
+        "share of labelled rows on which judge and people agree; of numbers, Spearman's correlation"
+    ),
     "kappa": "Cohen's kappa: agreement beyond what chance would give",
     "vs the best": "paired over the rows that both decided, with Holm's correction",
     "one vote": "agreement of single votes, before they are pooled",
@@ -89,24 +99,43 @@ EXPLAINED: Mapping[str, str] = {
 def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
     """Headings and a line per judge; what no judge has is left out."""
     cells = {name: [column(one) for one in ranking.judges] for name, column in _COLUMNS.items()}
-    single = all(one.single_vote.value == one.agreement.value or one.single_vote.value is None for one in ranking.judges)
-    empty = [name for name, values in cells.items() if name not in _KEPT and set(values) <= {_NOTHING, "best"}]
+    single = all(
+        one.single_vote.value == one.agreement.value or one.single_vote.value is None
+        for one in ranking.judges
+    )
+    empty = [
+        name
+        for name, values in cells.items()
+        if name not in _KEPT and set(values) <= {_NOTHING, "best"}
+    ]
     left = {*empty, *(["one vote"] if single else [])}
     headings = [name for name in cells if name not in left]
-    lines: list[Cells] = [[cells[name][place] for name in headings] for place in range(len(ranking.judges))]
-    return [ranking.figure if name == "agreement" and ranking.figure != "accuracy" else name for name in headings], lines
+    lines: list[Cells] = [
+        [cells[name][place] for name in headings] for place in range(len(ranking.judges))
+    ]
+    return [
+        ranking.figure if name == "agreement" and ranking.figure != "accuracy" else name
+        for name in headings
+    ], lines
 
 
 def beside(ranking: Ranking) -> list[str]:
-    """What stands beside the ranking: how well people agree, and what judges would reach that read nothing."""
+    """What stands beside the ranking: how well people agree, and what judges would reach that read
+    nothing.
+    """
     found = []
     if (ceiling := ranking.ceiling) and ceiling.accuracy is not None:
         kappa = "" if ceiling.kappa is None else f", kappa {ceiling.kappa:.3f}"
         found.append(
-            f"people among themselves ({ceiling.people} of them, by pairs): agreement {ceiling.accuracy:.3f}{kappa}. "
+            f"people among themselves ({ceiling.people} of them, by pairs): agreement "
+            f"{ceiling.accuracy:.3f}{kappa}. "
             "No judge can be expected to agree with them better than they do"
         )
-    reached = ", ".join(f"{name} {one.value:.3f}" for name, one in ranking.baselines.items() if one.value is not None)
+    reached = ", ".join(
+        f"{name} {one.value:.3f}"
+        for name, one in ranking.baselines.items()
+        if one.value is not None
+    )
     if reached:
         found.append(f"judges that read nothing would agree: {reached}")
     return found
@@ -115,15 +144,21 @@ def beside(ranking: Ranking) -> list[str]:
 def title_of(found: Benchmark, ranking: Ranking) -> str:
     """What a ranking is headed by."""
     rows = max(one.rows for one in ranking.judges)
-    question = f"{verbatim(ranking.question)}: " if ranking.question and len(found.rankings) > 1 else ""
-    return f"{question}{len(ranking.judges)} {'judge' if len(ranking.judges) == 1 else 'judges'} on {rows} labelled rows"
+    question = (
+        f"{verbatim(ranking.question)}: " if ranking.question and len(found.rankings) > 1 else ""
+    )
+    return (
+        f"{question}{len(ranking.judges)} {'judge' if len(ranking.judges) == 1 else 'judges'} "
+        f"on {rows} labelled rows"
+    )
 
 
 def intervals_told(found: Benchmark) -> str:
     """How sure the intervals are, and how they were made."""
     draws = found.settings.agreement.draws
     return (
-        f"Intervals at {100 * found.settings.level:.0f} %; those of kappa and confidence by drawing rows anew, "
+        f"Intervals at {100 * found.settings.level:.0f} %; those of kappa and confidence by "
+        "drawing rows anew, "
         f"{draws.count} times with seed {draws.seed}"
     )
 
@@ -162,7 +197,11 @@ def _render(template: str, found: Benchmark, language: str, *, html: bool) -> st
 
 def benchmark_json(found: Benchmark) -> str:
     """What ``--json`` prints, as a file."""
-    counts = {"rankings": len(found.rankings), "judges": len(found.judges), "failed": sum(one.failed for one in found.judges)}
+    counts = {
+        "rankings": len(found.rankings),
+        "judges": len(found.judges),
+        "failed": sum(one.failed for one in found.judges),
+    }
     return json.dumps(
         {
             "schema": SCHEMA,
@@ -195,7 +234,10 @@ _PAGES = {".md": benchmark_markdown, ".html": benchmark_html}
 def check_page(path: Path) -> None:
     """Refuse a file that no page can be written to, before anything is paid for."""
     if path.suffix.lower() not in ENDINGS:
-        raise SetupError(f"{path} cannot be written: let the name end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+        raise SetupError(
+            f"{path} cannot be written: let the name end in {', '.join(ENDINGS[:-1])} or "
+            f"{ENDINGS[-1]}"
+        )
 
 
 def write_page(path: Path, found: Benchmark, language: str = "en") -> None:

@@ -1,4 +1,6 @@
-"""A calibration in words: what stands behind the number, what it would take to know more, who agrees with whom."""
+"""A calibration in words: what stands behind the number, what it would take to know more, who
+agrees with whom.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def value_text(one: Estimate | None) -> str:
 
 def limits_text(one: Estimate | None) -> str:
     """Where it lies."""
-    return "–" if one is None or one.lower is None or one.upper is None else f"between {one.lower:.3f} and {one.upper:.3f}"
+    return (
+        "–"
+        if one is None or one.lower is None or one.upper is None
+        else f"between {one.lower:.3f} and {one.upper:.3f}"
+    )
 
 
 def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
@@ -37,7 +43,10 @@ def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
     for truth, row in one.confusion.table.items():
         judged = ", ".join(f"{option_name(said)} {number}" for said, number in row.items())
         yield f"people say {option_name(truth)}: the judge says {judged}"
-    for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
+    for name, share in (
+        ("sensitivity", one.confusion.sensitivity),
+        ("specificity", one.confusion.specificity),
+    ):
         if share is not None:
             reason = mark(share.reason, one.measure.options)
             limits = limits_text(share) if share.lower is not None else reason
@@ -50,7 +59,9 @@ def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
 
 
 def option_name(name: str) -> str:
-    """An option as its criterion names it; that nothing was said, or that both are as good, are words of ours."""
+    """An option as its criterion names it; that nothing was said, or that both are as good, are
+    words of ours.
+    """
     return name if name in (FAILED, TIE) else verbatim(name)
 
 
@@ -76,13 +87,22 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
         return f"{width}: {needed.reason}"
     if not needed.more:
         return f"{width}: the labels are enough"
-    among = ", ".join(f"{number} among {option_name(verdict)}" for verdict, number in needed.by_verdict.items())
-    saved = f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
-    return f"{width} needs {counted(needed.labels, 'label')}, {needed.more} more{f' ({among})' if among else ''}{saved}"
+    among = ", ".join(
+        f"{number} among {option_name(verdict)}" for verdict, number in needed.by_verdict.items()
+    )
+    saved = (
+        f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
+    )
+    return (
+        f"{width} needs {counted(needed.labels, 'label')}, {needed.more} "
+        f"more{f' ({among})' if among else ''}{saved}"
+    )
 
 
 def people_lines(found: AgreementReport) -> Iterator[str]:
-    """How the judge agrees with each annotator, they with each other, and whether it may replace one."""
+    """How the judge agrees with each annotator, they with each other, and whether it may replace
+    one.
+    """
     for name, pair in found.groups.items():
         yield f"group {verbatim(name) if name else '(empty)'}: {_pair(pair)}"
     for name, orders in found.orders.items():
@@ -104,7 +124,8 @@ def people_lines(found: AgreementReport) -> Iterator[str]:
     near = ", ".join(f"{rate:.2f} at {epsilon:g}" for epsilon, rate in (test.nearby or {}).items())
     may = "may replace a person" if test.passed else "may not replace a person"
     yield (
-        f"alternative annotator test: the judge {may} (winning rate {test.winning_rate:.2f} at epsilon {test.epsilon:g}; {near}; "
+        f"alternative annotator test: the judge {may} (winning rate {test.winning_rate:.2f} "
+        f"at epsilon {test.epsilon:g}; {near}; "
         f"advantage {test.advantage:.2f})"
     )
 
@@ -113,8 +134,14 @@ def _both_orders(group: str, found: OrderAgreement) -> str:
     first, other = found.right
     about = f"both orders{f', group {verbatim(group)}' if group else ''}"
     votes = f"{found.accuracy:.2%} of votes right ({first:.2%} and {other:.2%})"
-    rows = f"{found.both:.2%} of rows right in both, {found.mostly:.2%} with more right votes than wrong"
-    return f"{about}: {votes}; {rows}; {found.alike:.2%} of rows say the same in both ({counted(found.count, 'row')})"
+    rows = (
+        f"{found.both:.2%} of rows right in both, {found.mostly:.2%} with more right votes than "
+        "wrong"
+    )
+    return (
+        f"{about}: {votes}; {rows}; {found.alike:.2%} of rows say the same in both "
+        f"({counted(found.count, 'row')})"
+    )
 
 
 def _pair(pair: TwoRaters) -> str:

@@ -1,4 +1,6 @@
-"""What a cascade's steps decided and what that saved; and what was learnt from labels for a judge to use."""
+"""What a cascade's steps decided and what that saved; and what was learnt from labels for a judge
+to use.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,17 @@ class CascadeSummary:
 
     @property
     def calls_saved(self) -> int | None:
-        """Calls of the last step that were not needed, by those it took elsewhere; None where it was asked nothing."""
+        """Calls of the last step that were not needed, by those it took elsewhere; None where it
+        was asked nothing.
+        """
         last, asked = self.usage.get(self.steps[-1], Usage()), self.asked.get(self.steps[-1], 0)
         return round(last.calls / asked * self.spared) if asked else None
 
     @property
     def costs(self) -> tuple[float, float] | None:
-        """(what it cost, what the last step alone would have), in dollars; None where that is not known."""
+        """(what it cost, what the last step alone would have), in dollars; None where that is not
+        known.
+        """
         prices, last = PriceTable.load(), self.steps[-1]
         found = {step: prices.cost(step, used) for step, used in self.usage.items()}
         known = [cost for cost in found.values() if cost is not None]
@@ -60,12 +66,22 @@ class CascadeSummary:
             shares.append(f"{sentence('cascade nobody', language)} {self.undecided}")
         rows = counted(self.rows, "row of all", language)
         told = sentence(
-            "cascade", language, judge=name, steps=", ".join(shares), last=self.steps[-1], spared=self.spared, rows=rows
+            "cascade",
+            language,
+            judge=name,
+            steps=", ".join(shares),
+            last=self.steps[-1],
+            spared=self.spared,
+            rows=rows,
         )
         if self.calls_saved:
-            told += sentence("cascade calls", language, calls=counted(self.calls_saved, "call", language))
+            told += sentence(
+                "cascade calls", language, calls=counted(self.calls_saved, "call", language)
+            )
         if self.costs and self.costs[1]:
-            told += sentence("cascade cost", language, spent=f"{self.costs[0]:.4f}", dear=f"{self.costs[1]:.4f}")
+            told += sentence(
+                "cascade cost", language, spent=f"{self.costs[0]:.4f}", dear=f"{self.costs[1]:.4f}"
+            )
         return told
 
     def to_dict(self) -> dict[str, object]:
@@ -73,7 +89,12 @@ class CascadeSummary:
         costs = self.costs
         return {
             "steps": [
-                {"step": step, "decided": self.decided.get(step, 0), "asked": self.asked.get(step, 0)} for step in self.steps
+                {
+                    "step": step,
+                    "decided": self.decided.get(step, 0),
+                    "asked": self.asked.get(step, 0),
+                }
+                for step in self.steps
             ],
             "undecided": self.undecided,
             "calls_saved": self.calls_saved,
@@ -104,18 +125,26 @@ class CascadeTally:
         """What they come to so far; None where there was no cascade."""
         if not self._rows:
             return None
-        return CascadeSummary(steps or tuple(self._asked), self._rows, self._decided, self._asked, self._usage)
+        return CascadeSummary(
+            steps or tuple(self._asked), self._rows, self._decided, self._asked, self._usage
+        )
 
 
 def steps_of(configuration: Mapping[str, object]) -> tuple[str, ...]:
     """The steps of a judge that is a cascade, in their order."""
     steps = configuration.get("steps")
-    parts = [one.get("models") for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
+    parts = (
+        [one.get("models") for one in steps if isinstance(one, Mapping)]
+        if isinstance(steps, list)
+        else []
+    )
     return tuple(str(model) for models in parts if isinstance(models, Mapping) for model in models)
 
 
 def learnt_by(name: str, configuration: Mapping[str, object], language: str) -> Iterator[str]:
-    """What a judge uses that was learnt from labels, and from which; or that a cascade has nothing learnt yet."""
+    """What a judge uses that was learnt from labels, and from which; or that a cascade has nothing
+    learnt yet.
+    """
     settings = configuration.get("settings")
     own = settings if isinstance(settings, Mapping) else {}
     steps, learnt = steps_of(configuration), own.get("calibration")
@@ -128,13 +157,18 @@ def learnt_by(name: str, configuration: Mapping[str, object], language: str) -> 
         shares = ", ".join(f"{model} {weight:g}" for model, weight in weights.items())
         labels = counted(int(source.get("labels") or 0), "label", language)
         more = {"date": source.get("date"), "identity": source.get("identity")}
-        yield sentence("learnt weights", language, judge=name, weights=shares, labels=labels, **more)
+        yield sentence(
+            "learnt weights", language, judge=name, weights=shares, labels=labels, **more
+        )
 
 
 def _thresholds(one: Mapping[str, object], otherwise: object, language: str) -> str:
     steps = one.get("steps")
     shown = [
-        f"{step.get('step')} {'–' if step.get('confidence') is None else format(step['confidence'], '.3f')}"
+        (
+            f"{step.get('step')} "
+            f"{'–' if step.get('confidence') is None else format(step['confidence'], '.3f')}"
+        )
         for step in (steps if isinstance(steps, list) else ())
     ]
     return sentence(

@@ -16,8 +16,14 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     shown, level, pairing = found.shown, level_text(found.level), found.pairing
     name, run = verbatim(found.name), verbatim(two)
     if not pairing.paired:
-        yield f"{name}: cannot tell: no row could be paired, of {pairing.rows[0]} before and {pairing.rows[1]} now"
-        yield "  no id is in both, and nothing beside the judged text names the same row: name the column that does with --id"
+        yield (
+            f"{name}: cannot tell: no row could be paired, of {pairing.rows[0]} before and "
+            f"{pairing.rows[1]} now"
+        )
+        yield (
+            "  no id is in both, and nothing beside the judged text names the same row: name "
+            "the column that does with --id"
+        )
         return
     if found.first is None or found.second is None:
         yield f"{name}: cannot tell: no row has a number in both runs"
@@ -27,7 +33,11 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
         yield f"{name}: cannot tell: {shown.reason}"
         yield f"  {pairing_told(pairing)}"
         return
-    said = {Outcome.BETTER: f"{run} is better", Outcome.WORSE: f"{run} is worse", Outcome.CANNOT_TELL: "cannot tell"}
+    said = {
+        Outcome.BETTER: f"{run} is better",
+        Outcome.WORSE: f"{run} is worse",
+        Outcome.CANNOT_TELL: "cannot tell",
+    }
     of = f"win rate of {verbatim(found.system)}" if found.system else "mean"
     means = f"{of} {found.first:.3f} → {found.second:.3f} on {counted(found.rows, 'row')}"
     yield f"{name}: {said[found.outcome]}: {means}"
@@ -40,11 +50,18 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
         yield f"  uncorrected {found.difference.estimate.value:+.3f}"
     if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:
         rows = counted(found.rows, "row")
-        yield f"  the smallest difference that {rows} would show in 80% of comparisons is {found.difference.smallest:.3f}"
+        yield (
+            f"  the smallest difference that {rows} would show in 80% of comparisons is "
+            f"{found.difference.smallest:.3f}"
+        )
     noise = found.noise
     if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
         narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
-        more = f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}" if narrower else ""
+        more = (
+            f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}"
+            if narrower
+            else ""
+        )
         yield f"  {noise.share:.0%} of the variance is vote noise{more}"
     for note in found.notes:
         yield f"  {note}"

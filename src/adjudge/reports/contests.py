@@ -1,4 +1,6 @@
-"""Who won: wins, ties and losses of the compared systems, and whether the judge goes by the order they are shown in."""
+"""Who won: wins, ties and losses of the compared systems, and whether the judge goes by the order
+they are shown in.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 _OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
 _STRONG = 0.2
-"""The share of verdicts that may turn with the order before it has to be said wherever a decision is."""
+"""The share of verdicts that may turn with the order before it has to be said wherever a decision
+is.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,12 @@ class SystemSummary:
     def to_dict(self) -> dict[str, object]:
         """This summary as a JSON-ready dict."""
         games = {"system": self.name, "wins": self.wins, "ties": self.ties, "losses": self.losses}
-        return {**games, "win_rate": self.winrate, "interval": interval_dict(self.interval), "missing": self.missing}
+        return {
+            **games,
+            "win_rate": self.winrate,
+            "interval": interval_dict(self.interval),
+            "missing": self.missing,
+        }
 
 
 @dataclass(frozen=True)
@@ -66,14 +75,20 @@ class OrderEffect:
 
     @property
     def strong(self) -> bool:
-        """Whether the order decides so much, beyond the noise, that no figure should be read without that."""
+        """Whether the order decides so much, beyond the noise, that no figure should be read
+        without that.
+        """
         share = self.turned / self.rows if self.flip_rate is None else self.flip_rate
         return share - (self.noise_rate or 0.0) >= _STRONG
 
     @property
     def excess(self) -> float | None:
         """What the order alone does."""
-        return None if self.flip_rate is None or self.noise_rate is None else self.flip_rate - self.noise_rate
+        return (
+            None
+            if self.flip_rate is None or self.noise_rate is None
+            else self.flip_rate - self.noise_rate
+        )
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
@@ -92,7 +107,9 @@ class ContestSummary:
 
     @property
     def leader(self) -> SystemSummary | None:
-        """The system that is better beyond doubt: its interval lies above one half, or above all others'."""
+        """The system that is better beyond doubt: its interval lies above one half, or above all
+        others'.
+        """
         if len(self.systems) < 2 or (first := self.systems[0]).interval is None:
             return None
         others = [one.interval.upper for one in self.systems[1:] if one.interval]
@@ -109,7 +126,9 @@ class _System:
         self.groups: list[Hashable] = []
         self.missing = 0
 
-    def add(self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]) -> None:
+    def add(
+        self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
+    ) -> None:
         for each in contests:
             if each is not None and each in _OUTCOMES:
                 self.outcomes[_OUTCOMES[each]] += 1
@@ -122,8 +141,13 @@ class _System:
     def summary(self, name: str, sureness: Sureness) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
-        sure, plain = sureness.interval(self.rates, self.groups), interval_of(self.rates, self.groups)
-        return SystemSummary(name, wins, ties, losses, rate, plain, self.missing, len(self.rates), sure)
+        sure, plain = (
+            sureness.interval(self.rates, self.groups),
+            interval_of(self.rates, self.groups),
+        )
+        return SystemSummary(
+            name, wins, ties, losses, rate, plain, self.missing, len(self.rates), sure
+        )
 
 
 class ContestTally:
@@ -139,9 +163,13 @@ class ContestTally:
         """One more comparison."""
         if not isinstance(one.detail, PairwiseDetail):
             return
-        for name, system in zip(one.detail.system_names, one.detail.per_system_results, strict=True):
+        for name, system in zip(
+            one.detail.system_names, one.detail.per_system_results, strict=True
+        ):
             rate = system.winrate if one.scored else None
-            self._systems.setdefault(name, _System()).add(system.contest_results, rate, self._sureness.group(one))
+            self._systems.setdefault(name, _System()).add(
+                system.contest_results, rate, self._sureness.group(one)
+            )
         if one.detail.positional_bias:
             self._add_orders(one.detail.positional_bias)
 
@@ -157,7 +185,11 @@ class ContestTally:
     def summary(self) -> ContestSummary:
         """What they come to so far."""
         systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
-        order = OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise)) if self._checked else None
+        order = (
+            OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise))
+            if self._checked
+            else None
+        )
         return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
 
 

@@ -1,6 +1,8 @@
-"""What ``--json`` prints, as types: the same envelope for every command, and what its results are by ``kind``.
+"""What ``--json`` prints, as types: the same envelope for every command, and what its results are
+by ``kind``.
 
-``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md`` explains it.
+``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md``
+explains it.
 """
 
 from __future__ import annotations
@@ -51,9 +53,17 @@ class Judgments(Envelope):
     summary: SummaryShape
     reasons: Annotated[Count, "why judgments have no score, over all criteria"]
     skipped: SkippedShape
-    remarks: NotRequired[Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]]
-    comparisons: NotRequired[Annotated[Sequence[ComparisonShape], "against --baseline, row by row; of a run that is kept"]]
-    aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
+    remarks: NotRequired[
+        Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]
+    ]
+    comparisons: NotRequired[
+        Annotated[
+            Sequence[ComparisonShape], "against --baseline, row by row; of a run that is kept"
+        ]
+    ]
+    aggregates: NotRequired[
+        Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]
+    ]
     files: NotRequired[Annotated[Sequence[str], "what was written"]]
     run: NotRequired[RunShape]
     results: Sequence[JudgmentRecord]
@@ -81,7 +91,9 @@ class Diff(Envelope):
     kind: Literal["diff"]
     summary: Count
     settings: Sequence[str]
-    comparisons: Annotated[Sequence[ComparisonShape], "by each judge and criteria that both runs have"]
+    comparisons: Annotated[
+        Sequence[ComparisonShape], "by each judge and criteria that both runs have"
+    ]
     results: Annotated[Sequence[ChangeShape], "judgments that differ"]
     only_in_one: Sequence[CameShape]
     only_in_two: Sequence[CameShape]
@@ -180,9 +192,13 @@ class Bench(Envelope):
     kind: Literal["bench"]
     summary: Count
     data: str
-    missing: Annotated[Literal["drop", "tie", "wrong"], "what a judgment without a verdict counts as"]
+    missing: Annotated[
+        Literal["drop", "tie", "wrong"], "what a judgment without a verdict counts as"
+    ]
     level: float
-    results: Annotated[Sequence[RankingShape], "one; where recorded judges answer several questions, one for each"]
+    results: Annotated[
+        Sequence[RankingShape], "one; where recorded judges answer several questions, one for each"
+    ]
 
 
 class Improvements(Envelope):
@@ -190,7 +206,9 @@ class Improvements(Envelope):
 
     kind: Literal["improvement"]
     summary: Count
-    results: Annotated[Sequence[ImprovementShape], "one, or none where there was nothing to improve"]
+    results: Annotated[
+        Sequence[ImprovementShape], "one, or none where there was nothing to improve"
+    ]
 
 
 DOCUMENTS: tuple[type, ...] = (

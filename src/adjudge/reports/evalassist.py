@@ -13,7 +13,13 @@ VERSION = 2
 OWN = "adjudge"
 """Under this key stands what EvalAssist has no place for, so that it comes back."""
 _PROVIDERS = {
-    **{"openai": "open-ai", "ollama": "ollama", "azure": "azure", "watsonx": "watsonx", "replicate": "replicate"},
+    **{
+        "openai": "open-ai",
+        "ollama": "ollama",
+        "azure": "azure",
+        "watsonx": "watsonx",
+        "replicate": "replicate",
+    },
     **{"together": "together-ai", "bedrock": "aws", "vertex": "vertex-ai"},
 }
 """What stands before the slash of a model → what EvalAssist calls the provider."""
@@ -24,30 +30,53 @@ _JUDGE = "eval_assist"
 
 def case_out(name: str, content: Mapping[str, object]) -> dict[str, object]:
     """The file of a test case, which gets its number where it is brought in."""
-    whole = {"pipeline": content.get("evaluator"), "syntheticGenerationConfig": None, **content, "contentFormatVersion": VERSION}
+    whole = {
+        "pipeline": content.get("evaluator"),
+        "syntheticGenerationConfig": None,
+        **content,
+        "contentFormatVersion": VERSION,
+    }
     return {"name": name, "content": json.dumps(whole, ensure_ascii=False), "user_id": -1, "id": -1}
 
 
-def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) -> dict[str, object]:
+def criteria_out(
+    criteria: Criteria, context: Sequence[str], *, compares: bool
+) -> dict[str, object]:
     """Ours that name no context read all of it; EvalAssist's would read none."""
-    options = [{"name": one.name, "description": one.description, "score": one.score} for one in criteria.options]
+    options = [
+        {"name": one.name, "description": one.description, "score": one.score}
+        for one in criteria.options
+    ]
     return {
         "name": criteria.name,
         "description": criteria.definition,
         **({} if compares else {"options": options}),
         "predictionField": criteria.to_evaluate_field,
-        "contextFields": list(context if criteria.context_fields is None else criteria.context_fields),
+        "contextFields": list(
+            context if criteria.context_fields is None else criteria.context_fields
+        ),
         **({} if criteria.higher_is_better else {OWN: {"higher_is_better": False}}),
     }
 
 
 def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> dict[str, object]:
-    """A row that nobody judged and of which nobody expects anything. Texts in a list stand in one, and beside it as they are."""
-    lists = {name: list(value) for name, value in fields.items() if name != judged and not isinstance(value, str)}
+    """A row that nobody judged and of which nobody expects anything.
+
+    Texts in a list stand in one, and beside it as they are.
+    """
+    lists = {
+        name: list(value)
+        for name, value in fields.items()
+        if name != judged and not isinstance(value, str)
+    }
     answer = fields.get(judged, "")
     return {
         "id": id,
-        "contextVariables": [{"name": name, "value": in_one(value)} for name, value in fields.items() if name != judged],
+        "contextVariables": [
+            {"name": name, "value": in_one(value)}
+            for name, value in fields.items()
+            if name != judged
+        ],
         "expectedResult": "",
         **({"responses": _apart(answer)} if compares else {"response": in_one(answer)}),
         "result": None,
@@ -59,11 +88,18 @@ def examples_out(criteria: Criteria, *, compares: bool) -> list[dict[str, object
     """The texts that a judge is shown before its own, with what they got."""
     found = []
     for number, one in enumerate(criteria.examples, 1):
-        shown = instance_out(f"example {number}", one.fields, criteria.to_evaluate_field, compares=compares)
+        shown = instance_out(
+            f"example {number}", one.fields, criteria.to_evaluate_field, compares=compares
+        )
         about = shown.get("metadata")
-        own = {**_mapping(_mapping(about).get(OWN)), **({"explanation": one.explanation} if one.explanation else {})}
+        own = {
+            **_mapping(_mapping(about).get(OWN)),
+            **({"explanation": one.explanation} if one.explanation else {}),
+        }
         expected = _place(one.option) if compares else one.option
-        found.append({**shown, "expectedResult": expected, **({"metadata": {OWN: own}} if own else {})})
+        found.append(
+            {**shown, "expectedResult": expected, **({"metadata": {OWN: own}} if own else {})}
+        )
     return found
 
 
@@ -72,15 +108,23 @@ def evaluator_out(models: Sequence[str], *, compares: bool) -> dict[str, object]
     if not models:
         return None
     provider = _PROVIDERS.get(models[0].partition("/")[0], _ANY_PROVIDER)
-    return {"name": ", ".join(models), "type": "pairwise" if compares else "direct", "provider": provider}
+    return {
+        "name": ", ".join(models),
+        "type": "pairwise" if compares else "direct",
+        "provider": provider,
+    }
 
 
 def judge_out(settings: Mapping[str, object], *, compares: bool) -> dict[str, object]:
-    """How is asked: what both have, by EvalAssist's names; and what only ours has, where its judge does not look."""
+    """How is asked: what both have, by EvalAssist's names; and what only ours has, where its judge
+    does not look.
+    """
     several = settings.get("self_consistency")
     params: dict[str, object] = {
         "check_positional_bias": bool(settings.get("check_positional_bias")),
-        "self_consistency": several if isinstance(several, int) and not isinstance(several, bool) else 1,
+        "self_consistency": several
+        if isinstance(several, int) and not isinstance(several, bool)
+        else 1,
     }
     if not compares:
         persona = settings.get("judge_description_prompt")
@@ -90,7 +134,10 @@ def judge_out(settings: Mapping[str, object], *, compares: bool) -> dict[str, ob
             "on_generation_failure": "raise",  # never a random option
             **({"judge_description_prompt": persona} if persona else {}),
         }
-    own = {"temperature": settings.get("temperature"), "tie_enabled": settings.get("tie_enabled") is not False}
+    own = {
+        "temperature": settings.get("temperature"),
+        "tie_enabled": settings.get("tie_enabled") is not False,
+    }
     own |= {"language": settings.get("language") or "en"}
     usual = {"temperature": None, "tie_enabled": True, "language": "en"}
     more = {name: value for name, value in own.items() if value != usual[name]}
@@ -108,7 +155,11 @@ def _apart(value: str | Sequence[str]) -> list[str]:
 
 def _place(label: str) -> int | str:
     """The letter of a response as its place."""
-    return TIE if label == TIE else next((place for place in range(26) if letter(place) == label), label)
+    return (
+        TIE
+        if label == TIE
+        else next((place for place in range(26) if letter(place) == label), label)
+    )
 
 
 def _mapping(value: object) -> Mapping[str, object]:

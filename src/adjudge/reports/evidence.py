@@ -1,4 +1,6 @@
-"""An answer with its sentences marked, its fragments with what used them, and what many answers come to."""
+"""An answer with its sentences marked, its fragments with what used them, and what many answers
+come to.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from adjudge.reports.template import environment
 
 _COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
 Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"]
-_SIGNS: Mapping[Mark, str] = {"supported": "✓", "contradicted": "✗", "not found": "?", "unanswered": "–", "unchecked": "·"}
+_SIGNS: Mapping[Mark, str] = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "not found": "?",
+    "unanswered": "–",
+    "unchecked": "·",
+}
 """So that nobody needs colours to tell them apart."""
 _AROUND = 80
 """Characters that are shown on either side of a quote."""
@@ -114,12 +122,19 @@ def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
     for sentence in sentences:
         for quote in sentence.quotes:
             used.setdefault(quote.fragment, []).append((sentence.number, quote))
-    shown = tuple(_fragment(number, fragment, used.get(number, ())) for number, fragment in enumerate(fragments, 1))
+    shown = tuple(
+        _fragment(number, fragment, used.get(number, ()))
+        for number, fragment in enumerate(fragments, 1)
+    )
     counts = {name: getattr(found, name) for name in _COUNTED}
-    return ShownEvidence(parts, shown, counts, found.invented_quotes, (found.fields.text, found.fields.sources))
+    return ShownEvidence(
+        parts, shown, counts, found.invented_quotes, (found.fields.text, found.fields.sources)
+    )
 
 
-def _parts(text: str, sentences: Sequence[SentenceRecord], fragments: Sequence[str], *, rules: bool) -> Iterator[Part]:
+def _parts(
+    text: str, sentences: Sequence[SentenceRecord], fragments: Sequence[str], *, rules: bool
+) -> Iterator[Part]:
     end = number = 0
     for kept in sentences:
         start, stop = kept.start, kept.end
@@ -128,15 +143,23 @@ def _parts(text: str, sentences: Sequence[SentenceRecord], fragments: Sequence[s
         number += 1
         if text[end:start]:
             yield Part(text[end:start])
-        yield Part(text[start:stop], _sentence(number, text[start:stop], kept, fragments, rules=rules))
+        yield Part(
+            text[start:stop], _sentence(number, text[start:stop], kept, fragments, rules=rules)
+        )
         end = stop
     if text[end:]:
         yield Part(text[end:])
 
 
-def _sentence(number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], *, rules: bool) -> ShownSentence:
+def _sentence(
+    number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], *, rules: bool
+) -> ShownSentence:
     nothing: Mark = "unchecked" if rules else "unanswered"
-    marks: Mapping[str, Mark] = {"supported": "supported", "contradicted": "contradicted", "not found": "not found"}
+    marks: Mapping[str, Mark] = {
+        "supported": "supported",
+        "contradicted": "contradicted",
+        "not found": "not found",
+    }
     quotes = (_quote(one, fragments) for one in kept.evidence)
     return ShownSentence(
         number=number,
@@ -173,14 +196,21 @@ def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) ->
             parts += [(text[end:begin], False), (text[begin:stop], True)]
             end = stop
     parts.append((text[end:], False))
-    return ShownFragment(number, tuple(part for part in parts if part[0]), tuple(dict.fromkeys(sentence for sentence, _ in used)))
+    return ShownFragment(
+        number,
+        tuple(part for part in parts if part[0]),
+        tuple(dict.fromkeys(sentence for sentence, _ in used)),
+    )
 
 
-# --- pages ----------------------------------------------------------------------------------------------------------
+# --- pages
+# ----------------------------------------------------------------------------------------------------------
 
 
 def evidence_html(one: JudgmentRecord, language: str) -> Markup:
-    """The answer with its sentences marked, and its fragments, as a part of a page; nothing where none were looked up."""
+    """The answer with its sentences marked, and its fragments, as a part of a page; nothing where
+    none were looked up.
+    """
     shown = evidence_of(one)
     return Markup(_page(html=True).render(_values(shown, one, language)) if shown else "")  # noqa: S704 - the template escapes
 
@@ -200,16 +230,22 @@ def _values(shown: ShownEvidence, one: JudgmentRecord, language: str) -> dict[st
     def say(name: EvidenceWord) -> str:
         return evidence_word(name, language)
 
-    heading, fragments = (text[:1].upper() + text[1:] for text in (say("answer sentence by sentence"), say("fragments")))
+    heading, fragments = (
+        text[:1].upper() + text[1:]
+        for text in (say("answer sentence by sentence"), say("fragments"))
+    )
     return {"shown": shown, "e": say, "row": one.row, "heading": heading, "fragments": fragments}
 
 
 @cache
 def _page(*, html: bool) -> jinja2.Template:
-    return environment(html=html).get_template("evidence.html.jinja" if html else "evidence.md.jinja")
+    return environment(html=html).get_template(
+        "evidence.html.jinja" if html else "evidence.md.jinja"
+    )
 
 
-# --- sums -----------------------------------------------------------------------------------------------------------
+# --- sums
+# -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -238,14 +274,24 @@ class EvidenceSummary:
             *((("unanswered", self.unanswered),) if self.unanswered else ()),
             ("has an unsupported sentence", self.with_unsupported),
         )
-        return f"{name}: " + ", ".join(f"{evidence_word(word, language)} {number}" for word, number in counts)
+        return f"{name}: " + ", ".join(
+            f"{evidence_word(word, language)} {number}" for word, number in counts
+        )
 
     def to_dict(self) -> dict[str, object]:
         """As a JSON-ready dict."""
         return {
-            **{"rows": self.rows, "claims": self.claims, "supported": self.supported, "contradicted": self.contradicted},
+            **{
+                "rows": self.rows,
+                "claims": self.claims,
+                "supported": self.supported,
+                "contradicted": self.contradicted,
+            },
             **{"not_found": self.not_found, "unanswered": self.unanswered},
-            **{"rows_with_unsupported": self.with_unsupported, "rows_with_contradicted": self.with_contradicted},
+            **{
+                "rows_with_unsupported": self.with_unsupported,
+                "rows_with_contradicted": self.with_contradicted,
+            },
             "invented_quotes": dict(self.invented),
         }
 

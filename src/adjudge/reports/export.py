@@ -1,4 +1,6 @@
-"""A run as a file that others read: CSV, JSONL, Parquet, Markdown or one HTML page. Rows pass one by one."""
+"""A run as a file that others read: CSV, JSONL, Parquet, Markdown or one HTML page. Rows pass one
+by one.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,19 @@ from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, reading, records_of, run_info
 
 IDENTITY = "judge_identity"
-"""The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
+"""The column that says which judge it was, whatever it was called: one hash over everything that
+decides its verdicts.
+"""
 _BATCH = 1000
 _NUMBERS: Mapping[str, set[type]] = {"score": {float}, "agreement": {float}}
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
 def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
-    """Write the run to ``path``; the format is ``to``, else the file's ending. Says how many rows there were."""
+    """Write the run to ``path``; the format is ``to``, else the file's ending.
+
+    Says how many rows there were.
+    """
     target = Path(path)
     write = FORMATS[check_export(target, to)]
     try:
@@ -56,12 +63,18 @@ def export_format(target: Path, to: str | None = None) -> str:
     format_ = (to or target.suffix.lstrip(".")).lower()
     format_ = "junit" if format_ == "xml" else format_
     if format_ not in FORMATS:
-        raise SetupError(f"a run can be exported to {', '.join(FORMATS)}, not to {format_ or 'a file without an ending'!r}")
+        raise SetupError(
+            f"a run can be exported to {', '.join(FORMATS)}, not to "
+            f"{format_ or 'a file without an ending'!r}"
+        )
     return format_
 
 
 def check_export(target: Path, to: str | None = None) -> str:
-    """The format that ``target`` would be written in. A SetupError says why it could not be, before anything is paid for."""
+    """The format that ``target`` would be written in.
+
+    A SetupError says why it could not be, before anything is paid for.
+    """
     format_ = export_format(target, to)
     if format_ == "parquet" and find_spec("pyarrow") is None:
         raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'")
@@ -85,7 +98,10 @@ def _to_csv(run: Path, target: Path) -> int:
 def _to_jsonl(run: Path, target: Path) -> int:
     count, setup = 0, Setup.of_run(run_info(run))
     found = judgments(run, votes=True)
-    rows = (_with_identity({**row, "votes": [_however_asked(vote) for vote in row["votes"]]}, setup) for row in found)
+    rows = (
+        _with_identity({**row, "votes": [_however_asked(vote) for vote in row["votes"]]}, setup)
+        for row in found
+    )
     with text_file(target) as file:
         for row in _with_labels(rows, LabelStore(run).history()):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -101,8 +117,12 @@ def _however_asked(vote: dict[str, Any]) -> dict[str, Any]:
     return vote
 
 
-def _with_labels(rows: Iterable[dict[str, object]], labels: Iterable[Label]) -> Iterator[dict[str, object]]:
-    """Each label with the first judgment of its row, those corrected or taken back too; what is about no row, with the last."""
+def _with_labels(
+    rows: Iterable[dict[str, object]], labels: Iterable[Label]
+) -> Iterator[dict[str, object]]:
+    """Each label with the first judgment of its row, those corrected or taken back too; what is
+    about no row, with the last.
+    """
     given: dict[str, list[Label]] = {}
     for label in labels:
         given.setdefault(label.row, []).append(label)
@@ -111,12 +131,18 @@ def _with_labels(rows: Iterable[dict[str, object]], labels: Iterable[Label]) -> 
         if held is not None:
             yield held
         fields = row.get("fields")
-        own = given.pop(Instance(fields).identity, []) if given and isinstance(fields, Mapping) else []
+        own = (
+            given.pop(Instance(fields).identity, [])
+            if given and isinstance(fields, Mapping)
+            else []
+        )
         held = {**row, LABELS: [label.to_dict() for label in own]} if own else row
     if held is not None:
         rest = [label.to_dict() for left in given.values() for label in left]
         known = held.get(LABELS)
-        yield {**held, LABELS: [*(known if isinstance(known, list) else []), *rest]} if rest else held
+        yield (
+            {**held, LABELS: [*(known if isinstance(known, list) else []), *rest]} if rest else held
+        )
 
 
 def _to_parquet(run: Path, target: Path) -> int:
@@ -126,7 +152,9 @@ def _to_parquet(run: Path, target: Path) -> int:
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
         types = column_types(_flat(records(ledger), setup))
-        schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
+        schema = pa.schema(
+            [(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()]
+        )
         rows = _flat(records(ledger), setup)
         with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
             while batch := [typed_row(row, types) for row in islice(rows, _BATCH)]:
@@ -158,14 +186,19 @@ def _later(module: str, name: str) -> Callable[[Path, Path], int]:
     """A writer that is loaded when it is called."""
 
     def write(run: Path, target: Path) -> int:
-        found: Callable[[Path, Path], int] = getattr(import_module(f"adjudge.reports.{module}"), name)
+        found: Callable[[Path, Path], int] = getattr(
+            import_module(f"adjudge.reports.{module}"), name
+        )
         return found(run, target)
 
     return write
 
 
 ENDINGS: Mapping[str, str] = {
-    **{name: f"{name}.json" for name in ("evalassist", "promptfoo", "inspect", "langfuse", "phoenix")},
+    **{
+        name: f"{name}.json"
+        for name in ("evalassist", "promptfoo", "inspect", "langfuse", "phoenix")
+    },
     "junit": "junit.xml",
 }
 """How files of other tools' formats end; all others end in their format's name."""
@@ -187,7 +220,8 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
 def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:
     """The report of a run folder, as far as it has come; the rows that it lists have their votes.
 
-    ``baseline``: a run to compare with, instead of the one that it was compared with when it was made.
+    ``baseline``: a run to compare with, instead of the one that it was compared with when it was
+    made.
     """
     info = run_info(run)
     setup = Setup.of_run(info)
@@ -223,7 +257,10 @@ def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
 
 
 def _counts(info: RunInfo, language: str) -> str:
-    votes = f"{counted(info.votes, 'vote', language)}, {sentence('unanswered', language, count=info.failed_votes)}"
+    votes = (
+        f"{counted(info.votes, 'vote', language)}, "
+        f"{sentence('unanswered', language, count=info.failed_votes)}"
+    )
     failed = counted(info.failed_calls, "failed call", language)
     return f"{counted(info.rows, 'judgment', language)}, {votes}; {failed}"
 
@@ -242,27 +279,35 @@ def _with_identity(row: Mapping[str, object], setup: Setup) -> dict[str, object]
 
 @contextmanager
 def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
-    """The run's ledger, to be read twice: for the columns, and for the rows. What is written meanwhile is not seen."""
+    """The run's ledger, to be read twice: for the columns, and for the rows. What is written
+    meanwhile is not seen.
+    """
     with reading(run) as ledger:
         ledger.execute("BEGIN")
         yield ledger
 
 
 def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
-    """Parquet wants one type a column: the one that all its values have, else text. Scores are numbers also where all failed."""
+    """Parquet wants one type a column: the one that all its values have, else text. Scores are
+    numbers also where all failed.
+    """
     seen: dict[str, set[type]] = {}
     for row in rows:
         for name, value in row.items():
             seen.setdefault(name, set()).update([] if value is None else [type(value)])
     kinds = {name: found or _NUMBERS.get(name, set()) for name, found in seen.items()}
     return {
-        name: next((kind for kind, fits in _KINDS.items() if found and found <= fits), "string") for name, found in kinds.items()
+        name: next((kind for kind, fits in _KINDS.items() if found and found <= fits), "string")
+        for name, found in kinds.items()
     }
 
 
 def typed_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
     """What is nested, or of several types, goes in as JSON."""
-    return {_encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name) for name, kind in types.items()}
+    return {
+        _encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name)
+        for name, kind in types.items()
+    }
 
 
 def _as_text(value: object) -> str | None:

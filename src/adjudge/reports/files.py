@@ -24,13 +24,17 @@ _SYSTEM = ("/dev", "/proc")
 
 @contextmanager
 def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it points to may be anybody's.
+    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it
+    points to may be anybody's.
 
-    ``is_page``: whether HTML is written, every foreign text escaped. Nothing else gets a name that browsers open as a page: they
-    would run what somebody wrote into a text.
+    ``is_page``: whether HTML is written, every foreign text escaped. Nothing else gets a name that
+    browsers open as a page: they would run what somebody wrote into a text.
     """
     if target.suffix.lower() in _OF_PAGES and not is_page:
-        raise SetupError(f"{target} would be opened as a page, and what is written is none: let its name end otherwise")
+        raise SetupError(
+            f"{target} would be opened as a page, and what is written is none: let its name "
+            "end otherwise"
+        )
     if target == STDOUT:
         sys.stdout.flush()
         yield sys.stdout.buffer
@@ -47,12 +51,20 @@ def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
 
 
 def _written_in_place(target: Path) -> bool:
-    """Devices and pipes are, and a file in a folder that takes no new ones; a link or pipe that came with a run folder never."""
+    """Devices and pipes are, and a file in a folder that takes no new ones; a link or pipe that
+    came with a run folder never.
+    """
     if (target.parent / FILE).exists() and (target.is_symlink() or target.is_fifo()):
         return False
-    if (target.exists() and not target.is_file()) or any(target.absolute().is_relative_to(place) for place in _SYSTEM):
+    if (target.exists() and not target.is_file()) or any(
+        target.absolute().is_relative_to(place) for place in _SYSTEM
+    ):
         return True
-    return target.is_file() and not target.is_symlink() and not os.access(target.absolute().parent, os.W_OK)
+    return (
+        target.is_file()
+        and not target.is_symlink()
+        and not os.access(target.absolute().parent, os.W_OK)
+    )
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""A run as files of other tools, as far as those can carry it: EvalAssist test cases, results of promptfoo, logs of Inspect."""
+"""A run as files of other tools, as far as those can carry it: EvalAssist test cases, results of
+promptfoo, logs of Inspect.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from adjudge.domain.label import Label
 from adjudge.domain.numbers import number_of
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
-from adjudge.reports.evalassist import case_out, criteria_out, evaluator_out, examples_out, in_one, instance_out, judge_out
+from adjudge.reports.evalassist import (
+    case_out,
+    criteria_out,
+    evaluator_out,
+    examples_out,
+    in_one,
+    instance_out,
+    judge_out,
+)
 from adjudge.reports.files import text_file
 from adjudge.reports.passed import Ends, says_pass, scale_ends
 from adjudge.runs.folder import RunInfo, judgments, run_info
@@ -36,12 +46,16 @@ _TRUTHS = {"PASS": True, "FAIL": False}
 
 
 def to_evalassist(run: Path, target: Path) -> int:
-    """A test case: the rows, what the judge said, and what people expect. What came from EvalAssist goes back as it was."""
+    """A test case: the rows, what the judge said, and what people expect. What came from EvalAssist
+    goes back as it was.
+    """
     scale, info = _only_scale(run), run_info(run)
     criteria, compares = scale.scale.criteria, scale.scale.compares
     expected = _agreed(run, scale.name)
     rows = [row for row in judgments(run, votes=True) if row["judge"] == scale.judges[0]]
-    names = dict.fromkeys(name for row in rows for name in _fields(row) if name != criteria.to_evaluate_field)
+    names = dict.fromkeys(
+        name for row in rows for name in _fields(row) if name != criteria.to_evaluate_field
+    )
     configuration = info.configuration.get("judges", {}).get(scale.judges[0], {})
     recorded = _from_evalassist(info)
     about = recorded.get("criteria")
@@ -53,15 +67,21 @@ def to_evalassist(run: Path, target: Path) -> int:
         "judge": judge_out(configuration.get("settings", {}), compares=compares),
         **{key: value for key, value in recorded.items() if key != "name"},
         "criteria": {**own, **about} if isinstance(about, Mapping) else own,
-        "instances": [_evalassist_instance(row, scale, expected, more=bool(recorded)) for row in rows],
+        "instances": [
+            _evalassist_instance(row, scale, expected, more=bool(recorded)) for row in rows
+        ],
     }
     with text_file(target) as file:
-        json.dump(case_out(str(recorded.get("name") or run.name), content), file, ensure_ascii=False)
+        json.dump(
+            case_out(str(recorded.get("name") or run.name), content), file, ensure_ascii=False
+        )
     return len(rows)
 
 
 def _from_evalassist(info: RunInfo) -> Mapping[str, object]:
-    """What the test case that a run was imported from says of all its rows; nothing of any other run."""
+    """What the test case that a run was imported from says of all its rows; nothing of any other
+    run.
+    """
     imported, whole = info.facts.get("imported"), info.facts.get("whole")
     known = isinstance(imported, Mapping) and imported.get("format") == "evalassist"
     return whole if known and isinstance(whole, Mapping) else {}
@@ -71,7 +91,10 @@ def _only_scale(run: Path) -> JudgedScale:
     found = label_scales(run)
     if len(found) != 1 or len(found[0].judges) != 1 or found[0].scale.range:
         names = ", ".join(f"{judge}: {one.name}" for one in found for judge in one.judges)
-        raise SetupError(f"a test case of EvalAssist is one judge with one criteria that has options; the run has {names}")
+        raise SetupError(
+            "a test case of EvalAssist is one judge with one criteria that has options; "
+            f"the run has {names}"
+        )
     return found[0]
 
 
@@ -84,9 +107,13 @@ def _agreed(run: Path, criteria: str) -> dict[str, object]:
     return {row: next(iter(answers)) for row, answers in found.items() if len(answers) == 1}
 
 
-def _evalassist_instance(row: Row, scale: JudgedScale, expected: Mapping[str, object], *, more: bool) -> dict[str, object]:
+def _evalassist_instance(
+    row: Row, scale: JudgedScale, expected: Mapping[str, object], *, more: bool
+) -> dict[str, object]:
     fields, judged = _fields(row), scale.scale.criteria.to_evaluate_field
-    own = instance_out(str(row.get("id") or row["row"]), fields, judged, compares=scale.scale.compares)
+    own = instance_out(
+        str(row.get("id") or row["row"]), fields, judged, compares=scale.scale.compares
+    )
     beside = row.get("input")
     return {
         **own,
@@ -97,7 +124,9 @@ def _evalassist_instance(row: Row, scale: JudgedScale, expected: Mapping[str, ob
 
 
 def _evalassist_result(row: Row) -> object:
-    """As it was recorded there; else what the judge said as it was asked first, and what it said in reversed order."""
+    """As it was recorded there; else what the judge said as it was asked first, and what it said in
+    reversed order.
+    """
     votes = row.get("votes")
     said: list[Mapping[str, Any]] = votes if isinstance(votes, list) else []
     for vote in said:
@@ -108,17 +137,37 @@ def _evalassist_result(row: Row) -> object:
     valid = [one for one in said if one["outcome"] in ("ok", "repaired")]
     turned = [one for one in valid if one.get("order") and one["order"] != sorted(one["order"])]
     ahead = [one for one in valid if one not in turned]
-    chosen = next((row[name] for name in ("selected_option", "option", "verdict") if row.get(name) is not None), None)
-    compares, feedback, bias = "selected_option" in row, row.get("feedback"), row.get("positional_bias")
+    chosen = next(
+        (
+            row[name]
+            for name in ("selected_option", "option", "verdict")
+            if row.get(name) is not None
+        ),
+        None,
+    )
+    compares, feedback, bias = (
+        "selected_option" in row,
+        row.get("feedback"),
+        row.get("positional_bias"),
+    )
     both = bool(turned) and isinstance(bias, Mapping)
     first = _chosen(ahead[0], compares=compares) if both and len(ahead) == 1 else chosen
-    other = {"selectedOption": _chosen(turned[0], compares=compares), "explanation": turned[0]["explanation"]} if both else None
+    other = (
+        {
+            "selectedOption": _chosen(turned[0], compares=compares),
+            "explanation": turned[0]["explanation"],
+        }
+        if both
+        else None
+    )
     return {
         "selectedOption": first,
         "explanation": row.get("explanation") or (ahead[0]["explanation"] if ahead else None) or "",
         **({} if feedback is None else {"feedback": feedback}),
         **({} if row.get("score") is None else {"score": row["score"]}),
-        "positionalBias": {"detected": bias["detected"], "result": other} if both and isinstance(bias, Mapping) else None,
+        "positionalBias": {"detected": bias["detected"], "result": other}
+        if both and isinstance(bias, Mapping)
+        else None,
     }
 
 
@@ -133,20 +182,32 @@ def to_promptfoo(run: Path, target: Path) -> int:
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
     count, ends = 0, scale_ends(run)
     with text_file(target) as file:
-        file.write(f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": [')
+        file.write(
+            f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": ['
+        )
         for row in judgments(run, votes=True):
             _refuse_comparison(row, "promptfoo")
-            file.write((",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends)))
+            file.write(
+                (",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends))
+            )
             count += 1
-        file.write(f'\n], "stats": {json.dumps(_NO_STATS)}}}, "config": {{}}, "shareableUrl": null}}\n')
+        file.write(
+            f'\n], "stats": {json.dumps(_NO_STATS)}}}, "config": {{}}, "shareableUrl": null}}\n'
+        )
     return count
 
 
-def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row], ends: Ends) -> dict[str, object]:
+def _promptfoo_result(
+    row: Row, count: int, labels: Mapping[tuple[str, str], Row], ends: Ends
+) -> dict[str, object]:
     fields, score = _fields(row), row.get("score")
     failed = not isinstance(score, int | float)
     verdict = row.get("verdict")
-    known = (verdict if isinstance(verdict, str) else None, number_of(score), str(row.get("criteria")))
+    known = (
+        verdict if isinstance(verdict, str) else None,
+        number_of(score),
+        str(row.get("criteria")),
+    )
     good = row.get("status") == "scored" and says_pass(*known, ends) is True
     assertion = {"type": "llm-rubric", "value": row.get("criteria"), "provider": _models(row)}
     part = {
@@ -173,7 +234,12 @@ def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row
         "score": 0 if failed else score,
         "failureReason": 2 if failed else int(not good),
         "error": row.get("reason") if failed else None,
-        "gradingResult": {"pass": good, "score": 0 if failed else score, "reason": "", "componentResults": [own, *people]},
+        "gradingResult": {
+            "pass": good,
+            "score": 0 if failed else score,
+            "reason": "",
+            "componentResults": [own, *people],
+        },
         "namedScores": {},
     }
 
@@ -181,9 +247,16 @@ def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row
 def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
     """Labels as manual ratings; one whose option neither passes nor fails is none."""
     ends = scale_ends(run)
-    points = {one.name: {option.name: option.score for option in one.scale.criteria.options} for one in scales_in(run)}
+    points = {
+        one.name: {option.name: option.score for option in one.scale.criteria.options}
+        for one in scales_in(run)
+    }
     for label in LabelStore(run).current():
-        score = label.score if label.score is not None else points.get(label.criteria, {}).get(label.option or "")
+        score = (
+            label.score
+            if label.score is not None
+            else points.get(label.criteria, {}).get(label.option or "")
+        )
         good = says_pass(label.option, score, label.criteria, ends)
         if good is not None:
             assertion = {"type": "human"}
@@ -192,7 +265,9 @@ def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
 
 
 def to_inspect(run: Path, target: Path) -> int:
-    """A log of version 2: each judgment is a sample with the score of one scorer; what has no verdict is NaN."""
+    """A log of version 2: each judgment is a sample with the score of one scorer; what has no
+    verdict is NaN.
+    """
     head = {
         "version": 2,
         "status": "success",
@@ -219,9 +294,17 @@ def to_inspect(run: Path, target: Path) -> int:
 def _inspect_sample(row: Row) -> dict[str, object]:
     fields = _fields(row)
     chosen = _TRUTHS.get(str(row.get("verdict")), row.get("option"))
-    value = (chosen if chosen is not None else row.get("score")) if row.get("status") == "scored" else math.nan
+    value = (
+        (chosen if chosen is not None else row.get("score"))
+        if row.get("status") == "scored"
+        else math.nan
+    )
     answer = {"role": "assistant", "content": in_one(fields.get("response", ""))}
-    shown = {name: in_one(one) for name, one in fields.items() if name not in ("response", "target", "reference")}
+    shown = {
+        name: in_one(one)
+        for name, one in fields.items()
+        if name not in ("response", "target", "reference")
+    }
     score = {
         "value": value,
         "explanation": row.get("explanation") or row.get("reason"),
@@ -231,7 +314,9 @@ def _inspect_sample(row: Row) -> dict[str, object]:
     return {
         "id": row.get("id") or row["row"],
         "epoch": 1,
-        "input": next(iter(shown.values())) if len(shown) == 1 else "\n\n".join(f"{name}: {one}" for name, one in shown.items()),
+        "input": next(iter(shown.values()))
+        if len(shown) == 1
+        else "\n\n".join(f"{name}: {one}" for name, one in shown.items()),
         "target": in_one(fields.get("target") or fields.get("reference") or ""),
         "output": {
             "model": "none/none",
@@ -245,7 +330,9 @@ def _inspect_sample(row: Row) -> dict[str, object]:
 
 def _refuse_comparison(row: Row, tool: str) -> None:
     if "per_system_results" in row:
-        raise SetupError(f"{tool} has no place for compared responses: export the run to evalassist or jsonl")
+        raise SetupError(
+            f"{tool} has no place for compared responses: export the run to evalassist or jsonl"
+        )
 
 
 def _fields(row: Row) -> dict[str, str | list[str]]:

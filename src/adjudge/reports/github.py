@@ -1,6 +1,8 @@
-"""A run as GitHub shows it: a job summary, annotations and the outputs of a step, within the limits of each.
+"""A run as GitHub shows it: a job summary, annotations and the outputs of a step, within the limits
+of each.
 
-A summary above 1 MiB is lost as a whole and a comment holds 64 KiB; of annotations a step shows ten.
+A summary above 1 MiB is lost as a whole and a comment holds 64 KiB; of annotations a step shows
+ten.
 """
 
 from __future__ import annotations
@@ -56,13 +58,18 @@ class GithubReport:
 
     @property
     def verdict(self) -> str:
-        """holds, failed, inconclusive, or none where there is no gate. A baseline only fails a run that is surely worse."""
+        """holds, failed, inconclusive, or none where there is no gate.
+
+        A baseline only fails a run that is surely worse.
+        """
         counting = {gate.verdict for gate in self._deciding}
         return next((one for one in ("failed", "inconclusive", "holds") if one in counting), "none")
 
     @property
     def _deciding(self) -> tuple[GateResult, ...]:
-        return tuple(gate for gate in self.gates if gate.verdict == "failed" or gate in self.report.gates)
+        return tuple(
+            gate for gate in self.gates if gate.verdict == "failed" or gate in self.report.gates
+        )
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -82,8 +89,13 @@ class GithubReport:
         """The Markdown page, cut where it would be too long."""
         report, language = self.report, self.report.language
         made = environment(html=False)
-        made.filters |= {"figure": lambda value: "–" if value is None else number_text(value, 3, language), "cut": _cut}
-        befores = [next((each.before for each in report.changes(one)), None) for one in report.sections]
+        made.filters |= {
+            "figure": lambda value: "–" if value is None else number_text(value, 3, language),
+            "cut": _cut,
+        }
+        befores = [
+            next((each.before for each in report.changes(one)), None) for one in report.sections
+        ]
         page = made.get_template("github.md.jinja").render(
             report=report,
             mark=_MARKS[self.verdict],
@@ -98,7 +110,9 @@ class GithubReport:
         return _within(page.strip() + "\n", int(most_kib * 1024))
 
     def annotations(self) -> list[str]:
-        """Workflow commands for what did not hold, no more than are shown; the last one says how many there are."""
+        """Workflow commands for what did not hold, no more than are shown; the last one says how
+        many there are.
+        """
         found = [*self._of_gates(), *self._of_reasons()]
         if len(found) > _MOST_ANNOTATIONS:
             left = len(found) - _MOST_ANNOTATIONS + 1
@@ -108,15 +122,29 @@ class GithubReport:
 
     def _of_gates(self) -> Iterator[str]:
         for gate in self.gates:
-            if gate.verdict == "failed" or (gate.verdict == "inconclusive" and gate in self.report.gates):
+            if gate.verdict == "failed" or (
+                gate.verdict == "inconclusive" and gate in self.report.gates
+            ):
                 file, line = self._place((gate.name, gate.judge, "fail_under", "judges"))
                 kind = "error" if gate.verdict == "failed" else "warning"
-                yield _command(kind, file, line, f"adjudge: {gate.name or gate.judge}", gate.sentence(self.report.language))
+                yield _command(
+                    kind,
+                    file,
+                    line,
+                    f"adjudge: {gate.name or gate.judge}",
+                    gate.sentence(self.report.language),
+                )
 
     def _of_reasons(self) -> Iterator[str]:
         file, line = self._place(("models", "judges"))
         for reason, count in self.report.reasons.items():
-            yield _command("warning", file, line, f"adjudge: {self._told('no score')}", self._told(f"{count}: {reason}"))
+            yield _command(
+                "warning",
+                file,
+                line,
+                f"adjudge: {self._told('no score')}",
+                self._told(f"{count}: {reason}"),
+            )
 
     def _told(self, text: str) -> str:
         return translate_line(text, self.report.language)
@@ -137,19 +165,34 @@ class GithubReport:
         words = command.get("argv") if isinstance(command, dict) else None
         for one in words if isinstance(words, list) else ():
             path = Path(str(one))
-            if path.suffix in (".yaml", ".yml") and not path.is_absolute() and ".." not in path.parts and path.is_file():
-                return path.as_posix(), path.read_text(encoding="utf-8", errors="replace").splitlines()
+            if (
+                path.suffix in (".yaml", ".yml")
+                and not path.is_absolute()
+                and ".." not in path.parts
+                and path.is_file()
+            ):
+                return path.as_posix(), path.read_text(
+                    encoding="utf-8", errors="replace"
+                ).splitlines()
         return "", []
 
 
 def _limits(interval: Interval | None, language: str) -> str:
-    return "–" if interval is None else "–".join(number_text(one, 3, language) for one in (interval.lower, interval.upper))
+    return (
+        "–"
+        if interval is None
+        else "–".join(number_text(one, 3, language) for one in (interval.lower, interval.upper))
+    )
 
 
 def _command(kind: str, file: str, line: int, title: str, message: str) -> str:
-    """``::error file=…,line=…,title=…::message``; nothing in a text ends a line or begins another command."""
+    """``::error file=…,line=…,title=…::message``; nothing in a text ends a line or begins another
+    command.
+    """
     where = {"file": file, "line": line or "", "title": title}
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in where.items() if value)
+    properties = ",".join(
+        f"{name}={_property(str(value))}" for name, value in where.items() if value
+    )
     return f"::{kind} {properties}::{_data(message)}"
 
 
@@ -170,6 +213,9 @@ def _within(page: str, most: int) -> str:
     """The page; cut after a whole line, and saying so, where it has more bytes."""
     if len(page.encode("utf-8", "backslashreplace")) <= most:
         return page
-    note = "\n\n</details>\n\n*This page was cut: it would be longer than its place allows. The run folder holds all of it.*\n"
+    note = (
+        "\n\n</details>\n\n*This page was cut: it would be longer than its place allows. The "
+        "run folder holds all of it.*\n"
+    )
     kept = page.encode("utf-8", "backslashreplace")[: max(0, most - len(note.encode()))]
     return kept[: kept.rfind(b"\n") + 1].decode("utf-8", "ignore") + note

@@ -20,7 +20,13 @@ _NOT_ALWAYS = ("input", "excluded_models", "decided_by", "steps", "judge_identit
 _NOT_SHOWN = ("detail", "used", "named")
 _NOT_SHOWN_OF_A_VOTE = ("usage", "score", "at")
 _COUNTS = ("prompt_tokens", "completion_tokens", "calls")
-_PLAIN: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_PLAIN: dict[object, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
 
 
 def results_schema() -> Schema:
@@ -53,7 +59,10 @@ def _of(made: object, defined: dict[str, Schema]) -> Schema:
         case collections.abc.Sequence:
             found = {"type": "array", "items": _of(parts[0], defined)}
         case origin if origin is tuple:
-            found = {"type": "array", "items": _any_of([part for part in parts if part is not ...], defined)}
+            found = {
+                "type": "array",
+                "items": _any_of([part for part in parts if part is not ...], defined),
+            }
         case _:
             found = {"type": name} if (name := _PLAIN.get(made)) else {}
     return found
@@ -68,31 +77,53 @@ def _any_of(kinds: Iterable[object], defined: dict[str, Schema]) -> Schema:
 
 
 def _named(made: type, defined: dict[str, Schema]) -> Schema:
-    """Once under its name, and a reference to it. A result may say more than it must: a judge of one's own does."""
+    """Once under its name, and a reference to it.
+
+    A result may say more than it must: a judge of one's own does.
+    """
     name = made.__name__.removesuffix("Shape").removesuffix("Record")
     if name not in defined:
         defined[name] = {}
         kept = {one.name: one.default is None for one in fields(made)} if is_dataclass(made) else {}
-        hints = {key: kind for key, kind in get_type_hints(made, include_extras=True).items() if key in kept or not kept}
-        optional = [key for key, kind in hints.items() if kept.get(key) or get_origin(kind) is typing.NotRequired]
-        defined[name] = _object(made, {key: _of(kind, defined) for key, kind in hints.items()}, optional)
+        hints = {
+            key: kind
+            for key, kind in get_type_hints(made, include_extras=True).items()
+            if key in kept or not kept
+        }
+        optional = [
+            key
+            for key, kind in hints.items()
+            if kept.get(key) or get_origin(kind) is typing.NotRequired
+        ]
+        defined[name] = _object(
+            made, {key: _of(kind, defined) for key, kind in hints.items()}, optional
+        )
     return {"$ref": f"#/$defs/{name}"}
 
 
 def _object(made: type, properties: Mapping[str, Schema], optional: Collection[str]) -> Schema:
     required = [key for key in properties if key not in optional]
     about = " ".join((made.__doc__ or "").split())
-    return {"description": about, "type": "object", "properties": dict(properties), "required": required}
+    return {
+        "description": about,
+        "type": "object",
+        "properties": dict(properties),
+        "required": required,
+    }
 
 
 def _judgment(defined: dict[str, Schema]) -> Schema:
-    """What ``JudgmentRecord.to_dict`` says: what all of them have, and behind it what each kind has of its own."""
+    """What ``JudgmentRecord.to_dict`` says: what all of them have, and behind it what each kind has
+    of its own.
+    """
     if "Judgment" not in defined:
         defined["Judgment"] = {}
         hints = get_type_hints(JudgmentRecord, include_extras=True)
         common = {_RENAMED.get(name, name): hints[name] for name in hints if name not in _NOT_SHOWN}
         common["row"] = Annotated[int, "its place among the judge's judgments, from 1"]
-        common["decided_by"] = Annotated[str | None, "cascades: the step whose verdict it is; null where none was accepted"]
+        common["decided_by"] = Annotated[
+            str | None, "cascades: the step whose verdict it is; null where none was accepted"
+        ]
         own: dict[str, list[object]] = {}
         for kind in KINDS:
             known = get_type_hints(kind, include_extras=True)
@@ -107,7 +138,17 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
 def _vote(defined: dict[str, Schema]) -> Schema:
     """What ``VoteRecord.to_dict`` says: the usage among the rest."""
     if "Vote" not in defined:
-        hints = {**get_type_hints(VoteRecord, include_extras=True), **dict.fromkeys(_COUNTS, int), "tokens_estimated": bool}
-        properties = {name: _of(kind, defined) for name, kind in hints.items() if name not in _NOT_SHOWN_OF_A_VOTE}
-        defined["Vote"] = _object(VoteRecord, properties, [one.name for one in fields(VoteRecord) if one.default is None])
+        hints = {
+            **get_type_hints(VoteRecord, include_extras=True),
+            **dict.fromkeys(_COUNTS, int),
+            "tokens_estimated": bool,
+        }
+        properties = {
+            name: _of(kind, defined)
+            for name, kind in hints.items()
+            if name not in _NOT_SHOWN_OF_A_VOTE
+        }
+        defined["Vote"] = _object(
+            VoteRecord, properties, [one.name for one in fields(VoteRecord) if one.default is None]
+        )
     return {"$ref": "#/$defs/Vote"}

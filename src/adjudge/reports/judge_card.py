@@ -1,4 +1,6 @@
-"""A page about the judges of a run: what each judges and how, how well it agrees with people, what leans it, what it costs."""
+"""A page about the judges of a run: what each judges and how, how well it agrees with people, what
+leans it, what it costs.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,15 @@ def judge_cards(folder: str | Path) -> list[JudgeCard]:
     """A card for each judge of a run."""
     info, report = run_info(folder), report_of_run(folder, shown=0)
     found = calibrate_run(folder) if holds_labels(folder) else []
-    return [_card(name, info, report, [one for one in found if one.judge == name], folder) for name in info.identities]
+    return [
+        _card(name, info, report, [one for one in found if one.judge == name], folder)
+        for name in info.identities
+    ]
 
 
-def _card(name: str, info: RunInfo, report: Report, found: list[Calibration], folder: str | Path) -> JudgeCard:
+def _card(
+    name: str, info: RunInfo, report: Report, found: list[Calibration], folder: str | Path
+) -> JudgeCard:
     configuration = info.configuration["judges"][name]
     settings = configuration.get("settings") or {}
     return JudgeCard(
@@ -62,7 +69,11 @@ def _card(name: str, info: RunInfo, report: Report, found: list[Calibration], fo
         info.identities[name],
         tuple(_questions(configuration) or _labelled_by(name, folder)),
         configuration.get("models") or {},
-        {key: value for key, value in settings.items() if key not in _HIDDEN and value not in (None, [], {})},
+        {
+            key: value
+            for key, value in settings.items()
+            if key not in _HIDDEN and value not in (None, [], {})
+        },
         tuple(one for one in report.sections if one.judge == name),
         tuple(found),
         tuple(leanings_of(folder, name)),
@@ -77,19 +88,35 @@ def _questions(configuration: Mapping[str, object]) -> list[tuple[str, str, str]
         return [(str(own.get("name") or configuration.get("judge")), str(said), "")]
     asked, dimensions = configuration.get("criteria"), configuration.get("dimensions")
     listed = list(asked) if isinstance(asked, list) else []
-    listed += [one.get("criteria") for one in dimensions.values()] if isinstance(dimensions, Mapping) else []
-    return [(str(one.get("name")), str(one.get("description")), _options(one)) for one in listed if isinstance(one, Mapping)]
+    listed += (
+        [one.get("criteria") for one in dimensions.values()]
+        if isinstance(dimensions, Mapping)
+        else []
+    )
+    return [
+        (str(one.get("name")), str(one.get("description")), _options(one))
+        for one in listed
+        if isinstance(one, Mapping)
+    ]
 
 
 def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
-    """What people are asked, of a judge that has no criteria of its own: one that looks sentences up."""
+    """What people are asked, of a judge that has no criteria of its own: one that looks sentences
+    up.
+    """
     scales = [scale for judge, scale, _ in judge_scales(folder) if judge == name]
-    return [(one.name, one.criteria.description, ", ".join(one.criteria.option_names)) for one in scales]
+    return [
+        (one.name, one.criteria.description, ", ".join(one.criteria.option_names)) for one in scales
+    ]
 
 
 def _options(criteria: Mapping[str, object]) -> str:
     options = criteria.get("options")
-    named = [str(one.get("name")) for one in options if isinstance(one, Mapping)] if isinstance(options, list) else []
+    named = (
+        [str(one.get("name")) for one in options if isinstance(one, Mapping)]
+        if isinstance(options, list)
+        else []
+    )
     return ", ".join(named)
 
 
@@ -122,17 +149,25 @@ def _line(text: str, language: str) -> str:
 def _figure(one: Estimate) -> str:
     if one.value is None:
         return f"none: {one.reason}"
-    limits = "" if one.lower is None or one.upper is None else f" ({one.lower:.3f} to {one.upper:.3f})"
+    limits = (
+        "" if one.lower is None or one.upper is None else f" ({one.lower:.3f} to {one.upper:.3f})"
+    )
     return f"{one.value:.3f}{limits}"
 
 
 def _date(moment: object) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(moment)) if isinstance(moment, int | float) else "unknown"
+    return (
+        time.strftime("%Y-%m-%d", time.localtime(moment))
+        if isinstance(moment, int | float)
+        else "unknown"
+    )
 
 
 def _labelled(folder: str | Path) -> str:
     """From when to when; nothing where no label says it."""
-    moments = [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
+    moments = (
+        [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
+    )
     return "" if not moments else f"{_date(min(moments))} to {_date(max(moments))}"
 
 

@@ -1,7 +1,8 @@
 """A run as JUnit XML: one test suite for each judge, one test case for each judgment.
 
-A judgment that failed is an ``<error>``, never a ``<failure>``: nobody said that the answer is bad. One that abstained is
-``<skipped>``; one that neither passes nor fails, such as a comparison, is a test case without either.
+A judgment that failed is an ``<error>``, never a ``<failure>``: nobody said that the answer is bad.
+One that abstained is ``<skipped>``; one that neither passes nor fails, such as a comparison, is a
+test case without either.
 """
 
 from __future__ import annotations
@@ -29,19 +30,33 @@ _CASE = ("failure", "error", "skipped")
 
 
 def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
-    """Write all judgments of a run; says how many there are. How it compares with ``baseline``, or with the run that it must not
-    be worse than, is told in the properties of each judge's suite."""
+    """Write all judgments of a run; says how many there are. How it compares with ``baseline``, or
+    with the run that it must not be worse than, is told in the properties of each judge's suite.
+    """
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
         ledger.execute("BEGIN")  # read twice, at one moment: a suite begins with its counts
-        counts = {judge: Counter(_kind(one, ends) for one in records(ledger, judge=judge)) for judge in info.judges}
+        counts = {
+            judge: Counter(_kind(one, ends) for one in records(ledger, judge=judge))
+            for judge in info.judges
+        }
         total = sum(counts.values(), Counter[str]())
-        file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={_attribute(run.name)} {_counts(total)}>\n')
+        file.write(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites '
+            f"name={_attribute(run.name)} {_counts(total)}>\n"
+        )
         for judge, own in counts.items():
             file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
-            about = {"run": run.name, "state": info.state, "lock": info.identities.get(judge), "score": info.means.get(judge)}
-            told = [_property(name, str(value)) for name, value in about.items() if value is not None]
+            about = {
+                "run": run.name,
+                "state": info.state,
+                "lock": info.identities.get(judge),
+                "score": info.means.get(judge),
+            }
+            told = [
+                _property(name, str(value)) for name, value in about.items() if value is not None
+            ]
             told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
             file.write(f"<properties>\n{''.join(told)}</properties>\n")
             for one in records(ledger, judge=judge):
@@ -70,12 +85,21 @@ def _kind(one: JudgmentRecord, ends: Ends) -> str:
 
 def _counts(found: Counter[str]) -> str:
     tests = f'tests="{found.total()}"'
-    return " ".join((tests, *(f'{name}s="{found[name]}"' for name in _CASE[:2]), f'skipped="{found["skipped"]}"'))
+    return " ".join(
+        (
+            tests,
+            *(f'{name}s="{found[name]}"' for name in _CASE[:2]),
+            f'skipped="{found["skipped"]}"',
+        )
+    )
 
 
 def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:
     kind = _kind(one, ends)
-    file.write(f"<testcase classname={_attribute(f'{one.judge}: {one.criterion}')} name={_attribute(one.name)}>\n")
+    file.write(
+        f"<testcase classname={_attribute(f'{one.judge}: {one.criterion}')} "
+        f"name={_attribute(one.name)}>\n"
+    )
     file.write("<properties>\n" + "".join(_properties(one)) + "</properties>\n")
     why = one.explanation or one.reason or ""
     if kind in _CASE:
@@ -85,13 +109,21 @@ def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:
             else ": ".join(filter(None, (str(one.verdict or _number(one.score)), why)))
         )
         body = "" if kind == "skipped" else f">{_words(why)}</{kind}"
-        type_ = "" if kind == "skipped" else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
+        type_ = (
+            ""
+            if kind == "skipped"
+            else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
+        )
         file.write(f"<{kind} message={_attribute(said, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n")
     file.write(f"<system-out>{_words(_shown(one))}</system-out>\n</testcase>\n")
 
 
 def _properties(one: JudgmentRecord) -> Iterator[str]:
-    for name, value in (("verdict", one.verdict), ("score", _number(one.score)), ("status", one.status)):
+    for name, value in (
+        ("verdict", one.verdict),
+        ("score", _number(one.score)),
+        ("status", one.status),
+    ):
         if value is not None:
             yield _property(name, str(value))
 
@@ -106,7 +138,10 @@ def _property(name: str, value: str, most: int = _LONGEST_NAME) -> str:
 
 
 def _shown(one: JudgmentRecord) -> str:
-    return "\n".join(f"{name}: {text if isinstance(text, str) else ' | '.join(text)}" for name, text in one.fields.items())
+    return "\n".join(
+        f"{name}: {text if isinstance(text, str) else ' | '.join(text)}"
+        for name, text in one.fields.items()
+    )
 
 
 def _attribute(text: str, most: int = _LONGEST_NAME) -> str:

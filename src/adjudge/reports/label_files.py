@@ -14,7 +14,10 @@ ENDINGS = (".csv", ".jsonl")
 
 
 def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> int:
-    """Write labels to a .csv or .jsonl file. ``wide``: one row for each row, and a column per annotator with the answer alone."""
+    """Write labels to a .csv or .jsonl file.
+
+    ``wide``: one row for each row, and a column per annotator with the answer alone.
+    """
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(f"labels are written to {' or '.join(ENDINGS)}, not to {path.name!r}")
     check_writable(path)
@@ -30,7 +33,10 @@ def _wide(labels: list[Label]) -> list[dict[str, object]]:
     rows: dict[tuple[str, str], dict[str, object]] = {}
     annotators = dict.fromkeys(label.annotator for label in labels)
     if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
-        raise SetupError(f"the annotator {taken[0]!r} cannot have a column of that name: write one label a row, without --wide")
+        raise SetupError(
+            f"the annotator {taken[0]!r} cannot have a column of that name: write one label "
+            "a row, without --wide"
+        )
     for label in labels:
         about = {"row": label.row, "id": label.id, "criteria": label.criteria}
         row = rows.setdefault((label.criteria, label.row), {**about, **dict.fromkeys(annotators)})

@@ -27,17 +27,36 @@ def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "
     return _render("leaderboard.html.jinja", title, found, language, html=True)
 
 
-def _render(template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool) -> str:
+def _render(
+    template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
+) -> str:
     made = environment(html=html)
     made.filters |= {"ours": lambda text: translate_line(str(text), language), "verbatim": verbatim}
-    values = {"title": title, "boards": found, "shown_rank": shown_rank, "span": _span, "language": language}
+    values = {
+        "title": title,
+        "boards": found,
+        "shown_rank": shown_rank,
+        "span": _span,
+        "language": language,
+    }
     return made.get_template(template).render(values)
 
 
 def _span(board: Leaderboard, place: Place) -> tuple[float, float, float]:
-    """Where the interval begins, how wide it is and where the rating stands, in hundredths of the board's own width."""
-    limits = [value for one in board.ranking.places for value in (one.lower, one.upper, one.rating) if value is not None]
+    """Where the interval begins, how wide it is and where the rating stands, in hundredths of the
+    board's own width.
+    """
+    limits = [
+        value
+        for one in board.ranking.places
+        for value in (one.lower, one.upper, one.rating)
+        if value is not None
+    ]
     least, width = min(limits), max(max(limits) - min(limits), 1e-9)
     low = place.rating if place.lower is None else place.lower
     high = place.rating if place.upper is None else place.upper
-    return 100 * (low - least) / width, 100 * (high - low) / width, 100 * (place.rating - least) / width
+    return (
+        100 * (low - least) / width,
+        100 * (high - low) / width,
+        100 * (place.rating - least) / width,
+    )

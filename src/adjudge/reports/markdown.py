@@ -19,7 +19,10 @@ def escaped(text: str) -> str:
 def quoted(text: str) -> str:
     """``text`` as a quotation that keeps its lines and their indentation."""
     lines = [_line(line) for line in text.strip("\r\n").splitlines() or [""]]
-    breaks = ["\\" if line and following else "" for line, following in zip(lines, [*lines[1:], ""], strict=True)]
+    breaks = [
+        "\\" if line and following else ""
+        for line, following in zip(lines, [*lines[1:], ""], strict=True)
+    ]
     return "\n".join(f"> {line}{end}".rstrip() for line, end in zip(lines, breaks, strict=True))
 
 

@@ -42,11 +42,26 @@ class MeasureSummary:
         """Its values, for a gate of its own."""
         total, rows = (self.mean or 0.0) * self.rows, self.rows + self.missing
         lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
-        return Summary(rows, self.rows, 0, self.missing, self.mean, lower, upper, Usage(), confident=self.confident)
+        return Summary(
+            rows,
+            self.rows,
+            0,
+            self.missing,
+            self.mean,
+            lower,
+            upper,
+            Usage(),
+            confident=self.confident,
+        )
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        found = {"mean": self.mean, "interval": interval_dict(self.interval), "rows": self.rows, "missing": self.missing}
+        found = {
+            "mean": self.mean,
+            "interval": interval_dict(self.interval),
+            "rows": self.rows,
+            "missing": self.missing,
+        }
         return {**found, "of": self.measure.of, "reasons": dict(self.reasons)}
 
 
@@ -66,7 +81,10 @@ class MeasuresSummary:
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        return {"measures": {one.measure.name: one.to_dict() for one in self.each}, "blame": dict(self.blamed)}
+        return {
+            "measures": {one.measure.name: one.to_dict() for one in self.each},
+            "blame": dict(self.blamed),
+        }
 
 
 class MeasureTally:
@@ -95,12 +113,21 @@ class MeasureTally:
 
     def summary(self) -> MeasuresSummary:
         """What they come to so far."""
-        asked = {name for one in self._measures for name in one.checks} >= {"fragment_relevance", "fragment_used"}
+        asked = {name for one in self._measures for name in one.checks} >= {
+            "fragment_relevance",
+            "fragment_used",
+        }
         counts = {name: self._blamed[name] for name in BLAMED}
-        return MeasuresSummary(tuple(map(self._summary, self._measures)), counts, self._idle if asked else None)
+        return MeasuresSummary(
+            tuple(map(self._summary, self._measures)), counts, self._idle if asked else None
+        )
 
     def _summary(self, measure: Measure) -> MeasureSummary:
-        values, groups, reasons = self._values[measure.name], self._groups[measure.name], self._reasons[measure.name]
+        values, groups, reasons = (
+            self._values[measure.name],
+            self._groups[measure.name],
+            self._reasons[measure.name],
+        )
         return MeasureSummary(
             measure=measure,
             mean=sum(values) / len(values) if values else None,
@@ -194,15 +221,28 @@ def fragments_seen(one: JudgmentRecord) -> list[FragmentSeen]:
             against.setdefault(second, []).append(first)
     numbers = sorted({*relevant, *used, *cited, *against})
     return [
-        FragmentSeen(place, relevant.get(place), place in cited, used.get(place), tuple(sorted(against.get(place, ()))))
+        FragmentSeen(
+            place,
+            relevant.get(place),
+            place in cited,
+            used.get(place),
+            tuple(sorted(against.get(place, ()))),
+        )
         for place in numbers
     ]
 
 
-_MISSED = ("statement_in_fragments", "statement_in_answer", "statement_in_reference", "citation_supports")
+_MISSED = (
+    "statement_in_fragments",
+    "statement_in_answer",
+    "statement_in_reference",
+    "citation_supports",
+)
 
 
 def missed(one: JudgmentRecord) -> list[tuple[str, str, str]]:
     """(check, statement with its marks, why) of what was looked for and is not there."""
     parts = [part for check in _MISSED for part in _parts(one, check) if part.yes is False]
-    return [(part.check, f"{part.text} {part.mark or ''}".strip(), part.reason or "") for part in parts]
+    return [
+        (part.check, f"{part.text} {part.mark or ''}".strip(), part.reason or "") for part in parts
+    ]

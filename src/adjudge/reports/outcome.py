@@ -1,4 +1,6 @@
-"""What a run comes to, by its events: its report so far, what was left out, whether the gates hold."""
+"""What a run comes to, by its events: its report so far, what was left out,
+whether the gates hold.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ class Outcome:
     def __post_init__(self) -> None:
         judges = self.run.judges
         self._labels = {ready.name: ready.label for ready in judges}
-        made = Setup.of({ready.label: ready.judge for ready in judges}, {ready.label: ready.criteria for ready in judges})
+        made = Setup.of(
+            {ready.label: ready.judge for ready in judges},
+            {ready.label: ready.criteria for ready in judges},
+        )
         self._setup = replace(
             made,
             title=self.run.folder.name if self.run.folder else "",
@@ -70,7 +75,9 @@ class Outcome:
         )
         bars = tuple(bar for ready in judges for bar in self._bars(ready))
         if self._setup.confidence is not None and not bars and not self._setup.against:
-            raise SetupError("confidence says how sure a gate must be: add fail_under or not_worse_than")
+            raise SetupError(
+                "confidence says how sure a gate must be: add fail_under or not_worse_than"
+            )
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
 
     def _compared_with(self) -> Baseline:
@@ -108,7 +115,9 @@ class Outcome:
                 calibrations=labelled,
                 notes=(*made.notes, *paid),
             )
-        return replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
+        return (
+            replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
+        )
 
     def _seen_so_far(self) -> Report:
         """Made once, after the last judgment."""
@@ -122,7 +131,9 @@ class Outcome:
         return self._compared
 
     def _beside_baseline(self, folder: Path) -> tuple[RunComparison, ...]:
-        """How it compares with its baseline, row by row; looked at once, after the last judgment."""
+        """How it compares with its baseline, row by row; looked at once, after
+        the last judgment.
+        """
         if self._beside is None:
             self._beside = compared_with_baseline(self._setup, folder)
         return self._beside
@@ -132,17 +143,28 @@ class Outcome:
         other, folder = self.run.file.gates.not_worse_than, self.run.folder
         if other is None:
             if self.run.file.gates.margin:
-                raise SetupError("margin says by how much a run may be worse than another: add not_worse_than, that run's folder")
+                raise SetupError(
+                    "margin says by how much a run may be worse than another: add "
+                    "not_worse_than, that run's folder"
+                )
             return ""
         if folder is None:
-            raise SetupError("not worse than another run can only be said of a run that is kept: add --run FOLDER")
+            raise SetupError(
+                "not worse than another run can only be said of a run that is kept: add "
+                "--run FOLDER"
+            )
         return str(other if self.run.file.typed else self.run.file.beside(other))
 
     def _cluster(self) -> str:
-        """The column whose equal values belong together; refused where there is nothing that it could widen."""
+        """The column whose equal values belong together; refused where there is nothing that it
+        could widen.
+        """
         gates = self.run.file.gates
         if gates.cluster and gates.confidence is None and gates.not_worse_than is None:
-            raise SetupError("cluster says which rows belong together, for limits: add confidence, or not_worse_than")
+            raise SetupError(
+                "cluster says which rows belong together, for limits: add confidence, or "
+                "not_worse_than"
+            )
         return gates.cluster or ""
 
     def facts(self) -> Mapping[str, object]:
@@ -153,7 +175,9 @@ class Outcome:
         """Refuse a gate that cannot hold, before anything is asked."""
         if self._setup.against:
             check_against(self._setup.against)
-        known = list(dict.fromkeys(name for ready in self.run.judges for name in self._names(ready)))
+        known = list(
+            dict.fromkeys(name for ready in self.run.judges for name in self._names(ready))
+        )
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))
             judged = [one for one in ready.criteria if bars.keys() & {"", ready.name, one.name}]
@@ -190,12 +214,16 @@ class Outcome:
                 raise SetupError(f"{other}: {error}") from None
 
     def exit_code(self) -> int:
-        """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
+        """By the gates of the command line, of each judge and of the file; what was stopped has not
+        passed them.
+        """
         if self.stopped:
             return self.stopped_code
         report = self._seen_so_far()
         paired = self._paired(self.run.folder) if self.run.folder else ()
-        codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in (*report.gates, *paired)]
+        codes = [exit_code(one.summary) for one in report.sections] + [
+            gate.code for gate in (*report.gates, *paired)
+        ]
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])
 
     def _bars(self, ready: ReadyJudge) -> Iterable[Bar]:
@@ -205,7 +233,9 @@ class Outcome:
                 yield Bar(ready.label, least, name)
 
     def _names(self, ready: ReadyJudge) -> list[str]:
-        """What a gate of this judge may name: its criteria, its dimensions, the systems that it compares."""
+        """What a gate of this judge may name: its criteria, its dimensions, the systems that it
+        compares.
+        """
         dimensions = [one.name for one in self._setup.dimensions.get(ready.label, ())]
         dimensions += [one.name for one in self._setup.measures.get(ready.label, ())]
         if ready.compares:
@@ -213,11 +243,21 @@ class Outcome:
         return list(dict.fromkeys([ready.name, *(one.name for one in ready.criteria), *dimensions]))
 
     def _systems(self) -> list[str]:
-        """The compared ones, where they are known before the rows are read: named columns, or responses that were typed."""
+        """The compared ones, where they are known before the rows are read: named columns, or
+        responses that were typed.
+        """
         typed = max(
-            (len(value) for row in self.run.file.rows for value in row.fields.values() if isinstance(value, tuple)), default=0
+            (
+                len(value)
+                for row in self.run.file.rows
+                for value in row.fields.values()
+                if isinstance(value, tuple)
+            ),
+            default=0,
         )
-        return list(self.run.file.data.responses) or [f"response {place}" for place in range(1, typed + 1)]
+        return list(self.run.file.data.responses) or [
+            f"response {place}" for place in range(1, typed + 1)
+        ]
 
     def _gate(self, ready: ReadyJudge) -> FailUnder | None:
         gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)

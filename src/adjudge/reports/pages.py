@@ -22,7 +22,13 @@ from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports.again import Again
 from adjudge.reports.decision import decision, standing
-from adjudge.reports.evidence import evidence_html, evidence_markdown, evidence_of, is_contradicted, is_unsupported
+from adjudge.reports.evidence import (
+    evidence_html,
+    evidence_markdown,
+    evidence_of,
+    is_contradicted,
+    is_unsupported,
+)
 from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
 from adjudge.reports.markdown import escaped, quoted
@@ -48,7 +54,15 @@ from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.template import environment
 from adjudge.reports.trusted import titled, trust_sentence
-from adjudge.reports.words import RussianNumber, Word, counted, is_word, number_text, quoted_name, word
+from adjudge.reports.words import (
+    RussianNumber,
+    Word,
+    counted,
+    is_word,
+    number_text,
+    quoted_name,
+    word,
+)
 
 _LONGEST_LINE = 200
 _MOST_FOUND = 50_000
@@ -58,7 +72,13 @@ _FIRST_FIELDS = ("user_input", "history", "contexts", "response")
 
 def markdown_page(report: Report) -> str:
     """For code hosts and mail."""
-    return _environment(report.language, html=False).get_template("report.md.jinja").render(_values(report)).strip() + "\n"
+    return (
+        _environment(report.language, html=False)
+        .get_template("report.md.jinja")
+        .render(_values(report))
+        .strip()
+        + "\n"
+    )
 
 
 def write_markdown(report: Report, path: Path) -> None:
@@ -83,15 +103,27 @@ def write_html(report: Report, judgments: Iterable[JudgmentRecord] | None, path:
 
 def _html(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
     listed = {(one.judge, one.row) for one in report.entries}
-    rest = islice((one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND)
-    values = {**_values(report), "rest": rest, "more": judgments is not None and report.total > len(report.entries)}
-    return _environment(report.language, html=True).get_template("report.html.jinja").generate(values)
+    rest = islice(
+        (one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND
+    )
+    values = {
+        **_values(report),
+        "rest": rest,
+        "more": judgments is not None and report.total > len(report.entries),
+    }
+    return (
+        _environment(report.language, html=True).get_template("report.html.jinja").generate(values)
+    )
 
 
 def write_reports(
-    report: Report, judgments: Sequence[JudgmentRecord] | Again[JudgmentRecord], folder: str | Path = "reports"
+    report: Report,
+    judgments: Sequence[JudgmentRecord] | Again[JudgmentRecord],
+    folder: str | Path = "reports",
 ) -> list[Path]:
-    """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where it is not there."""
+    """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where
+    it is not there.
+    """
     paths = _free_paths(Path(folder), report.made)
     try:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +131,9 @@ def write_reports(
         write_markdown(report, paths[0])
         write_html(report, judgments, paths[2])
     except OSError as error:
-        raise RunError(f"the reports cannot be written to {folder}: {error.strerror or error}") from error
+        raise RunError(
+            f"the reports cannot be written to {folder}: {error.strerror or error}"
+        ) from error
     return paths
 
 
@@ -107,13 +141,19 @@ def _free_paths(folder: Path, made: datetime) -> list[Path]:
     """Named after the second; a report that is there already keeps its name."""
     stem = folder / f"rag_evaluation_results_{made:%Y%m%d_%H%M%S}"
     paths = [stem.with_suffix(suffix) for suffix in (".md", ".csv", ".html")]
-    return _free_paths(folder, made + timedelta(seconds=1)) if any(path.exists() for path in paths) else paths
+    return (
+        _free_paths(folder, made + timedelta(seconds=1))
+        if any(path.exists() for path in paths)
+        else paths
+    )
 
 
 def measures_html(one: JudgmentRecord, language: str) -> Markup:
     """What was measured of one row: for the local page."""
     words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
-    module = _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
+    module = (
+        _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
+    )
     found = module.of_row(one, None)  # type: ignore[attr-defined]
     return Markup(found)  # noqa: S704 - the template escapes
 
@@ -122,7 +162,9 @@ def _measure_words(language: str) -> dict[str, object]:
     """What the templates of measures say."""
     return {
         "m": partial(measure_word, language=language),
-        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
+        "yes_no": lambda said: (
+            "–" if said is None else measure_word("yes" if said else "no", language)
+        ),
         "measure_title": lambda section, name: _measure_title(section, name, language),
     }
 
@@ -180,7 +222,10 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "lines": with_line_breaks,
     }
     made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
-    made.filters |= {"ours": lambda text: localised(str(text or ""), language), "short": lambda value: _short(value, language)}
+    made.filters |= {
+        "ours": lambda text: localised(str(text or ""), language),
+        "short": lambda value: _short(value, language),
+    }
     made.filters |= {"named_so": lambda name: quoted_name(name, language)}
     made.globals |= {
         "histogram": histogram,
@@ -188,21 +233,41 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "scale_labels": _scale_labels,
         "composite": partial(_composite, language=language),
     }
-    made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": rule_of, "question": _question}
+    made.globals |= {
+        "score_of": score_of,
+        "explanation_of": explanation_of,
+        "rule_of": rule_of,
+        "question": _question,
+    }
     shown = evidence_html if html else evidence_markdown
     made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
     made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
-    made.globals |= {"measure_names": measure_names, "measured": measured, "blamed": blamed, "because": because}
-    made.globals |= {"fragments_seen": fragments_seen, "missed": missed, "has_measures": has_measures}
+    made.globals |= {
+        "measure_names": measure_names,
+        "measured": measured,
+        "blamed": blamed,
+        "because": because,
+    }
+    made.globals |= {
+        "fragments_seen": fragments_seen,
+        "missed": missed,
+        "has_measures": has_measures,
+    }
     made.globals |= {"judged_question": judged_question, "has_idle_fragment": has_idle_fragment}
     return made
 
 
 def _measure_title(section: Section | None, name: str, language: str) -> str:
-    """What a figure is called that a row is blamed by: a measure, by its section of a report if it has one, or something else."""
+    """What a figure is called that a row is blamed by: a measure, by its section of a report if it
+    has one, or something else.
+    """
     if section is None:
-        return chosen_measures([name], {}, language)[0].title if measure_name(name) else measure_word(name, language)
+        return (
+            chosen_measures([name], {}, language)[0].title
+            if measure_name(name)
+            else measure_word(name, language)
+        )
     own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
     return own.measure.title if own else measure_word(name, language)
 
@@ -216,14 +281,29 @@ def _fired(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
 def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
     """(field, its texts): those that most rows have first, then further ones."""
     fields = one.fields
-    order = [*(name for name in _FIRST_FIELDS if name in fields), *(name for name in fields if name not in _FIRST_FIELDS)]
-    found = [(name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order]
+    order = [
+        *(name for name in _FIRST_FIELDS if name in fields),
+        *(name for name in fields if name not in _FIRST_FIELDS),
+    ]
+    found = [
+        (name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order
+    ]
     if isinstance(one.detail, PairwiseDetail):
-        found = [pair for name, texts in found for pair in _by_system(one.detail, name, texts, fields[name])]
-    return [(name, texts) for name, texts in found if name not in MAY_BE_ABSENT or "".join(texts).strip()]
+        found = [
+            pair
+            for name, texts in found
+            for pair in _by_system(one.detail, name, texts, fields[name])
+        ]
+    return [
+        (name, texts)
+        for name, texts in found
+        if name not in MAY_BE_ABSENT or "".join(texts).strip()
+    ]
 
 
-def _by_system(compared: PairwiseDetail, name: str, texts: list[str], given: str | Sequence[str]) -> list[tuple[str, list[str]]]:
+def _by_system(
+    compared: PairwiseDetail, name: str, texts: list[str], given: str | Sequence[str]
+) -> list[tuple[str, list[str]]]:
     """Compared responses under the names of their systems."""
     if len(texts) != len(compared.per_system_results) or isinstance(given, str):
         return [(name, texts)]
@@ -235,19 +315,36 @@ def _scale_labels(dimension: Dimension) -> list[str]:
 
 
 def _options(summary: Summary) -> list[tuple[str, int, float]]:
-    """(option, how often, how good from 0 to 1) of what was chosen, the worst first; none where an option has no score."""
+    """(option, how often, how good from 0 to 1) of what was chosen, the worst first; none where an
+    option has no score.
+    """
     scores = {option: score for option, score in summary.option_scores.items() if score is not None}
     if len(scores) < len(summary.options):
         return []
     least, most = min([0.0, *scores.values()]), max([1.0, *scores.values()])
     shades = {option: (score - least) / (most - least) for option, score in scores.items()}
-    return [(option, summary.options[option], shades[option]) for option in sorted(shades, key=lambda name: shades[name])]
+    return [
+        (option, summary.options[option], shades[option])
+        for option in sorted(shades, key=lambda name: shades[name])
+    ]
 
 
 def _shade(one: JudgmentRecord, report: Report) -> float | None:
     """How good the chosen option is, as the bar of its criteria shows it."""
-    own = [each.summary for each in report.sections if (each.judge, each.criteria) == (one.judge, one.criterion)]
-    return next((shade for summary in own for option, _, shade in _options(summary) if option == one.verdict), None)
+    own = [
+        each.summary
+        for each in report.sections
+        if (each.judge, each.criteria) == (one.judge, one.criterion)
+    ]
+    return next(
+        (
+            shade
+            for summary in own
+            for option, _, shade in _options(summary)
+            if option == one.verdict
+        ),
+        None,
+    )
 
 
 def _reads(dimension: Dimension, language: str) -> str:
@@ -265,7 +362,11 @@ def _composite(one: JudgmentRecord, language: str) -> str:
 
 def _question(one: JudgmentRecord) -> str:
     """What the row is about, in a line."""
-    said = one.fields.get("user_input") or one.fields.get("response") or next(iter(one.fields.values()), "")
+    said = (
+        one.fields.get("user_input")
+        or one.fields.get("response")
+        or next(iter(one.fields.values()), "")
+    )
     line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 

@@ -27,7 +27,11 @@ def check_against(other: str) -> None:
 
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
     """Held to another run without a margin, where one is named."""
-    return setup if baseline is None or not holds_run(baseline) else replace(setup, against=str(baseline), margin=0.0)
+    return (
+        setup
+        if baseline is None or not holds_run(baseline)
+        else replace(setup, against=str(baseline), margin=0.0)
+    )
 
 
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
@@ -40,7 +44,9 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     check_against(setup.against)
     level = setup.confidence or CONFIDENCE
     with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
-        compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
+        compared = compare_runs(
+            setup.against, folder, found, ComparisonSettings(level=level, noise=False)
+        )
         gone = found.gone()
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
         gate = _gate(one, setup.against, setup.margin, upper, len(compared))
@@ -50,7 +56,9 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
 
 
 def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
-    """How a run compares with the one that was named as its baseline, row by row; nothing where that is gone."""
+    """How a run compares with the one that was named as its baseline, row by row; nothing where
+    that is gone.
+    """
     place = Path(setup.baseline.place)
     if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
         return ()
@@ -62,8 +70,12 @@ def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, .
         return tuple(compare_runs(place, folder, found, settings))
 
 
-def _gate(found: RunComparison, against: str, margin: float, highest: float | None, among: int) -> GateResult:
-    """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of many fails by chance."""
+def _gate(
+    found: RunComparison, against: str, margin: float, highest: float | None, among: int
+) -> GateResult:
+    """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of
+    many fails by chance.
+    """
     shown, scored = found.shown, found.rows
     rows = scored + found.without
     lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)

@@ -39,10 +39,14 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
 
 
 def pairing_told(found: Pairing, language: str = "en") -> str:
-    """ "240 of 300 rows paired, by id; 60 before and 60 now have no counterpart": the first run is before, the second one now."""
+    """ "240 of 300 rows paired, by id; 60 before and 60 now have no counterpart": the first run is
+    before, the second one now.
+    """
     words, ways = _SENTENCES.get(language, _SENTENCES["en"]), _WAYS.get(language, _WAYS["en"])
     (before, now), (first, second) = found.rows, found.alone
-    said = words["as many" if before == now else "others"].format(paired=found.paired, before=before, now=now)
+    said = words["as many" if before == now else "others"].format(
+        paired=found.paired, before=before, now=now
+    )
     if len(found.ways) == 1:
         said += f", {ways[next(iter(found.ways))]}"
     elif found.ways:

@@ -26,9 +26,17 @@ def scale_ends(run: Path) -> dict[str, tuple[float, float]]:
 
 
 def passed(one: JudgmentRecord, ends: Ends) -> bool | None:
-    """Whether a judgment passes: its verdict says so, or its score lies above the middle of the scale. None: nobody can say."""
-    chosen = isinstance(one.detail, DirectDetail | PairwiseDetail)  # from options, whose scores say which are good
-    return says_pass(None if chosen else one.verdict, one.score, one.criterion, ends) if one.scored else None
+    """Whether a judgment passes: its verdict says so, or its score lies above the middle of the
+    scale. None: nobody can say.
+    """
+    chosen = isinstance(
+        one.detail, DirectDetail | PairwiseDetail
+    )  # from options, whose scores say which are good
+    return (
+        says_pass(None if chosen else one.verdict, one.score, one.criterion, ends)
+        if one.scored
+        else None
+    )
 
 
 def says_pass(verdict: str | None, score: float | None, criterion: str, ends: Ends) -> bool | None:

@@ -73,14 +73,26 @@ class DimensionSummary:
 
     @property
     def never_varies(self) -> bool:
-        """Whether several rows got one and the same score: such a dimension tells no answers apart."""
+        """Whether several rows got one and the same score: such a dimension
+        tells no answers apart.
+        """
         return self.scored > 1 and max(self.counts) == self.scored
 
     def as_summary(self) -> Summary:
         """Its normalised scores, for a gate of its own."""
         total, rows = (self.mean or 0.0) * self.scored, self.scored + self.missing
         lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
-        return Summary(rows, self.scored, 0, self.missing, self.mean, lower, upper, Usage(), confident=self.confident)
+        return Summary(
+            rows,
+            self.scored,
+            0,
+            self.missing,
+            self.mean,
+            lower,
+            upper,
+            Usage(),
+            confident=self.confident,
+        )
 
 
 @dataclass(frozen=True)
@@ -94,13 +106,16 @@ class RagSummary:
     histogram: tuple[int, ...]
     """Composites by tenths; 1.0 is in the last."""
     rules: Mapping[str, int]
-    """How often each gate fired, the strictest first, those that never did too; then how many composites are plain means, and
-    how many are missing, also where a gate fired."""
+    """How often each gate fired, the strictest first, those that never did too; then how many
+    composites are plain means, and how many are missing, also where a gate fired.
+    """
     barring: tuple[str, ...]
     """The rules that cap it."""
     dimensions: tuple[DimensionSummary, ...]
     correlations: tuple[tuple[float | None, ...], ...]
-    """Spearman's, of each two dimensions over the rows that have both; None where one never varies."""
+    """Spearman's, of each two dimensions over the rows that have both; None
+    where one never varies.
+    """
     votes_valid: int
     votes_requested: int
     measures: MeasuresSummary | None = None
@@ -138,7 +153,12 @@ class RagSummary:
 class RagTally:
     """Adds up answers as they come; a row takes a few bytes."""
 
-    def __init__(self, dimensions: Sequence[Dimension], sureness: Sureness = UNSURE, measures: Sequence[Measure] = ()) -> None:
+    def __init__(
+        self,
+        dimensions: Sequence[Dimension],
+        sureness: Sureness = UNSURE,
+        measures: Sequence[Measure] = (),
+    ) -> None:
         self._dimensions = tuple(dimensions)
         self._measures = MeasureTally(measures, sureness) if measures else None
         self._sureness = sureness
@@ -196,12 +216,18 @@ class RagTally:
     def _fired(self) -> dict[str, int]:
         gates = [gate for one in self._dimensions for gate in one.gates]
         strictest = sorted(gates, key=lambda gate: math.inf if gate.cap is None else gate.cap)
-        return {rule: self._rules[rule] for rule in (*(gate.rule for gate in strictest), MEAN, MISSING)}
+        return {
+            rule: self._rules[rule] for rule in (*(gate.rule for gate in strictest), MEAN, MISSING)
+        }
 
     def _dimension(self, dimension: Dimension) -> DimensionSummary:
         scores = self._scores[dimension.name]
         known = [score for score in scores if score != _NONE]
-        groups = [group for group, score in zip(self._groups, scores, strict=True) if score != _NONE] if self._groups else []
+        groups = (
+            [group for group, score in zip(self._groups, scores, strict=True) if score != _NONE]
+            if self._groups
+            else []
+        )
         values = [dimension.normalized(score) for score in known]
         counts = Counter(known)
         total, count = self._agreements[dimension.name]
@@ -232,8 +258,20 @@ def _spread(values: Sequence[float]) -> Spread | None:
     import statistics
 
     deviation = statistics.stdev(values) if len(values) > 1 else None
-    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
-    return Spread(math.fsum(values) / len(values), statistics.median(values), deviation, min(values), max(values), lower, upper)
+    lower, _, upper = (
+        statistics.quantiles(values, n=4, method="inclusive")
+        if len(values) > 1
+        else [values[0]] * 3
+    )
+    return Spread(
+        math.fsum(values) / len(values),
+        statistics.median(values),
+        deviation,
+        min(values),
+        max(values),
+        lower,
+        upper,
+    )
 
 
 def _histogram(values: Sequence[float]) -> tuple[int, ...]:

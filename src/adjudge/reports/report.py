@@ -1,4 +1,6 @@
-"""What a run comes to, for every page and table: a section per criteria, its gates, why rows have no score, the worst rows."""
+"""What a run comes to, for every page and table: a section per criteria, its gates, why rows have
+no score, the worst rows.
+"""
 
 from __future__ import annotations
 
@@ -55,21 +57,34 @@ class Section(Judged):
     def figures(self) -> Iterator[Figure]:
         """What can be compared with another run."""
         if self.contests:
-            yield from (Figure(one.name, one.name, one.winrate) for one in self.contests.systems if one.winrate is not None)
+            yield from (
+                Figure(one.name, one.name, one.winrate)
+                for one in self.contests.systems
+                if one.winrate is not None
+            )
         elif self.summary.mean is not None:
-            yield Figure(self.criteria or self.judge, self.criteria or self.judge, self.summary.mean)
+            yield Figure(
+                self.criteria or self.judge, self.criteria or self.judge, self.summary.mean
+            )
         yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
 
     def to_dict(self) -> dict[str, object]:
         """This section as a JSON-ready dict."""
-        found: dict[str, object] = {"judge": self.judge, "criteria": self.criteria, **self.summary.to_dict()}
+        found: dict[str, object] = {
+            "judge": self.judge,
+            "criteria": self.criteria,
+            **self.summary.to_dict(),
+        }
         if self.rag:
             found["dimensions"] = {one.dimension.name: one.mean for one in self.rag.dimensions}
             found["rules"] = dict(self.rag.rules)
             found |= self.rag.measures.to_dict() if self.rag.measures else {}
         if self.contests:
             order, systems = self.contests.order, self.contests.systems
-            found |= {"systems": [one.to_dict() for one in systems], "positional_bias": order and order.to_dict()}
+            found |= {
+                "systems": [one.to_dict() for one in systems],
+                "positional_bias": order and order.to_dict(),
+            }
         found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
         return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
@@ -94,7 +109,13 @@ class Skipped:
     def of(cls, kept: object) -> Skipped:
         """As a run folder keeps it."""
         match kept:
-            case {"rows": int(rows), "reasons": dict(why), "first": list(first), "blank": int(blank), "blank_places": str(at)}:
+            case {
+                "rows": int(rows),
+                "reasons": dict(why),
+                "first": list(first),
+                "blank": int(blank),
+                "blank_places": str(at),
+            }:
                 return cls(rows, why, tuple(map(str, first)), blank, at)
         return cls()
 
@@ -141,16 +162,27 @@ class Report(Shown):
 
     @property
     def remarks(self) -> list[str]:
-        """What sentences came to, what cascades decided and saved, and what judges use that was learnt from labels."""
-        parts = [(one.name, part) for one in self.sections for part in (one.cascade, one.evidence) if part]
+        """What sentences came to, what cascades decided and saved, and what judges use that was
+        learnt from labels.
+        """
+        parts = [
+            (one.name, part)
+            for one in self.sections
+            for part in (one.cascade, one.evidence)
+            if part
+        ]
         return [*(part.sentence(name, self.language) for name, part in parts), *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
-        """How it compares with its baseline, in lines; those below the first of a criteria begin with a blank."""
+        """How it compares with its baseline, in lines; those below the first of a criteria begin
+        with a blank.
+        """
         if not self.compared:
             return []
-        from adjudge.reports.compared import comparison_lines  # not loaded where nothing is compared
+        from adjudge.reports.compared import (
+            comparison_lines,
+        )  # not loaded where nothing is compared
 
         lines = [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
         return [translate_line(line, self.language) for line in lines]
@@ -168,7 +200,9 @@ class Report(Shown):
         return self.setup.dimensions.get(one.judge, ())
 
     def summary(self) -> dict[str, object]:
-        """The counts of all sections and what they cost; a mean only where there is one, since that of several is none."""
+        """The counts of all sections and what they cost; a mean only where there is one, since that
+        of several is none.
+        """
         return {**self._figures(), **cost_of(self.used)}
 
     def _figures(self) -> dict[str, object]:
@@ -183,7 +217,9 @@ class Report(Shown):
             return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
         names = ("attempted", "scored", "abstained", "failed", "without_number")
-        counts: dict[str, object] = {name: sum(getattr(one, name) for one in every) for name in names}
+        counts: dict[str, object] = {
+            name: sum(getattr(one, name) for one in every) for name in names
+        }
         return {**counts, **used}
 
     def to_dict(self) -> dict[str, object]:
@@ -196,7 +232,11 @@ class Report(Shown):
             "notes": list(self.notes),
             **({"remarks": self.remarks} if self.remarks else {}),
             **({"comparisons": [one.to_dict() for one in self.compared]} if self.compared else {}),
-            **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
+            **(
+                {"calibrations": [one.to_dict() for one in self.calibrations]}
+                if self.calibrations
+                else {}
+            ),
         }
 
     def changes(self, one: Section) -> list[Change]:
@@ -221,14 +261,18 @@ class _SectionTally:
         self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None
         self._contests: ContestTally | None = None
         if first.detail.kind == "pairwise":
-            from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
+            from adjudge.reports.contests import (
+                ContestTally,
+            )  # not loaded where nothing is compared
 
             self._contests = ContestTally(sureness)
 
     def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
         if self._evidence is None and one.detail.kind in ("evidence", "rag"):
-            from adjudge.reports.evidence import EvidenceTally  # not loaded where no sentence is looked up
+            from adjudge.reports.evidence import (
+                EvidenceTally,
+            )  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
         for more in (self._rag, self._contests, self._cascade, self._evidence):
@@ -240,7 +284,9 @@ class _SectionTally:
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
         evidence = self._evidence.summary() if self._evidence else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence)
+        return Section(
+            self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence
+        )
 
 
 def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
@@ -252,7 +298,9 @@ def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
 
 
 class ReportTally:
-    """Takes judgments one by one; memory grows by a few bytes for each, beside the worst that are shown."""
+    """Takes judgments one by one; memory grows by a few bytes for each, beside the worst that are
+    shown.
+    """
 
     def __init__(self, setup: Setup, shown: int = ENTRIES) -> None:
         self.setup = setup
@@ -303,7 +351,9 @@ class ReportTally:
         if not self._reasons and not self._blank:
             return self.kept
         blank = (self._blank.count, self._blank.places) if self._blank else (0, "")
-        return Skipped(self._reasons.total(), dict(self._reasons.most_common()), tuple(self._first), *blank)
+        return Skipped(
+            self._reasons.total(), dict(self._reasons.most_common()), tuple(self._first), *blank
+        )
 
     def report(self) -> Report:
         """What they come to so far."""
@@ -329,17 +379,23 @@ class ReportTally:
             )
 
     def _in_order(self) -> list[Section]:
-        """The sections in the order in which the judges were given, wherever the judgments come from."""
+        """The sections in the order in which the judges were given, wherever the judgments come
+        from.
+        """
         places = {judge: place for place, judge in enumerate(self.setup.judges)}
         found = (one.section() for one in self._sections.values())
         return sorted(found, key=lambda one: places.get(one.judge, len(places)))
 
     def _shown(self) -> list[JudgmentRecord]:
-        return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]
+        return sorted(
+            self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ()))
+        )[: self.shown]
 
 
 def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
-    """The worst has the least: answers that a gate of the composite bars and rows without a score, then the lowest scores."""
+    """The worst has the least: answers that a gate of the composite bars and rows without a score,
+    then the lowest scores.
+    """
     if one.detail.kind == "rag":
         return not is_barred(one, dimensions), _lowest(one), one.row
     return one.scored, one.score or 0.0, one.row
@@ -348,10 +404,14 @@ def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool,
 def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
     """Whether a gate that caps the composite fired."""
     fired = rule_of(one)
-    return any(gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates)
+    return any(
+        gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates
+    )
 
 
-def report_of(judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES) -> Report:
+def report_of(
+    judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES
+) -> Report:
     """The report of what ``judge`` said; ``source``: where the rows came from."""
     tally = ReportTally(Setup.of_judge(judge, source), shown)
     for one in judgments_of(judge, results):
@@ -368,7 +428,9 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
     held: list[GateResult] = []
     for bar in setup.bars:
         own = [one for one in sections if one.judge == bar.judge]
-        nothing = mean_gate(bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence)
+        nothing = mean_gate(
+            bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence
+        )
         held += _held_to(bar, own, setup) if own else [nothing]
     yield from (replace(one, cluster=setup.cluster, among=len(held)) for one in held)
     for one in sections if setup.max_failed is not None else ():
@@ -390,21 +452,31 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
     named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
     for one in sections:
         if one.contests:
-            yield _win_rate(one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence)
-        elif bar.name in ("", one.criteria, one.judge) and not (bar.name == "" and one.criteria in named):
+            yield _win_rate(
+                one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
+            )
+        elif bar.name in ("", one.criteria, one.judge) and not (
+            bar.name == "" and one.criteria in named
+        ):
             kind: Measure = "composite" if one.rag else "mean"
             yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
         elif one.rag and (found := one.rag.named(bar.name)):
-            yield mean_gate(one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence)
+            yield mean_gate(
+                one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence
+            )
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
     """The system of that name; a column that was typed in another case is found, so it is here."""
     exact = (one for one in systems if one.name == name)
-    return next(exact, None) or next((one for one in systems if folded(one.name) == folded(name)), None)
+    return next(exact, None) or next(
+        (one for one in systems if folded(one.name) == folded(name)), None
+    )
 
 
-def _win_rate(judge: str, bar: Bar, system: SystemSummary | None, confidence: float | None) -> GateResult:
+def _win_rate(
+    judge: str, bar: Bar, system: SystemSummary | None, confidence: float | None
+) -> GateResult:
     lower, upper = system.bounds if system else (0.0, 1.0)
     scored = system.rows if system else 0
     share = scored / (scored + system.missing) if system and scored else 0.0

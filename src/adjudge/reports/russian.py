@@ -1,7 +1,9 @@
-"""Our own texts in Russian where they were made before anybody knew the language: errors, reasons of votes, notes.
+"""Our own texts in Russian where they were made before anybody knew the language: errors, reasons
+of votes, notes.
 
-They are looked up as whole sentences with places for what is the user's; what is not ours stays as it is. A value that may
-read like a sentence of ours (a folder ``order``, a criterion "Quality of the answer") is put in with ``verbatim``.
+They are looked up as whole sentences with places for what is the user's; what is not ours stays as
+it is. A value that may read like a sentence of ours (a folder ``order``, a criterion "Quality of
+the answer") is put in with ``verbatim``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from adjudge.reports.words import counted
 _PLACE = re.compile(r"\{\}")
 _DECIMAL = re.compile(r"[\\$~+\-−±]*\d+\.\d+%?")
 _COUNTED = re.compile(r"(?P<count>\d+) (?P<noun>[a-z]+(?: [a-z]+)?)")
-_OF_NOUNS: dict[str, Noun] = {form: noun for noun, forms in NOUNS.items() if " of " not in noun for form in forms}
+_OF_NOUNS: dict[str, Noun] = {
+    form: noun for noun, forms in NOUNS.items() if " of " not in noun for form in forms
+}
 _CLAUSES = (
     re.compile(r"^(?P<one>.+?)(?P<mark>: )(?P<two>.+)$", re.S),
     re.compile(r"^(?P<one>.+?)(?P<mark>; )(?P<two>.+)$", re.S),
@@ -26,7 +30,9 @@ _CLAUSES = (
 )
 _LISTED = re.compile(r"^(?P<one>.+?)(?P<mark>, )(?P<two>.+)$", re.S)
 
-_PLACED = re.compile(r"(?P<file>(?:(?!: |; ).)+), line (?P<number>\d+(?: \(\d+\))?)(?P<key>, [\w.\[\]]+)?")
+_PLACED = re.compile(
+    r"(?P<file>(?:(?!: |; ).)+), line (?P<number>\d+(?: \(\d+\))?)(?P<key>, [\w.\[\]]+)?"
+)
 """Where in a file something is wrong: it stands before a clause of its own."""
 
 
@@ -37,17 +43,24 @@ class _Known(NamedTuple):
     russian: str
 
 
-_OPEN, _CLOSE = "\ufdd0", "\ufdd1"  # characters that no text may hold: Unicode keeps them for use inside a program
+_OPEN, _CLOSE = (
+    "\ufdd0",
+    "\ufdd1",
+)  # characters that no text may hold: Unicode keeps them for use inside a program
 _MARKED = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.S)
 
 
 def verbatim(value: object) -> str:
-    """A value of the user's, marked so that no language changes it; ``in_russian`` and ``unmarked`` take the marks away."""
+    """A value of the user's, marked so that no language changes it; ``in_russian`` and ``unmarked``
+    take the marks away.
+    """
     return f"{_OPEN}{unmarked(str(value))}{_CLOSE}"
 
 
 def mark(text: str, values: Iterable[str]) -> str:
-    """``text``, which was made elsewhere, with those of the ``values`` that stand in it as words of their own marked."""
+    """``text``, which was made elsewhere, with those of the ``values`` that stand in it as words of
+    their own marked.
+    """
     longest_first = sorted(filter(None, values), key=len, reverse=True)
     if not longest_first:
         return text
@@ -66,12 +79,15 @@ def localised(text: str, language: str) -> str:
 
 
 def translate_line(text: str, language: str) -> str:
-    """A line that commands print, in ``language``: all of it is ours, but for what is ``verbatim``."""
+    """A line that commands print, in ``language``: all of it is ours, but for
+    what is ``verbatim``.
+    """
     return in_russian(text, terminal=True) if language == "ru" else unmarked(text)
 
 
 def in_russian(text: str, *, terminal: bool = False) -> str:
-    """``text``, or each of its clauses, in Russian. Figures get their decimal comma; what is ``verbatim`` stays as it is.
+    """``text``, or each of its clauses, in Russian. Figures get their decimal comma; what is
+    ``verbatim`` stays as it is.
 
     ``terminal``: all else is ours, so that single words and the parts of lists are known as well.
     """
@@ -92,7 +108,9 @@ def _translate(text: str, *, terminal: bool) -> str:
         return figure
     inner = partial(_translate, terminal=terminal)
     for known in _known(terminal=terminal):
-        if known.hint in text and (found := _pattern(known.english, terminal=terminal).fullmatch(text)):
+        if known.hint in text and (
+            found := _pattern(known.english, terminal=terminal).fullmatch(text)
+        ):
             return known.russian.format(*map(inner, found.groups()))
     for clauses in (*_CLAUSES, _LISTED) if terminal else _CLAUSES:
         if found := clauses.match(text):
@@ -120,15 +138,27 @@ def _known(*, terminal: bool) -> tuple[_Known, ...]:
 
     names = ("russian.yaml", "russian_terminal.yaml") if terminal else ("russian.yaml",)
     texts = ((files(__package__) / name).read_text(encoding="utf-8") for name in names)
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where that is there: fifteen times as fast
-    entries = {english: russian for text in texts for english, russian in yaml.load(text, loader).items()}  # noqa: S506 - both are safe
+    loader = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # in C where that is there: fifteen times as fast
+    entries = {
+        english: russian
+        for text in texts
+        for english, russian in yaml.load(text, loader).items()  # noqa: S506 - both are safe
+    }
     order = sorted(entries, key=lambda english: -len(_PLACE.sub("", english)))
-    return tuple(_Known(max(_PLACE.split(english), key=len), english, entries[english]) for english in order)
+    return tuple(
+        _Known(max(_PLACE.split(english), key=len), english, entries[english]) for english in order
+    )
 
 
 @cache
 def _pattern(english: str, *, terminal: bool) -> re.Pattern[str]:
     """Made when a text may be one of these: of a thousand sentences a command says a few."""
-    first = r"((?:(?!: |; |, ).)+?)" if terminal else "(.+?)"  # what stands before a clause is another clause
+    first = (
+        r"((?:(?!: |; |, ).)+?)" if terminal else "(.+?)"
+    )  # what stands before a clause is another clause
     pattern = "(.+?)".join(map(re.escape, _PLACE.split(english)))
-    return re.compile(first + pattern.removeprefix("(.+?)") if english.startswith("{}") else pattern, re.S)
+    return re.compile(
+        first + pattern.removeprefix("(.+?)") if english.startswith("{}") else pattern, re.S
+    )

@@ -1,7 +1,8 @@
 """Verdicts and labels of a run as scores of Langfuse and as annotations of Phoenix.
 
-What they are about is known by the row's id, which for Langfuse is a trace's and for Phoenix a span's. A judgment that failed
-has no verdict, so that it is not there: :func:`without_verdict` counts them.
+What they are about is known by the row's id, which for Langfuse is a trace's and for Phoenix a
+span's. A judgment that failed has no verdict, so that it is not there: :func:`without_verdict`
+counts them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ class _Said:
 
 
 def to_langfuse(run: Path, target: Path) -> int:
-    """Bodies of ``POST /api/public/scores``, in a list as ``GET`` gives them. Says how many judgments were read."""
+    """Bodies of ``POST /api/public/scores``, in a list as ``GET`` gives them.
+
+    Says how many judgments were read.
+    """
     return _write(run, target, _langfuse)
 
 
@@ -58,7 +62,12 @@ def to_phoenix(run: Path, target: Path) -> int:
 
 def without_verdict(run: Path) -> int:
     """Judgments that neither of them has a place for."""
-    return sum(count for statuses in run_info(run).judges.values() for status, count in statuses.items() if status != "scored")
+    return sum(
+        count
+        for statuses in run_info(run).judges.values()
+        for status, count in statuses.items()
+        if status != "scored"
+    )
 
 
 def _write(run: Path, target: Path, body: Callable[[_Said], dict[str, object]]) -> int:
@@ -86,9 +95,13 @@ def _verdict(row: Row) -> Iterator[_Said]:
     answer = chosen if chosen is not None else number
     if row.get("status") == "scored" and answer is not None:
         votes = row.get("votes")
-        models = dict.fromkeys(str(vote.get("model")) for vote in (votes if isinstance(votes, list) else []))
+        models = dict.fromkeys(
+            str(vote.get("model")) for vote in (votes if isinstance(votes, list) else [])
+        )
         about = {"judge": row["judge"], "models": list(models)}
-        yield _Said(row, answer, number, str(row.get("explanation") or ""), str(row["judge"]), False, about)
+        yield _Said(
+            row, answer, number, str(row.get("explanation") or ""), str(row["judge"]), False, about
+        )
 
 
 def _labelled(row: Row, labels: dict[str, list[Label]]) -> Iterator[_Said]:
@@ -99,14 +112,33 @@ def _labelled(row: Row, labels: dict[str, list[Label]]) -> Iterator[_Said]:
         systems, winner = row.get("systems"), label.winner
         named = isinstance(winner, int) and isinstance(systems, list) and winner < len(systems)
         answer = str(systems[winner]) if named else label.answer  # type: ignore[index]  # both were looked at
-        about = {"annotator": label.annotator, "kind": label.kind, "design": label.design, "judge_visible": label.judge_visible}
+        about = {
+            "annotator": label.annotator,
+            "kind": label.kind,
+            "design": label.design,
+            "judge_visible": label.judge_visible,
+        }
         said = answer if isinstance(answer, str) else float(answer or 0)
-        yield _Said(row, said, label.score, label.note, label.annotator, True, {**about, "at": _time(label.at)})
+        yield _Said(
+            row,
+            said,
+            label.score,
+            label.note,
+            label.annotator,
+            True,
+            {**about, "at": _time(label.at)},
+        )
 
 
 def _langfuse(said: _Said) -> dict[str, object]:
     truth = _TRUTHS.get(str(said.answer))
-    kind = "NUMERIC" if not isinstance(said.answer, str) else "CATEGORICAL" if truth is None else "BOOLEAN"
+    kind = (
+        "NUMERIC"
+        if not isinstance(said.answer, str)
+        else "CATEGORICAL"
+        if truth is None
+        else "BOOLEAN"
+    )
     return {
         "id": said.key,
         "traceId": said.subject,

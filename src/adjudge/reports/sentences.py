@@ -90,7 +90,9 @@ Sentence = Literal[
 
 @cache
 def _sentences() -> Mapping[Sentence, Mapping[str, str]]:
-    found: dict[Sentence, dict[str, str]] = json.loads((files(__package__) / "sentences.json").read_text(encoding="utf-8"))
+    found: dict[Sentence, dict[str, str]] = json.loads(
+        (files(__package__) / "sentences.json").read_text(encoding="utf-8")
+    )
     return found
 
 

@@ -1,4 +1,6 @@
-"""How a run was set up, as its report says it: the same of judges that are there and of those that a run folder describes."""
+"""How a run was set up, as its report says it: the same of judges that are there and of those that
+a run folder describes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class Figure(NamedTuple):
-    """A mean or a win rate: what it is kept by in any language, what people call it, and its value."""
+    """A mean or a win rate: what it is kept by in any language, what people
+    call it, and its value.
+    """
 
     key: str
     name: str
@@ -55,7 +59,10 @@ class Baseline:
     run: str = ""
     """Its folder."""
     figures: Mapping[str, float] = FrozenDict()
-    """Criteria, dimension or system → its mean or win rate. What several judges of the run have is under "judge: criteria"."""
+    """Criteria, dimension or system → its mean or win rate.
+
+    What several judges of the run have is under "judge: criteria".
+    """
     place: str = ""
     """The folder wherever one stands, for its rows."""
 
@@ -150,18 +157,34 @@ class Setup:
     """The run to compare with, where one was named."""
 
     @classmethod
-    def of(cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]) -> Setup:
+    def of(
+        cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
+    ) -> Setup:
         """Of judges that are there, by what their judgments are filed under."""
         models = [model for judge in judges.values() for model in judge.panel.values()]
-        modes = [str(judge.__dict__.get("mode") or model.mode) for judge in judges.values() for model in judge.panel.values()]
-        several = {name: judge.configuration(criteria.get(name, ())) for name, judge in judges.items() if len(judge.panel) > 1}
+        modes = [
+            str(judge.__dict__.get("mode") or model.mode)
+            for judge in judges.values()
+            for model in judge.panel.values()
+        ]
+        several = {
+            name: judge.configuration(criteria.get(name, ()))
+            for name, judge in judges.items()
+            if len(judge.panel) > 1
+        }
         return cls(
             judges=_Configurations(judges, criteria),
             steps={name: steps for name, one in several.items() if (steps := steps_of(one))},
             learnt=_learnt(several),
-            dimensions={name: judge.scored for name, judge in judges.items() if isinstance(judge, _HasDimensions)},
+            dimensions={
+                name: judge.scored
+                for name, judge in judges.items()
+                if isinstance(judge, _HasDimensions)
+            },
             measures={
-                name: judge.measured for name, judge in judges.items() if isinstance(judge, _HasDimensions) and judge.measured
+                name: judge.measured
+                for name, judge in judges.items()
+                if isinstance(judge, _HasDimensions) and judge.measured
             },
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
@@ -229,7 +252,12 @@ class Setup:
         return len(_part(self.judges.get(judge, {}), "models")) > 1
 
     def _weights_of_measures(self) -> list[str]:
-        return [f"{one.title} {one.weight:g}" for own in self.measures.values() for one in own if one.weight]
+        return [
+            f"{one.title} {one.weight:g}"
+            for own in self.measures.values()
+            for one in own
+            if one.weight
+        ]
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -239,7 +267,9 @@ class Setup:
         found = {
             "data": self.data,
             "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
-            "models": _listed(model for one in self.judges.values() for model in _part(one, "models")),
+            "models": _listed(
+                model for one in self.judges.values() for model in _part(one, "models")
+            ),
             "votes per model and dimension" if known else "votes per model": _listed(
                 one[name] for one in settings for name in _VOTES if one.get(name)
             ),
@@ -247,12 +277,17 @@ class Setup:
             "seed": _listed(one.get("seed") for one in settings),
             "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
             "language": self.language,
-            "weights": ", ".join([*(f"{one.title} {one.weight:g}" for one in known), *self._weights_of_measures()]),
+            "weights": ", ".join(
+                [*(f"{one.title} {one.weight:g}" for one in known), *self._weights_of_measures()]
+            ),
             "configuration": _listed(one.get("config") for one in settings),
             "judge identity": ", ".join(
-                f"{name} {one}" if len(self.identities) > 1 else one for name, one in self.identities.items()
+                f"{name} {one}" if len(self.identities) > 1 else one
+                for name, one in self.identities.items()
             ),
-            "adjudge": _listed(_part(one, "versions").get("adjudge") for one in self.judges.values()),
+            "adjudge": _listed(
+                _part(one, "versions").get("adjudge") for one in self.judges.values()
+            ),
         }
         return {name: value for name, value in found.items() if value}
 
@@ -271,9 +306,13 @@ class _HasDimensions(Protocol):
 
 
 class _Configurations(Mapping[str, Mapping[str, object]]):
-    """Judge → its configuration, made when a page asks for it: a command that shows one verdict need not wait for that."""
+    """Judge → its configuration, made when a page asks for it: a command that shows one verdict
+    need not wait for that.
+    """
 
-    def __init__(self, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]) -> None:
+    def __init__(
+        self, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
+    ) -> None:
         self._judges, self._criteria = judges, criteria
 
     def __getitem__(self, name: str) -> Mapping[str, object]:
@@ -287,7 +326,9 @@ class _Configurations(Mapping[str, Mapping[str, object]]):
 
 
 def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is no mapping: a run folder may come from anybody."""
+    """What stands under ``name``; nothing where that is no mapping: a run folder may come from
+    anybody.
+    """
     value = whole.get(name)
     return value if isinstance(value, Mapping) else {}
 
@@ -299,21 +340,29 @@ def _texts(values: object) -> tuple[str, ...]:
 def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Dimension, ...]]:
     from adjudge.rag.dimensions import kept_dimensions
 
-    found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
+    found = {
+        name: kept_dimensions(one["dimensions"])
+        for name, one in judges.items()
+        if "dimensions" in one
+    }
     return {name: own for name, own in found.items() if own}
 
 
 def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Measure, ...]]:
     from adjudge.rag.measures import kept_measures
 
-    found = {name: kept_measures(one["measures"]) for name, one in judges.items() if "measures" in one}
+    found = {
+        name: kept_measures(one["measures"]) for name, one in judges.items() if "measures" in one
+    }
     return {name: own for name, own in found.items() if own}
 
 
 def _learnt(judges: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
     """In the language of each judge."""
     return tuple(
-        line for name, one in judges.items() for line in learnt_by(name, one, str(_part(one, "settings").get("language", "en")))
+        line
+        for name, one in judges.items()
+        for line in learnt_by(name, one, str(_part(one, "settings").get("language", "en")))
     )
 
 
@@ -328,5 +377,9 @@ def _bars(kept: object) -> list[Bar]:
 
 def _listed(values: Iterable[object]) -> str:
     """Each once."""
-    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in values if value is not None)
+    shown = (
+        f"{value:g}" if isinstance(value, float) else str(value)
+        for value in values
+        if value is not None
+    )
     return ", ".join(dict.fromkeys(shown))

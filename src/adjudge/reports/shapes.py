@@ -40,7 +40,9 @@ class FiguresShape(TypedDict):
     interval: NotRequired[IntervalShape | None]
     options: NotRequired[Annotated[Count, "option: how often it was chosen"]]
     reasons: NotRequired[Annotated[Count, "reason: how many judgments have no score by it"]]
-    excluded_models: NotRequired[Annotated[Count, "model of a panel: on how many rows it did not count"]]
+    excluded_models: NotRequired[
+        Annotated[Count, "model of a panel: on how many rows it did not count"]
+    ]
     models: NotRequired[Annotated[Mapping[str, ModelMeanShape], "of a panel: each model by itself"]]
 
 
@@ -48,7 +50,9 @@ class SummaryShape(FiguresShape):
     """All judgments; a mean only where all are by one criteria."""
 
     cost_usd: Annotated[float | None, "US dollars; null where no price is known"]
-    unpriced_models: Annotated[Sequence[str], "models whose price is not known: what they cost is not in cost_usd"]
+    unpriced_models: Annotated[
+        Sequence[str], "models whose price is not known: what they cost is not in cost_usd"
+    ]
 
 
 class SystemShape(TypedDict):
@@ -78,15 +82,28 @@ class CriteriaShape(FiguresShape):
 
     judge: str
     criteria: str
-    dimensions: NotRequired[Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]]
+    dimensions: NotRequired[
+        Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
+    ]
     rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
-    measures: NotRequired[Annotated[Mapping[str, object], "RAG: measure: mean, interval, rows, missing, of, reasons"]]
-    blame: NotRequired[Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]]
+    measures: NotRequired[
+        Annotated[Mapping[str, object], "RAG: measure: mean, interval, rows, missing, of, reasons"]
+    ]
+    blame: NotRequired[
+        Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]
+    ]
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
     cascade: NotRequired[CascadeShape]
-    evidence: NotRequired[Annotated[object, "sentences looked up: claims, supported, contradicted, not_found, rows with some"]]
-    baseline: NotRequired[Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]]
+    evidence: NotRequired[
+        Annotated[
+            object,
+            "sentences looked up: claims, supported, contradicted, not_found, rows with some",
+        ]
+    ]
+    baseline: NotRequired[
+        Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]
+    ]
 
 
 class StepDecidedShape(TypedDict):
@@ -102,7 +119,9 @@ class CascadeShape(TypedDict):
 
     steps: Sequence[StepDecidedShape]
     undecided: int
-    calls_saved: Annotated[int | None, "calls of the last step that were not needed, by what it took elsewhere"]
+    calls_saved: Annotated[
+        int | None, "calls of the last step that were not needed, by what it took elsewhere"
+    ]
     cost_usd: Annotated[float | None, "null where a price is not known"]
     cost_of_last_step_alone_usd: float | None
 
@@ -142,7 +161,11 @@ class GateShape(TypedDict):
     rows: int
     missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
     pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
-    system: NotRequired[Annotated[str, "of compared responses, where the run is held to another one: whose win rate it is"]]
+    system: NotRequired[
+        Annotated[
+            str, "of compared responses, where the run is held to another one: whose win rate it is"
+        ]
+    ]
     message: str
 
 
@@ -181,7 +204,9 @@ class EstimateShape(TypedDict):
 
     judgments: int
     answered: Annotated[int, "votes that the run holds already"]
-    in_batches: Annotated[int, "votes that the run's open batches were asked for; not in what follows"]
+    in_batches: Annotated[
+        int, "votes that the run's open batches were asked for; not in what follows"
+    ]
     calls: EndsShape
     tokens: EndsShape
     cost_usd: EndsShape
@@ -216,7 +241,9 @@ class CameShape(TypedDict):
     status: str
     score: float | None
     chosen: Annotated[object, "the verdict, the option, or which of the systems is better, from 0"]
-    systems: NotRequired[Annotated[Sequence[str], "the compared responses, in the order of the first run"]]
+    systems: NotRequired[
+        Annotated[Sequence[str], "the compared responses, in the order of the first run"]
+    ]
 
 
 class ChangeShape(TypedDict):
@@ -246,7 +273,9 @@ class ComparisonShape(TypedDict):
     outcome: Literal["better", "worse", "cannot tell"]
     means: Sequence[float | None]
     difference: DifferenceShape
-    corrected: Annotated[DifferenceShape | None, "by the labels of rows that people labelled in both runs"]
+    corrected: Annotated[
+        DifferenceShape | None, "by the labels of rows that people labelled in both runs"
+    ]
     labels: int
     rows: Annotated[int, "with a number in both runs"]
     independent: int

@@ -1,4 +1,6 @@
-"""What many judgments by one criteria come to: how many were scored and why others were not, and the mean with its bounds."""
+"""What many judgments by one criteria come to: how many were scored and why others were not, and
+the mean with its bounds.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +48,24 @@ class Summary:
     mean: float | None
     """Over the scored results that have a number; None when there are none."""
     lower: float
-    """The mean if every result that was not scored were the least it can be: 0, unless the result knows better."""
+    """The mean if every result that was not scored were the least it can be: 0, unless the result
+    knows better.
+    """
     upper: float
     """The mean if every one of them were the most it can be: 1, unless the result knows better."""
     usage: Usage
     without_number: int = 0
-    """Scored, but no number: a comparison, or an option without points. They are in no mean, and in neither bound."""
+    """Scored, but no number: a comparison, or an option without points. They are in no mean, and in
+    neither bound.
+    """
     excluded: Mapping[str, int] = field(default_factory=dict)
     """Of a panel: each model that did not count somewhere, and on how many rows."""
     interval: Interval | None = None
     """Of the mean; None with too few rows, or with scores outside 0 to 1."""
     confident: Interval | None = None
-    """The same for gates, at the confidence that they ask for; None also where none is asked for."""
+    """The same for gates, at the confidence that they ask for; None also where
+    none is asked for.
+    """
     options: Mapping[str, int] = field(default_factory=dict)
     """How often each option was chosen, the most frequent first."""
     option_scores: Mapping[str, float | None] = field(default_factory=dict)
@@ -87,7 +95,11 @@ class Summary:
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
             "calls_with_estimated_tokens": self.usage.estimated,
             "excluded_models": dict(self.excluded),
-            **({"models": {model: one._asdict() for model, one in self.models.items()}} if self.models else {}),
+            **(
+                {"models": {model: one._asdict() for model, one in self.models.items()}}
+                if self.models
+                else {}
+            ),
         }
 
 
@@ -100,16 +112,22 @@ class Sureness:
     """The column whose equal values belong together; empty: all rows are independent."""
 
     def group(self, one: JudgmentRecord) -> list[Hashable]:
-        """The cluster of a row, to be added to those of the rows before; nothing where all are independent."""
+        """The cluster of a row, to be added to those of the rows before; nothing where all are
+        independent.
+        """
         return [one.group(self.cluster)] if self.cluster else []
 
     def interval(self, values: Sequence[float], groups: Sequence[Hashable]) -> Interval | None:
-        """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside 0 to 1."""
+        """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside
+        0 to 1.
+        """
         if self.confidence is None or not all(0 <= value <= 1 for value in values):
             return None
         from adjudge.stats.intervals import rows_interval
 
-        return rows_interval(values, level=self.confidence, clusters=groups if self.cluster else None)
+        return rows_interval(
+            values, level=self.confidence, clusters=groups if self.cluster else None
+        )
 
 
 UNSURE = Sureness()
@@ -150,7 +168,9 @@ class Tally:
             self._groups += self._sureness.group(one)
 
     def _add_models(self, one: JudgmentRecord) -> None:
-        for model, score in {} if one.steps else one.model_scores.items():  # the steps of a cascade are no panel
+        for model, score in (
+            {} if one.steps else one.model_scores.items()
+        ):  # the steps of a cascade are no panel
             own = self._models.setdefault(model, [0.0, 0.0])
             own[0] += score
             own[1] += 1
@@ -160,11 +180,17 @@ class Tally:
         self._least += least
         self._most += most
         reason = kind_of(one.reason or one.status)
-        self._reasons[reason if reason in self._reasons or len(self._reasons) < _MOST_REASONS else _OTHER] += 1
+        self._reasons[
+            reason if reason in self._reasons or len(self._reasons) < _MOST_REASONS else _OTHER
+        ] += 1
 
     def summary(self) -> Summary:
         """What they come to so far."""
-        attempted, scored, total = sum(self._counts.values()), self._counts["scored"], sum(self._scores)
+        attempted, scored, total = (
+            sum(self._counts.values()),
+            self._counts["scored"],
+            sum(self._scores),
+        )
         numbers, possible = len(self._scores), attempted - self._without_number
         return Summary(
             attempted=attempted,
@@ -187,11 +213,18 @@ class Tally:
 
     def _panel(self) -> dict[str, ModelMean]:
         """None of one model alone: its mean is the mean."""
-        found = {model: ModelMean(total / rows, int(rows)) for model, (total, rows) in self._models.items()}
+        found = {
+            model: ModelMean(total / rows, int(rows))
+            for model, (total, rows) in self._models.items()
+        }
         return found if len(found) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
-        return interval_of(self._scores, self._groups) if all(0 <= score <= 1 for score in self._scores) else None
+        return (
+            interval_of(self._scores, self._groups)
+            if all(0 <= score <= 1 for score in self._scores)
+            else None
+        )
 
 
 def interval_dict(interval: Interval | None) -> dict[str, float] | None:

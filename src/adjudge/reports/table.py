@@ -1,4 +1,6 @@
-"""Judgments as rows of a file: one row per judgment, and CSV that is safe to open in a spreadsheet."""
+"""Judgments as rows of a file: one row per judgment, and CSV that is safe to
+open in a spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +35,26 @@ def check_writable(path: Path | None) -> None:
     folder = path.absolute().parent
     try:
         if path.is_dir() or not folder.is_dir():
-            raise SetupError(f"{path} cannot be written: it is a folder, or its folder does not exist")
+            raise SetupError(
+                f"{path} cannot be written: it is a folder, or its folder does not exist"
+            )
         if not os.access(path if path.exists() else folder, os.W_OK):
             raise SetupError(f"{path} cannot be written: it is read-only, or its folder is")
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def write_judgments(path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]) -> None:
+def write_judgments(
+    path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]
+) -> None:
     """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers.
 
     For a .csv file the judgments are gone through twice.
     """
     if path.suffix.lower() == ".csv":
-        write_rows(path, Again(lambda: (flat(one, dimensions.get(one.judge, ())) for one in judgments)))
+        write_rows(
+            path, Again(lambda: (flat(one, dimensions.get(one.judge, ())) for one in judgments))
+        )
     else:
         write_rows(path, (one.to_dict() for one in judgments))
 
@@ -61,14 +69,24 @@ def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> dict[str,
     own |= _scores(one, dimensions) if scored else {}
     own |= _measures(one, measures) if measures else {}
     own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
-    given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
-    return {_free(name, own, given): value for name, value in given.items() if own.get(name, own) != value} | own
+    given = {
+        **one.input,
+        **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
+    }
+    return {
+        _free(name, own, given): value
+        for name, value in given.items()
+        if own.get(name, own) != value
+    } | own
 
 
 def _evidence(found: object) -> dict[str, object]:
     """The counts of sentences, and the sentences themselves as JSON."""
     held: Mapping[str, object] = found if isinstance(found, Mapping) else {}
-    counts = {f"evidence_{name}": held.get(name) for name in ("claims", "supported", "contradicted", "not_found", "unanswered")}
+    counts = {
+        f"evidence_{name}": held.get(name)
+        for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
+    }
     return {**counts, "evidence_sentences": json.dumps(held.get("sentences"), ensure_ascii=False)}
 
 
@@ -81,14 +99,17 @@ def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
 
 
 def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> dict[str, object]:
-    """Each dimension's score and its explanation, and the composite with its bounds. A run that was imported does not say
-    what its dimensions were: there the judgment does."""
+    """Each dimension's score and its explanation, and the composite with its bounds. A run that was
+    imported does not say what its dimensions were: there the judgment does.
+    """
     own: dict[str, object] = {}
     rag, known = rag_detail(one), {each.name: each for each in dimensions}
     for name in known or (rag.scores if rag else ()):
         score, kept = score_of(one, name), rag.normalized.get(name) if rag else None
         own[f"{name}_score"] = score
-        own[f"{name}_normalized"] = None if score is None else known[name].normalized(score) if name in known else kept
+        own[f"{name}_normalized"] = (
+            None if score is None else known[name].normalized(score) if name in known else kept
+        )
         own[f"{name}_explanation"] = explanation_of(one, name) or None
     made = rag.composite if rag else None
     bounds = {"composite_lower": made and made.lower, "composite_upper": made and made.upper}
@@ -115,7 +136,10 @@ def _stands_in(value: object, row: Mapping[str, object]) -> bool:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """A .csv file, or JSONL under any other name. Rows pass one by one; for a .csv file twice, since all of them have columns."""
+    """A .csv file, or JSONL under any other name.
+
+    Rows pass one by one; for a .csv file twice, since all of them have columns.
+    """
     if path.suffix.lower() != ".csv":
         with text_file(path) as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -135,5 +159,8 @@ def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
         columns = [text_of(name) for name in next(reader, [])]
         for row in reader:
             if len(row) != len(columns):
-                raise RunError(f"{path}, line {reader.line_num}: the row has another number of cells than there are columns")
+                raise RunError(
+                    f"{path}, line {reader.line_num}: the row has another number of cells "
+                    "than there are columns"
+                )
             yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}

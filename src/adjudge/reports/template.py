@@ -8,7 +8,9 @@ from adjudge.reports.markdown import escaped
 
 
 def environment(*, html: bool) -> jinja2.Environment:
-    """For the templates of this folder: pages of HTML, or Markdown, whose ``md`` filter escapes a value."""
+    """For the templates of this folder: pages of HTML, or Markdown, whose ``md`` filter escapes a
+    value.
+    """
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("adjudge.reports"),
         autoescape=html,  # noqa: S701 - Markdown has an escape of its own

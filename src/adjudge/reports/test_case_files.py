@@ -1,4 +1,6 @@
-"""A test case as files to take away: criteria, an eval file with its rows, a Python script, a notebook, or EvalAssist's."""
+"""A test case as files to take away: criteria, an eval file with its rows, a Python script, a
+notebook, or EvalAssist's.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from pprint import pformat
 from adjudge.catalog.criteria_file import as_file
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.domain.verdict import TIE
-from adjudge.reports.evalassist import case_out, criteria_out, evaluator_out, examples_out, instance_out, judge_out
+from adjudge.reports.evalassist import (
+    case_out,
+    criteria_out,
+    evaluator_out,
+    examples_out,
+    instance_out,
+    judge_out,
+)
 from adjudge.reports.template import environment
 from adjudge.runs.build import INVENTED
 from adjudge.runs.case_file import ExpectedRow, TestCase, dumped
@@ -38,11 +47,22 @@ def _eval(case: TestCase, name: str) -> Files:
     judge |= _settings(case)
     fields = [field for field in case.field_names() if field != case.criteria.to_evaluate_field]
     columns = {} if case.compares else {"columns": {field: field for field in case.field_names()}}
-    columns = {"columns": {field: field for field in fields}} if case.compares and fields else columns
-    found: dict[str, object] = {"data": {"path": rows, **columns}, "language": case.settings.language}
+    columns = (
+        {"columns": {field: field for field in fields}} if case.compares and fields else columns
+    )
+    found: dict[str, object] = {
+        "data": {"path": rows, **columns},
+        "language": case.settings.language,
+    }
     found |= {"models": list(case.settings.models)} if case.settings.models else {}
-    lines = [json.dumps(_record(row, number, case), ensure_ascii=False) for number, row in enumerate(case.rows, 1)]
-    return {f"{name}.eval.yaml": dumped({**found, "judges": [judge]}), rows: "".join(f"{line}\n" for line in lines)}
+    lines = [
+        json.dumps(_record(row, number, case), ensure_ascii=False)
+        for number, row in enumerate(case.rows, 1)
+    ]
+    return {
+        f"{name}.eval.yaml": dumped({**found, "judges": [judge]}),
+        rows: "".join(f"{line}\n" for line in lines),
+    }
 
 
 def _written(case: TestCase) -> dict[str, object]:
@@ -57,7 +77,10 @@ def _settings(case: TestCase) -> dict[str, object]:
         "temperature": one.temperature,
     }
     if case.compares:
-        found |= {"tie_enabled": None if one.tie_enabled else False, "order": None if one.order == "both" else one.order}
+        found |= {
+            "tie_enabled": None if one.tie_enabled else False,
+            "order": None if one.order == "both" else one.order,
+        }
     else:
         found |= {"feedback": one.feedback or None, "persona": one.persona}
         found["check_positional_bias"] = one.check_positional_bias or None
@@ -65,9 +88,15 @@ def _settings(case: TestCase) -> dict[str, object]:
 
 
 def _record(row: ExpectedRow, number: int, case: TestCase) -> dict[str, object]:
-    """A row of the data file. What is expected stands in a column that no judge reads: ``adjudge bench --human`` does."""
+    """A row of the data file.
+
+    What is expected stands in a column that no judge reads: ``adjudge bench --human`` does.
+    """
     judged = case.criteria.to_evaluate_field
-    fields = {("response" if case.compares and name == judged else name): value for name, value in row.fields.items()}
+    fields = {
+        ("response" if case.compares and name == judged else name): value
+        for name, value in row.fields.items()
+    }
     return {"id": row.id or str(number), **fields, LABEL_COLUMN: row.expected or None}
 
 
@@ -87,7 +116,13 @@ def _cell(kind: str | None, text: str) -> dict[str, object]:
     if kind == "markdown":
         lines = [line.removeprefix("# ") for line in text.strip().splitlines()]
         return {"cell_type": "markdown", "metadata": {}, "source": "# " + "\n".join(lines)}
-    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": text.strip()}
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": text.strip(),
+    }
 
 
 def _script(case: TestCase) -> str:
@@ -104,9 +139,14 @@ def _script(case: TestCase) -> str:
             title=title,
             names=sorted(names),
             criteria=_call("Criteria", _criteria_arguments(case)),
-            judge=_call(judge, {"inference_engine": list(case.settings.models) or None, **_judge_arguments(case)}),
+            judge=_call(
+                judge,
+                {"inference_engine": list(case.settings.models) or None, **_judge_arguments(case)},
+            ),
             instance=instance,
-            rows=_literal([{name: _plain(value) for name, value in row.fields.items()} for row in case.rows]),
+            rows=_literal(
+                [{name: _plain(value) for name, value in row.fields.items()} for row in case.rows]
+            ),
             expected=_literal([_expected(row, case) for row in case.rows]),
             said="result.selected_option",
         )
@@ -117,7 +157,10 @@ def _criteria_arguments(case: TestCase) -> dict[str, object]:
     one = case.criteria
     found: dict[str, object] = {"name": one.name, "description": one.description}
     if not case.compares:
-        found["options"] = [_Code(f"CriteriaOption({o.name!r}, {o.description!r}, {o.score!r})") for o in one.options]
+        found["options"] = [
+            _Code(f"CriteriaOption({o.name!r}, {o.description!r}, {o.score!r})")
+            for o in one.options
+        ]
     found["to_evaluate_field"] = one.to_evaluate_field
     found |= {} if one.context_fields is None else {"context_fields": list(one.context_fields)}
     found |= {"examples": [_Code(_example(each)) for each in one.examples]} if one.examples else {}
@@ -139,7 +182,9 @@ def _judge_arguments(case: TestCase) -> dict[str, object]:
         return found | ({} if one.tie_enabled else {"tie_enabled": False})
     found |= {"generate_feedback": True} if one.feedback else {}
     found |= {"generate_synthetic_persona": True} if invented else {}
-    return found | ({"judge_description_prompt": one.persona} if one.persona and not invented else {})
+    return found | (
+        {"judge_description_prompt": one.persona} if one.persona and not invented else {}
+    )
 
 
 class _Code(str):
@@ -158,7 +203,10 @@ def _literal(value: object) -> str:
     if isinstance(value, list) and value:
         return (
             "[\n"
-            + "".join(f"{_INDENT}{_INDENT}{pformat(one, width=_WIDTH, sort_dicts=False)},\n" for one in value)
+            + "".join(
+                f"{_INDENT}{_INDENT}{pformat(one, width=_WIDTH, sort_dicts=False)},\n"
+                for one in value
+            )
             + f"{_INDENT}]"
         )
     return pformat(value, width=_WIDTH, sort_dicts=False)
@@ -172,7 +220,11 @@ def _expected(row: ExpectedRow, case: TestCase) -> str | int | None:
     """As results have it: of compared responses the place of the better one."""
     if not row.expected:
         return None
-    return case.choices(row).index(row.expected) if case.compares and row.expected != TIE else row.expected
+    return (
+        case.choices(row).index(row.expected)
+        if case.compares and row.expected != TIE
+        else row.expected
+    )
 
 
 def _evalassist(case: TestCase, name: str) -> Files:
@@ -180,17 +232,26 @@ def _evalassist(case: TestCase, name: str) -> Files:
     context = [one for one in case.field_names() if one != criteria.to_evaluate_field]
     content = {
         "type": case.entry.kind,
-        "instances": [_evalassist_row(row, number, case) for number, row in enumerate(case.rows, 1)],
+        "instances": [
+            _evalassist_row(row, number, case) for number, row in enumerate(case.rows, 1)
+        ],
         "criteria": criteria_out(criteria, context, compares=compares),
         "evaluator": evaluator_out(case.settings.models, compares=compares),
         "examples": examples_out(criteria, compares=compares),
-        "judge": judge_out({**_judge_arguments(case), "tie_enabled": case.settings.tie_enabled}, compares=compares),
+        "judge": judge_out(
+            {**_judge_arguments(case), "tie_enabled": case.settings.tie_enabled}, compares=compares
+        ),
     }
-    return {f"{name}.evalassist.json": json.dumps(case_out(name, content), ensure_ascii=False, indent=1) + "\n"}
+    return {
+        f"{name}.evalassist.json": json.dumps(case_out(name, content), ensure_ascii=False, indent=1)
+        + "\n"
+    }
 
 
 def _evalassist_row(row: ExpectedRow, number: int, case: TestCase) -> dict[str, object]:
-    own = instance_out(row.id or str(number), row.fields, case.criteria.to_evaluate_field, compares=case.compares)
+    own = instance_out(
+        row.id or str(number), row.fields, case.criteria.to_evaluate_field, compares=case.compares
+    )
     expected = _expected(row, case)
     return {**own, "expectedResult": "" if expected is None else expected}
 

@@ -1,4 +1,6 @@
-"""The corrected number of a run as reports print it: in the headline, with its labels; or why there is none."""
+"""The corrected number of a run as reports print it: in the headline, with its labels; or why there
+is none.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,14 @@ if TYPE_CHECKING:
 
 _SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "corrected": "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); uncorrected {naive}.",
-        "bounds": "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected {naive}.",
+        "corrected": (
+            "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); "
+            "uncorrected {naive}."
+        ),
+        "bounds": (
+            "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected "
+            "{naive}."
+        ),
         "refused": "{name}: no corrected number by {labels}; uncorrected {figure}. {why}.",
         "score": "mean score",
         "share": "share of {name}",
@@ -24,8 +32,14 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "of a judge": "{name} (judge {judge})",
     },
     "ru": {
-        "corrected": "{name}: {what} {value} с поправкой ({labels}; от {lower} до {upper} при {level}); без поправки {naive}.",
-        "bounds": "{name}: {what} от {lower} до {upper} при {level} с поправкой ({labels}); без поправки {naive}.",
+        "corrected": (
+            "{name}: {what} {value} с поправкой ({labels}; от {lower} до {upper} при {level}); "
+            "без поправки {naive}."
+        ),
+        "bounds": (
+            "{name}: {what} от {lower} до {upper} при {level} с поправкой ({labels}); без "
+            "поправки {naive}."
+        ),
         "refused": "{name}: поправки нет ({labels}); без поправки {figure}. {why}.",
         "score": "средняя оценка",
         "share": "доля {name}",
@@ -40,17 +54,28 @@ _REFUSALS_RU: Mapping[str, str] = {
     "adds_nothing": "Судья ничего не добавляет к самим меткам",
     "model_made_labels": "Метки поставила модель",
     "another_judge": "Строки отобраны по вердиктам другого судьи",
-    "several_systems": "Сравнивается больше двух систем, а доля побед бывает у одной из двух: их ранжирует 'adjudge rank'",
+    "several_systems": (
+        "Сравнивается больше двух систем, а доля побед бывает у одной из двух: их ранжирует "
+        "'adjudge rank'"
+    ),
     "chosen_rows": "Метки есть только у строк, выбранных не случайно",
 }
 
 
 def trust_sentence(one: Calibration, language: str = "en") -> str:
-    """The corrected number with its labels and the uncorrected one beside it; or the refusal in its place."""
+    """The corrected number with its labels and the uncorrected one beside it; or the refusal in its
+    place.
+    """
     words = _SENTENCES.get(language, _SENTENCES["en"])
     made = words["model"] if one.labels.model_made else ""
     found = one.corrected
-    kind = "refused" if one.refusal else "bounds" if found is None or found.value is None else "corrected"
+    kind = (
+        "refused"
+        if one.refusal
+        else "bounds"
+        if found is None or found.value is None
+        else "corrected"
+    )
     what, naive = _what(one, words), _number(one.naive.value, language)
     return words[kind].format(
         name=titled(one, language),
@@ -83,7 +108,11 @@ def _why(one: Calibration, language: str) -> str:
     if one.refusal is None:
         return ""
     text = one.refusal.text
-    return _REFUSALS_RU.get(one.refusal.code, text) if language == "ru" else text[:1].upper() + text[1:]
+    return (
+        _REFUSALS_RU.get(one.refusal.code, text)
+        if language == "ru"
+        else text[:1].upper() + text[1:]
+    )
 
 
 def figure(one: Estimate | None) -> str:
@@ -96,7 +125,9 @@ def _number(value: float | None, language: str = "en") -> str:
 
 
 def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
-    """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more is loaded for that."""
+    """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more
+    is loaded for that.
+    """
     from adjudge.ledger.file import holds_labels
 
     if not holds_labels(folder):

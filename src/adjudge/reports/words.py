@@ -173,7 +173,8 @@ _RUSSIAN: dict[Word, str] = {
     "compares": "сравнивает",
     "composite": "итоговая оценка",
     "composite rule": "Взвешенное среднее нормированных оценок (оценка, делённая на наибольшую по шкале). "
-    "Правила только понижают его. Если недостающая оценка могла бы его изменить, итоговой оценки нет: даны лишь границы.",
+    "Правила только понижают его. Если недостающая оценка могла бы его изменить, итоговой "
+    "оценки нет: даны лишь границы.",
     "before": "было",
     "change": "изменение",
     "compared with": "в сравнении с",
@@ -279,7 +280,10 @@ _RUSSIAN: dict[Word, str] = {
     "noise floor": "шум в одном порядке",
     "noise floor not measured": "шум не измерен: нужно несколько голосов на порядок",
     "not ready": "Не готово",
-    "order says": "Доля голосов, которые меняются с порядком ответов. Столько же, сколько в одном порядке, – шум, а не смещение.",
+    "order says": (
+        "Доля голосов, которые меняются с порядком ответов. Столько же, сколько в одном "
+        "порядке, – шум, а не смещение."
+    ),
     "ready": "Готово",
     "reason": "причина",
     "rows": "строки",
@@ -313,8 +317,10 @@ _ENGLISH: dict[Word, str] = {
     "composite says": "weighted mean of the dimensions, from 0 to 1; 1 is best",
     "decided by": "what decided the composite",
     "models of the panel": "each model by itself",
-    "composite rule": "The weighted mean of the normalised scores (a score divided by the highest of its scale). "
-    "Gates only lower it. Where a missing score could change it there is no composite, only its bounds.",
+    "composite rule": "The weighted mean of the normalised scores (a score divided by the highest of its "
+    "scale). "
+    "Gates only lower it. Where a missing score could change it there is no composite, only "
+    "its bounds.",
     "contexts": "fragments",
     "correlations say": "Spearman's rank correlation of each two dimensions; – where one of them never varies.",
     "every answer is in the CSV": "Every answer is in the CSV file.",
@@ -333,7 +339,10 @@ _ENGLISH: dict[Word, str] = {
     "noise floor": "noise floor (within one order)",
     "noise floor not measured": "noise floor not measured: it takes several votes per order (--self-consistency)",
     "not ready": "Not ready",
-    "order says": "The share of votes that change with the order of the responses. As much as within one order is noise.",
+    "order says": (
+        "The share of votes that change with the order of the responses. As much as within one "
+        "order is noise."
+    ),
     "filters find all": "Search and filters find all of them.",
     "show more": "Show more",
     "ready": "Ready",
@@ -368,7 +377,10 @@ def blank_rows(count: int, places: str, language: str) -> str:
     """That blank rows were skipped, and where the first of them stand."""
     if language == "ru":
         skipped = russian_form(count, "Пропущена", "Пропущены", "Пропущено")
-        return f"{skipped} {count} {russian_form(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
+        return (
+            f"{skipped} {count} "
+            f"{russian_form(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
+        )
     return f"{count} blank {'row was' if count == 1 else 'rows were'} skipped: {places}."
 
 

@@ -6,7 +6,9 @@ import os
 import re
 
 _BEGINS = re.compile(r":(?=:[A-Za-z])|##(?=\[)")
-"""``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]`` counts anywhere in a line."""
+"""``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
+counts anywhere in a line.
+"""
 _NOTHING = "\u200b"
 """A space of no width: the text looks as it was."""
 

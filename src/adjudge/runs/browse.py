@@ -1,7 +1,9 @@
-"""One judge's judgments of a run, a page at a time: filtered, the worst first or by row, each page from where the last one ended.
+"""One judge's judgments of a run, a page at a time: filtered, the worst first or by row, each page
+from where the last one ended.
 
-No query counts rows off: a page deep in a million rows costs what the first one costs. What no index holds (verdicts, flags,
-words) is looked for in a bounded number of rows at a time, and the page says where it stopped.
+No query counts rows off: a page deep in a million rows costs what the first one costs. What no
+index holds (verdicts, flags, words) is looked for in a bounded number of rows at a time, and the
+page says where it stopped.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ Sort = Literal["worst", "row"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 _REPAIRED = (
     "EXISTS (WITH RECURSIVE part(at) AS "  # noqa: S608 - texts of ours
-    f"(SELECT 1 UNION ALL SELECT at + {KEY_BYTES} FROM part WHERE at + {KEY_BYTES} <= length(ballots)) "
+    f"(SELECT 1 UNION ALL SELECT at + {KEY_BYTES} FROM part WHERE at + {KEY_BYTES} <= "
+    "length(ballots)) "
     f"SELECT 1 FROM part JOIN votes ON votes.ballot = substr(ballots, part.at, {KEY_BYTES}) "
     "WHERE json_extract(votes.more, '$.repairs') > 0)"
 )
@@ -43,7 +46,9 @@ PAGE = 50
 LOOKED_AT = 20_000
 """Judgments that one page looks through at most for verdicts, flags and words."""
 _LEAST = 4_000
-"""Those that it looks through however long that takes; of texts, in which words are looked for, a quarter of that."""
+"""Those that it looks through however long that takes; of texts, in which words are looked for, a
+quarter of that.
+"""
 _LONG = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
@@ -127,7 +132,9 @@ class _Place(NamedTuple):
             if found.segment < 0 or not -1 <= found.number <= LARGEST:
                 raise ValueError
         except ValueError:
-            raise SetupError(f"{text!r} is no place in a list: follow a link to the next page") from None
+            raise SetupError(
+                f"{text!r} is no place in a list: follow a link to the next page"
+            ) from None
         return found
 
 
@@ -160,13 +167,26 @@ class _Search:
         return len(self.found) >= self.size or self.looked_at >= LOOKED_AT or is_long
 
 
-def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *, judged: str = "", size: int = PAGE) -> Page:
+def page_of(
+    connection: sqlite3.Connection,
+    filters: Filters,
+    after: str = "",
+    *,
+    judged: str = "",
+    size: int = PAGE,
+) -> Page:
     """A page of judgments behind ``after``; ``judged``: the field whose beginning is shown."""
     connection.create_function(_CASEFOLD, 1, lambda text: str(text).casefold(), deterministic=True)
     search, begin = _Search(filters, size + 1), _Place.read(after) if after else _Place()
     segments = _segments(filters)
     for place in range(begin.segment, len(segments)):
-        _look(connection, search, place, segments[place], begin if place == begin.segment else _Place(place))
+        _look(
+            connection,
+            search,
+            place,
+            segments[place],
+            begin if place == begin.segment else _Place(place),
+        )
         if search.ended:
             break
     more = len(search.found) > size
@@ -175,7 +195,11 @@ def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *
     if more:
         return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
     stopped = search.ended
-    return Page(lines, str(search.last) if stopped and search.last else None, search.looked_at if stopped else 0)
+    return Page(
+        lines,
+        str(search.last) if stopped and search.last else None,
+        search.looked_at if stopped else 0,
+    )
 
 
 def _segments(filters: Filters) -> list[_Segment]:
@@ -189,18 +213,43 @@ def _segments(filters: Filters) -> list[_Segment]:
     ]
 
 
-def _look(connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place) -> None:
+def _look(
+    connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place
+) -> None:
     filters = search.filters
-    after = "(score, number) > (:score, :number)" if segment.by_score and begin.score is not None else "number > :number"
+    after = (
+        "(score, number) > (:score, :number)"
+        if segment.by_score and begin.score is not None
+        else "number > :number"
+    )
     limits = _limits(filters) if segment.by_score else ()
     exact = [f"score {sign} :{name}" for name, sign, value in limits if value is not None]
-    where = " AND ".join(["judge = :judge", segment.which, "TRUE" if segment.by_score and begin.score is None else after, *exact])
+    where = " AND ".join(
+        [
+            "judge = :judge",
+            segment.which,
+            "TRUE" if segment.by_score and begin.score is None else after,
+            *exact,
+        ]
+    )
     order = "score, number" if segment.by_score else "number"
-    query = f"SELECT number, score, {_matching(filters)} FROM judgments WHERE {where} ORDER BY {order}"  # noqa: S608 - texts of ours
+    query = (
+        f"SELECT number, score, {_matching(filters)} FROM judgments WHERE {where} ORDER BY {order}"  # noqa: S608 - texts of ours
+    )
     values = {
-        **{"judge": filters.judge, "verdict": filters.verdict, "status": filters.status, "words": filters.words.casefold()},
+        **{
+            "judge": filters.judge,
+            "verdict": filters.verdict,
+            "status": filters.status,
+            "words": filters.words.casefold(),
+        },
         "criteria": filters.criteria,
-        **{"least": filters.least, "most": filters.most, "score": begin.score, "number": begin.number},
+        **{
+            "least": filters.least,
+            "most": filters.most,
+            "score": begin.score,
+            "number": begin.number,
+        },
     }
     for number, score, matches in connection.execute(query, values):
         search.looked_at += 1
@@ -221,14 +270,22 @@ def _matching(filters: Filters) -> str:
     """What is decided row by row."""
     wanted = [FLAGS[filters.flag]] if filters.flag else []
     wanted += [_HAS_WORDS] if filters.words else []
-    wanted += [f"score IS NOT NULL AND score {sign} :{name}" for name, sign, value in _limits(filters) if value is not None]
+    wanted += [
+        f"score IS NOT NULL AND score {sign} :{name}"
+        for name, sign, value in _limits(filters)
+        if value is not None
+    ]
     wanted += ["status = :status"] if filters.status else []
     wanted += [f"{VERDICT_SQL} IS :verdict"] if filters.verdict is not None else []
-    wanted += ["json_extract(result, '$.criteria') IS :criteria"] if filters.criteria is not None else []
+    wanted += (
+        ["json_extract(result, '$.criteria') IS :criteria"] if filters.criteria is not None else []
+    )
     return " AND ".join(f"({one})" for one in wanted) or "1"
 
 
-def _place_of(connection: sqlite3.Connection, filters: Filters, number: int, segments: list[_Segment]) -> _Place:
+def _place_of(
+    connection: sqlite3.Connection, filters: Filters, number: int, segments: list[_Segment]
+) -> _Place:
     query = "SELECT status, score FROM judgments WHERE judge = ? AND number = ?"
     status, score = connection.execute(query, (filters.judge, number)).fetchone()
     if len(segments) == 1:
@@ -238,18 +295,24 @@ def _place_of(connection: sqlite3.Connection, filters: Filters, number: int, seg
 
 
 _LINE = (
-    f"SELECT id, status, score, {VERDICT_SQL}, json_extract(result, '$.votes_valid'), json_extract(result, '$.votes_requested'), "  # noqa: S608
+    f"SELECT id, status, score, {VERDICT_SQL}, json_extract(result, '$.votes_valid'), "  # noqa: S608
+    "json_extract(result, '$.votes_requested'), "
     f"{', '.join(FLAGS.values())}, "
-    f"(SELECT substr(value, 1, {_PREVIEW}) FROM json_each(instance) ORDER BY key = :field DESC LIMIT 1) "
+    f"(SELECT substr(value, 1, {_PREVIEW}) FROM json_each(instance) ORDER BY key = :field "
+    "DESC LIMIT 1) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
     values = {"judge": judge, "number": number, "field": judged}
-    id, status, score, verdict, valid, requested, *flags, begins = connection.execute(_LINE, values).fetchone()
+    id, status, score, verdict, valid, requested, *flags, begins = connection.execute(
+        _LINE, values
+    ).fetchone()
     named = tuple(name for name, has in zip(FLAGS, flags, strict=True) if has)
-    return JudgmentLine(number + 1, id, status, score, verdict, valid or 0, requested or 0, named, str(begins or ""))
+    return JudgmentLine(
+        number + 1, id, status, score, verdict, valid or 0, requested or 0, named, str(begins or "")
+    )
 
 
 class Mean(NamedTuple):
@@ -258,7 +321,9 @@ class Mean(NamedTuple):
     value: float
     scores: int
     interval: Interval | None
-    """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than the figure's last digit."""
+    """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than
+    the figure's last digit.
+    """
 
 
 class OrderFigures(NamedTuple):
@@ -289,10 +354,13 @@ class Figures:
     order: OrderFigures | None = None
 
 
-def figures_of(connection: sqlite3.Connection, judge: str, *, whole: bool = True, several: bool = False) -> Figures:
+def figures_of(
+    connection: sqlite3.Connection, judge: str, *, whole: bool = True, several: bool = False
+) -> Figures:
     """Counts and scores are read from the index alone, where the ledger has it, in one pass.
 
-    ``whole``: with what only the judgments themselves say, each of which is read. ``several``: the judge has several criteria.
+    ``whole``: with what only the judgments themselves say, each of which is read. ``several``: the
+    judge has several criteria.
     """
     low, high = _ends(connection, judge)
     width = (high - low) / _BARS or 1.0
@@ -310,7 +378,9 @@ def figures_of(connection: sqlite3.Connection, judge: str, *, whole: bool = True
         None if several else scores.mean(),
         _means(connection, judge) if several and whole else {},
         _verdicts(connection, judge) if whole else {},
-        [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)] if bars else [],
+        [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
+        if bars
+        else [],
         _order(connection, judge) if whole else None,
     )
 
@@ -331,7 +401,9 @@ class _Scores:
         if not self._count:
             return None
         known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
-        return Mean(self._total / self._count, self._count, rows_interval(self._values) if known else None)
+        return Mean(
+            self._total / self._count, self._count, rows_interval(self._values) if known else None
+        )
 
 
 def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
@@ -346,14 +418,18 @@ def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
 
 
 def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
-    query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
+    query = (
+        f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said "  # noqa: S608
+        "ORDER BY 2 DESC LIMIT 30"
+    )
     return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
 
 
 def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
     of = "json_extract(result, '$.positional_bias.{}')".format
     query = (
-        f"SELECT count({of('detected')}), total({of('detected')}), avg({of('flip_rate')}), avg({of('noise_rate')}) "  # noqa: S608
+        f"SELECT count({of('detected')}), total({of('detected')}), avg({of('flip_rate')}), "  # noqa: S608
+        f"avg({of('noise_rate')}) "
         "FROM judgments WHERE judge = ?"
     )
     rows, turned, flips, noise = connection.execute(query, (judge,)).fetchone()
@@ -362,26 +438,43 @@ def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
 
 def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
     """Of the histogram: from 0 to 1 where the scores are, else from the lowest to the highest."""
-    end = "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT NULL"
-    lowest, highest = (connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max"))
+    end = (
+        "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT "
+        "NULL"
+    )
+    lowest, highest = (
+        connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max")
+    )
     return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)
 
 
 def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, object]]:
-    """Other judgments of a row of equal content, by any judge and criteria; ``number`` from 0. Every judgment is looked at."""
+    """Other judgments of a row of equal content, by any judge and criteria; ``number`` from 0.
+
+    Every judgment is looked at.
+    """
     query = (
-        f"SELECT judge, number + 1, id, status, {VERDICT_SQL}, json_extract(result, '$.criteria') FROM judgments "  # noqa: S608
-        "WHERE instance = (SELECT instance FROM judgments WHERE judge = :judge AND number = :number) "
+        f"SELECT judge, number + 1, id, status, {VERDICT_SQL}, json_extract(result, "  # noqa: S608
+        "'$.criteria') FROM judgments "
+        "WHERE instance = (SELECT instance FROM judgments WHERE judge = :judge AND number = "
+        ":number) "
         "AND (judge, number) <> (:judge, :number) LIMIT 20"
     )
     names = ("judge", "row", "id", "status", "verdict", "criteria")
-    return [dict(zip(names, one, strict=True)) for one in connection.execute(query, {"judge": judge, "number": number})]
+    return [
+        dict(zip(names, one, strict=True))
+        for one in connection.execute(query, {"judge": judge, "number": number})
+    ]
 
 
 def judges_in(connection: sqlite3.Connection) -> list[str]:
-    """The judges that judged something, found from one to the next: there are few of them and many rows."""
+    """The judges that judged something, found from one to the next: there are few of them and many
+    rows.
+    """
     found: list[str] = []
     step = "SELECT min(judge) FROM judgments WHERE judge > ?"
-    while (name := connection.execute(step, (found[-1] if found else "",)).fetchone()[0]) is not None:
+    while (
+        name := connection.execute(step, (found[-1] if found else "",)).fetchone()[0]
+    ) is not None:
         found.append(name)
     return found

@@ -60,7 +60,9 @@ class ReadyJudge:
     first_step: Judge[Any, Any] | None = None
     """Of a cascade, whose steps all take the same."""
     columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
-    """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
+    """Of a judge of RAG rows: which column was taken for which field, by the first row, those
+    named, and the source.
+    """
 
     per: Per = "row"
     """What it judges of a row."""
@@ -71,13 +73,21 @@ class ReadyJudge:
         parts = [instance] if self.per == "row" else parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
             return list(parts)
-        return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]
+        return [
+            judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria
+        ]
 
 
 def instances(
-    file: EvalFile, tell: Callable[[OddRows], None], limit: int | None = None, source: Source | None = None
+    file: EvalFile,
+    tell: Callable[[OddRows], None],
+    limit: int | None = None,
+    source: Source | None = None,
 ) -> Iterator[Instance]:
-    """The rows of the file's data, or of ``source``. ``tell`` is told of odd ones: of bad ones unless they stop the run."""
+    """The rows of the file's data, or of ``source``.
+
+    ``tell`` is told of odd ones: of bad ones unless they stop the run.
+    """
     rows = file.rows or _read(file, tell, limit, source or _source(file))
     return map(partial(_accompanied, file.given), rows)
 
@@ -89,7 +99,9 @@ def _source(file: EvalFile) -> Source:
     return rows_of_run(file.source) if holds_run(file.source) else file.source
 
 
-def _read(file: EvalFile, tell: Callable[[OddRows], None], limit: int | None, source: Source) -> Iterator[Instance]:
+def _read(
+    file: EvalFile, tell: Callable[[OddRows], None], limit: int | None, source: Source
+) -> Iterator[Instance]:
     data = file.data
     compare = partial(read_comparisons, responses=data.responses)
     judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
@@ -113,7 +125,11 @@ def needed_fields(file: EvalFile) -> list[str]:
     for entry in file.judges:
         if isinstance(entry, DirectEntry):
             asked = criteria_said(entry.criteria, "direct", file.language, file.beside)
-            read += [name for one in asked for name in (one.to_evaluate_field, *(one.context_fields or ()))]
+            read += [
+                name
+                for one in asked
+                for name in (one.to_evaluate_field, *(one.context_fields or ()))
+            ]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
         else:
@@ -142,21 +158,38 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     made = [ready for entry in file.judges for ready in _ready(file, entry, model)]
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
-            raise SetupError(f"{file.path}: {count} judges are called {name!r}: give each a name of its own")
+            raise SetupError(
+                f"{file.path}: {count} judges are called {name!r}: give each a name of its own"
+            )
     return made
 
 
-def open_entry(entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None) -> OpenModel:
-    """The model that an entry describes. A key of its own is given beside it: none belongs in a file."""
+def open_entry(
+    entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None
+) -> OpenModel:
+    """The model that an entry describes.
+
+    A key of its own is given beside it: none belongs in a file.
+    """
     key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
-    given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in ("model", "api_key_env", "headers")}
+    given = {
+        one.name: getattr(entry, one.name)
+        for one in fields(entry)
+        if one.name not in ("model", "api_key_env", "headers")
+    }
     settings = {name: value for name, value in given.items() if value is not None}
-    return open_model(entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **settings)
+    return open_model(
+        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **settings
+    )
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     try:
-        made = _cascades(file, entry, model) if isinstance(entry, CascadeEntry) and entry.cascade else _made(file, entry, model)
+        made = (
+            _cascades(file, entry, model)
+            if isinstance(entry, CascadeEntry) and entry.cascade
+            else _made(file, entry, model)
+        )
         return [_asked_with(one, entry.asked_with) for one in made] if entry.asked_with else made
     except WrongValue:
         raise
@@ -174,11 +207,15 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
         return False
     from adjudge.stats.retrieval import RankMeasure  # not loaded where nothing is retrieved
 
-    return entry.evidence in (None, "rules") and all(RankMeasure.of(name) for name in entry.measures)
+    return entry.evidence in (None, "rules") and all(
+        RankMeasure.of(name) for name in entry.measures
+    )
 
 
 def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
-    models = None if _asks_nobody(entry) else [model(one) for one in entry.models or file.models] or None
+    models = (
+        None if _asks_nobody(entry) else [model(one) for one in entry.models or file.models] or None
+    )
     if (
         isinstance(entry, CascadeEntry)
         and entry.calibration
@@ -189,7 +226,9 @@ def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudg
 
 
 def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[ReadyJudge]:
-    """A cascade for each judge that the entry would be with one model: its steps are these, with one model each."""
+    """A cascade for each judge that the entry would be with one model: its steps are these, with
+    one model each.
+    """
     from adjudge.judges.cascade import Cascade
 
     if entry.models:
@@ -198,7 +237,11 @@ def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[Rea
         raise SetupError("weights are of a panel, whose models all count: a cascade has none")
     own = replace(entry, cascade=(), calibration=None)
     each = [
-        _made(file, replace(own, models=(one.asked,), strictness=one.strictness or own.strictness), model)
+        _made(
+            file,
+            replace(own, models=(one.asked,), strictness=one.strictness or own.strictness),
+            model,
+        )
         for one in entry.cascade
     ]
     path = file.beside(entry.calibration) if entry.calibration else None
@@ -225,7 +268,13 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
     found = [_definition(said, file.language) for said in entry.criteria]
     made = []
     for name, definition in found:
-        whole = name if entry.name is None else entry.name if len(found) == 1 else f"{entry.name}: {name}"
+        whole = (
+            name
+            if entry.name is None
+            else entry.name
+            if len(found) == 1
+            else f"{entry.name}: {name}"
+        )
         critic = AspectCritic(
             definition,
             models,
@@ -244,7 +293,10 @@ def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path |
     if entry.weights != FROM_LABELS:
         return dict(entry.weights) or None
     if entry.calibration is None:
-        raise SetupError("weights: from labels needs calibration, the file that 'adjudge calibrate RUN -o FILE' wrote")
+        raise SetupError(
+            "weights: from labels needs calibration, the file that 'adjudge calibrate RUN "
+            "-o FILE' wrote"
+        )
     return file.beside(entry.calibration)
 
 
@@ -282,7 +334,9 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJud
 def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.pairwise import PairwiseJudge
 
-    own = PairwiseJudge(models, contests=entry.contests, tie_enabled=entry.tie_enabled, **_asked_as(file, entry))
+    own = PairwiseJudge(
+        models, contests=entry.contests, tie_enabled=entry.tie_enabled, **_asked_as(file, entry)
+    )
     return _with_criteria(file, entry, own)
 
 
@@ -294,7 +348,12 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
 
 def _also(file: EvalFile) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    return [name for one in file.judges if isinstance(one, RagEntry) and one.measures for name in _fields_of(file, one)[1]]
+    return [
+        name
+        for one in file.judges
+        if isinstance(one, RagEntry) and one.measures
+        for name in _fields_of(file, one)[1]
+    ]
 
 
 def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
@@ -348,20 +407,33 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJ
 }
 
 
-def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]) -> list[ReadyJudge]:
+def _with_criteria(
+    file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]
+) -> list[ReadyJudge]:
     compares = isinstance(entry, PairwiseEntry)
-    criteria = criteria_said(entry.criteria, "pairwise" if compares else "direct", file.language, file.beside)
+    criteria = criteria_said(
+        entry.criteria, "pairwise" if compares else "direct", file.language, file.beside
+    )
     ready = _labelled(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
     return [replace(ready, criteria=criteria, compares=compares)]
 
 
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
-    """A judge of a command has always been filed under its class, one that has a name of its own under that."""
+    """A judge of a command has always been filed under its class, one that has a name of its own
+    under that.
+    """
     by_class = file.typed and entry.name is None
     if entry.per != "row" and isinstance(entry, PairwiseEntry):
-        raise SetupError("a judge that compares responses takes rows, not turns or conversations: leave per out")
-    if entry.per == "conversation" and (isinstance(entry, EvidenceEntry) or (isinstance(entry, RagEntry) and entry.evidence)):
-        raise SetupError("sources are to support what the assistant says, not what users say: take per: turn for evidence")
+        raise SetupError(
+            "a judge that compares responses takes rows, not turns or conversations: leave per out"
+        )
+    if entry.per == "conversation" and (
+        isinstance(entry, EvidenceEntry) or (isinstance(entry, RagEntry) and entry.evidence)
+    ):
+        raise SetupError(
+            "sources are to support what the assistant says, not what users say: take per: "
+            "turn for evidence"
+        )
     label = type(judge).__name__ if by_class else name
     return ReadyJudge(name, judge, label, fail_under=entry.fail_under, per=entry.per)
 
@@ -372,6 +444,7 @@ def _compares(file: EvalFile) -> bool:
     if any(compared) and not all(compared):
         line = file.judges[compared.index(True)].line
         raise Place(str(file.path), line=line).wrong(
-            "a pairwise judge compares several responses of a row, and the other judges read one: use a file for each"
+            "a pairwise judge compares several responses of a row, and the other judges "
+            "read one: use a file for each"
         )
     return any(compared)

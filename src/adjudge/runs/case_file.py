@@ -1,4 +1,5 @@
-"""A test case: one criteria, a judge's settings, and instances with what is expected of them; as a file, and ready to be judged.
+"""A test case: one criteria, a judge's settings, and instances with what is expected of them; as a
+file, and ready to be judged.
 
 The dataclasses are the format of the settings; criteria stand in the file as in a criteria file.
 """
@@ -22,7 +23,15 @@ from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, JudgeEntry, Order, PairwiseEntry
+from adjudge.runs.eval_file import (
+    ORDERS,
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    JudgeEntry,
+    Order,
+    PairwiseEntry,
+)
 from adjudge.runs.project import ModelEntry
 
 FORMAT = 1
@@ -39,12 +48,22 @@ class CaseSettings:
     """How a test case is judged."""
 
     models: tuple[str, ...] = key(Many(Text()), "Who judges; several are a panel.", ())
-    strictness: int = key(WholeNumber(least=1, most=MOST_VOTES), "Votes per model; with an order check, per order too.", 1)
+    strictness: int = key(
+        WholeNumber(least=1, most=MOST_VOTES),
+        "Votes per model; with an order check, per order too.",
+        1,
+    )
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
-    order: Order = key(Word[Order](ORDERS), "Of compared responses: both, or one: as they stand alone.", "both")
+    order: Order = key(
+        Word[Order](ORDERS), "Of compared responses: both, or one: as they stand alone.", "both"
+    )
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
-    persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that.", None)
-    temperature: float | None = key(Number(least=0), "By default 0 for one vote and 1 for several.", None)
+    persona: str | None = key(
+        Text(), "Who the judge is told to be; 'invented': the model invents that.", None
+    )
+    temperature: float | None = key(
+        Number(least=0), "By default 0 for one vote and 1 for several.", None
+    )
     tie_enabled: bool = key(Flag(), "Whether compared responses may be equally good.", True)
     language: str = key(Word(LANGUAGES), "Of the prompts.", "en")
 
@@ -55,7 +74,10 @@ class ExpectedRow:
 
     fields: Mapping[str, str | tuple[str, ...]]
     expected: str = ""
-    """An option; of compared responses the letter of the better one, or "tie". Empty: nobody says."""
+    """An option; of compared responses the letter of the better one, or "tie".
+
+    Empty: nobody says.
+    """
     id: str = ""
     note: str = ""
     """Where it comes from, or why it is hard."""
@@ -67,7 +89,10 @@ class ExpectedRow:
 
     def as_file(self) -> dict[str, object]:
         """As the file has it, without what is empty."""
-        fields = {name: value if isinstance(value, str) else list(value) for name, value in self.fields.items()}
+        fields = {
+            name: value if isinstance(value, str) else list(value)
+            for name, value in self.fields.items()
+        }
         found = {"id": self.id, "fields": fields, "expected": self.expected, "note": self.note}
         return {name: value for name, value in found.items() if value}
 
@@ -101,15 +126,21 @@ class TestCase:
         return scale.choices(2 if isinstance(value, str) else max(2, len(value)))
 
     def field_names(self) -> tuple[str, ...]:
-        """The fields of its instances: what the criteria reads, what rows have beside that, and the judged one last."""
+        """The fields of its instances: what the criteria reads, what rows have beside that, and the
+        judged one last.
+        """
         read = self.criteria.context_fields or ()
         named = dict.fromkeys((*read, *(name for row in self.rows for name in row.fields)))
-        return (*(name for name in named if name != self.criteria.to_evaluate_field), self.criteria.to_evaluate_field)
+        return (
+            *(name for name in named if name != self.criteria.to_evaluate_field),
+            self.criteria.to_evaluate_field,
+        )
 
     def instances(self) -> tuple[Instance, ...]:
         """The rows as they are judged, each called by its number: two may hold the same texts."""
         return tuple(
-            Instance(row.fields, str(number), {"place": f"instance {number}"}) for number, row in enumerate(self.rows, 1)
+            Instance(row.fields, str(number), {"place": f"instance {number}"})
+            for number, row in enumerate(self.rows, 1)
         )
 
     def eval_file(self, models: Sequence[ModelEntry]) -> EvalFile:
@@ -127,19 +158,35 @@ class TestCase:
         """Its judge, without models: the file names them."""
         one, said = self.settings, (Said(self.criteria),)
         common = PairwiseEntry if self.compares else DirectEntry
-        made = common(kind=self.entry.kind, criteria=said, strictness=one.strictness, temperature=one.temperature)
+        made = common(
+            kind=self.entry.kind,
+            criteria=said,
+            strictness=one.strictness,
+            temperature=one.temperature,
+        )
         if isinstance(made, PairwiseEntry):
             return replace(made, tie_enabled=one.tie_enabled, order=one.order)
-        return replace(made, feedback=one.feedback, persona=one.persona, check_positional_bias=one.check_positional_bias)
+        return replace(
+            made,
+            feedback=one.feedback,
+            persona=one.persona,
+            check_positional_bias=one.check_positional_bias,
+        )
 
     @property
     def both_orders(self) -> bool:
         """Whether everything is asked in two orders: of compared responses, or of options."""
-        return self.settings.order == "both" if self.compares else self.settings.check_positional_bias
+        return (
+            self.settings.order == "both" if self.compares else self.settings.check_positional_bias
+        )
 
     def to_yaml(self) -> str:
         """The file."""
-        found: dict[str, object] = {"test_case": FORMAT, "criteria": as_file(self.entry), "judge": settings_data(self.settings)}
+        found: dict[str, object] = {
+            "test_case": FORMAT,
+            "criteria": as_file(self.entry),
+            "judge": settings_data(self.settings),
+        }
         found |= {"note": self.note} if self.note else {}
         found["instances"] = [row.as_file() for row in self.rows]
         return dumped(found)
@@ -154,31 +201,52 @@ def settings_data(settings: CaseSettings) -> dict[str, object]:
     """The settings that are not as they would be anyway."""
     usual = asdict(CaseSettings())
     found = {name: value for name, value in asdict(settings).items() if value != usual[name]}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in found.items()
+    }
 
 
 def parse_case(content: str, file: str) -> TestCase:
-    """The test case whose text is ``content``. A SetupError names the line that is wrong; ``file`` is what it calls the file."""
+    """The test case whose text is ``content``.
+
+    A SetupError names the line that is wrong; ``file`` is what it calls the file.
+    """
     place = load_yaml(content, Place(file))
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
         raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
     given = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
     if (version := str(given["test_case"])) != str(FORMAT):
-        raise place.at("test_case").wrong(f"is {version}: this version of adjudge reads test cases of format {FORMAT}")
+        raise place.at("test_case").wrong(
+            f"is {version}: this version of adjudge reads test cases of format {FORMAT}"
+        )
     entry = parse_entry(given["criteria"], place.at("criteria"))
     judge = given.get("judge") or {}
     settings = Record(CaseSettings).read(judge, place.at("judge")) if judge else CaseSettings()
-    rows = tuple(_row(value, at, entry) for at, value in list_of(given.get("instances") or [], place.at("instances")))
+    rows = tuple(
+        _row(value, at, entry)
+        for at, value in list_of(given.get("instances") or [], place.at("instances"))
+    )
     note = given.get("note")
-    return TestCase(entry=entry, settings=settings, rows=rows, note="" if note is None else text(note, place.at("note")))
+    return TestCase(
+        entry=entry,
+        settings=settings,
+        rows=rows,
+        note="" if note is None else text(note, place.at("note")),
+    )
 
 
 def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
     given = mapping(value, place, _ROW_KEYS, ("fields",))
     fields = mapping(given["fields"], place.at("fields"))
-    words = {name: text(given[name], place.at(name)) for name in ("id", "expected", "note") if given.get(name) is not None}
+    words = {
+        name: text(given[name], place.at(name))
+        for name in ("id", "expected", "note")
+        if given.get(name) is not None
+    }
     values = {
-        name: tuple(texts(one, place.at(name))) if isinstance(one, list) else text(one, place.at(name))
+        name: tuple(texts(one, place.at(name)))
+        if isinstance(one, list)
+        else text(one, place.at(name))
         for name, one in fields.items()
     }
     if not values:
@@ -186,13 +254,20 @@ def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
     row = ExpectedRow(fields=values, **words)
     known = TestCase(entry=entry).choices(row)
     if row.expected and row.expected not in known:
-        raise place.at("expected").wrong(f"is {row.expected!r}, which is none of {', '.join(known)}")
+        raise place.at("expected").wrong(
+            f"is {row.expected!r}, which is none of {', '.join(known)}"
+        )
     return row
 
 
 def with_choices_only(case: TestCase) -> TestCase:
-    """Without expectations that the criteria no longer offer: an option may have been renamed since."""
-    rows = tuple(row if row.expected in ("", *case.choices(row)) else replace(row, expected="") for row in case.rows)
+    """Without expectations that the criteria no longer offer: an option may have been renamed
+    since.
+    """
+    rows = tuple(
+        row if row.expected in ("", *case.choices(row)) else replace(row, expected="")
+        for row in case.rows
+    )
     return replace(case, rows=rows)
 
 

@@ -1,4 +1,6 @@
-"""What stands under ``criteria`` in an eval file: a text, or a criteria written out; and the criteria that are meant."""
+"""What stands under ``criteria`` in an eval file: a text, or a criteria written out; and the
+criteria that are meant.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Aspect(NamedTuple):
 
 @light_dataclass(frozen=True)
 class Said:
-    """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
+    """What stands under ``criteria``, one of them; a command has looked up
+    already what was typed.
+    """
 
     what: str | Mapping[str, object] | Criteria | Aspect
     place: Place = Place("")
@@ -55,7 +59,12 @@ class CriteriaType:
         properties = {name: _PROPERTIES.get(name, Text().schema()) for name in keys}
         if "kind" in properties:
             properties["kind"] = {"const": self.kind}
-        written = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        written = {
+            "type": "object",
+            "properties": properties,
+            "required": needed,
+            "additionalProperties": False,
+        }
         return {"anyOf": [Text().schema(), written]}
 
     def _check(self, given: Mapping[str, object], place: Place) -> None:
@@ -65,17 +74,26 @@ class CriteriaType:
                 if not phrase(given[name], place.at(name)):
                     raise place.at(name).wrong("is empty")
         elif given["kind"] != self.kind:
-            raise place.at("kind").wrong(f"must be {self.kind}, as the judge is, not {given['kind']!r}")
+            raise place.at("kind").wrong(
+                f"must be {self.kind}, as the judge is, not {given['kind']!r}"
+            )
         else:
             parse_entry(given, place)
 
 
-def criteria_said(said: Sequence[Said], kind: Kind, language: str, beside: Callable[[str], Path]) -> tuple[Criteria, ...]:
-    """The criteria that are meant, wherever they stand; ``beside``: where a file is that is named."""
+def criteria_said(
+    said: Sequence[Said], kind: Kind, language: str, beside: Callable[[str], Path]
+) -> tuple[Criteria, ...]:
+    """The criteria that are meant, wherever they stand; ``beside``: where a
+    file is that is named.
+    """
     found = [(one.place, each) for one in said for each in _entries(one, kind, language, beside)]
     for place, each in found:
         if each.kind != kind:
-            raise place.wrong(f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one is {kind}")
+            raise place.wrong(
+                f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one "
+                f"is {kind}"
+            )
     names = [each.criteria.name for _, each in found]
     for index, (place, each) in enumerate(found):
         if each.criteria.name in names[:index]:
@@ -83,7 +101,9 @@ def criteria_said(said: Sequence[Said], kind: Kind, language: str, beside: Calla
     return tuple(each.criteria for _, each in found)
 
 
-def _entries(said: Said, kind: Kind, language: str, beside: Callable[[str], Path]) -> list[CatalogEntry]:
+def _entries(
+    said: Said, kind: Kind, language: str, beside: Callable[[str], Path]
+) -> list[CatalogEntry]:
     """A file's, one of the catalogue, one written out, or a question."""
     if isinstance(said.what, Criteria):
         return [CatalogEntry(said.what, kind, language)]
@@ -104,7 +124,11 @@ _EXAMPLES: Schema = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
+        "properties": {
+            "fields": {"type": "object"},
+            "option": Text().schema(),
+            "explanation": Text().schema(),
+        },
         "required": ["fields", "option"],
         "additionalProperties": False,
     },
@@ -122,7 +146,11 @@ _PROPERTIES: Mapping[str, Schema] = {
                 Text().schema(),
                 {
                     "type": "object",
-                    "properties": {"name": Text().schema(), "description": {"type": "string"}, "score": {"type": "number"}},
+                    "properties": {
+                        "name": Text().schema(),
+                        "description": {"type": "string"},
+                        "score": {"type": "number"},
+                    },
                     "required": ["name"],
                     "additionalProperties": False,
                 },

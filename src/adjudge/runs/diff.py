@@ -1,8 +1,9 @@
 """How two runs differ: their settings, and what became of their rows.
 
-Rows are paired here, once for every command, gate and page: by their id; else by the fields that are not judged, where these
-name one row; else by a text that no other row has; else by place, where as many rows are left in both runs. The keys of both
-runs lie in a temporary file and pairs are read in the order of what belongs together: memory does not grow with rows.
+Rows are paired here, once for every command, gate and page: by their id; else by the fields that
+are not judged, where these name one row; else by a text that no other row has; else by place, where
+as many rows are left in both runs. The keys of both runs lie in a temporary file and pairs are read
+in the order of what belongs together: memory does not grow with rows.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ _NOTHING = ("", "None", "nan", "NaN", "NaT")
 _ANSWER = "response"
 _QUESTION = "user_input"
 _TABLE = (
-    "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria TEXT, line TEXT, row INTEGER, name TEXT, "
-    "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, chosen TEXT, identity TEXT, cluster TEXT, "
+    "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria "
+    "TEXT, line TEXT, row INTEGER, name TEXT, "
+    "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, "
+    "chosen TEXT, identity TEXT, cluster TEXT, "
     "systems TEXT, partner INTEGER, way TEXT, shared INTEGER)"
 )
 
@@ -50,7 +53,9 @@ class Came(NamedTuple):
     def of(cls, result: Mapping[str, Any]) -> Came:
         """As the ledger holds it."""
         said = (result.get(name) for name in ("verdict", "option", "selected_option"))
-        return cls(result["status"], result["score"], next((one for one in said if one is not None), None))
+        return cls(
+            result["status"], result["score"], next((one for one in said if one is not None), None)
+        )
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,9 @@ class JudgedRow:
     id: str | None
     came: Came
     systems: tuple[str, ...] = ()
-    """The compared responses, in the order in which the first run has them; none where there is one response."""
+    """The compared responses, in the order in which the first run has them; none where there is one
+    response.
+    """
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,9 @@ class Change:
     before: JudgedRow
     after: JudgedRow
     same_content: bool
-    """False where only the name says that it is the same row: the text that was judged is another."""
+    """False where only the name says that it is the same row: the text that was
+    judged is another.
+    """
 
 
 class Pair(NamedTuple):
@@ -85,7 +94,9 @@ class Pair(NamedTuple):
     identities: tuple[str, str]
     """Of the row's content in either run."""
     cluster: str
-    """What rows that belong together share: a column's value, an id that several rows have, or the text itself."""
+    """What rows that belong together share: a column's value, an id that several rows have, or the
+    text itself.
+    """
 
 
 class RunDiff:
@@ -115,28 +126,49 @@ class RunDiff:
 
     def changes(self) -> Iterator[Change]:
         """The judgments that came out otherwise, in the order of the first run."""
-        for *values, same in self._table.execute(f"SELECT {_BOTH}, a.content = b.content {_CHANGED} ORDER BY a.place"):
+        for *values, same in self._table.execute(
+            f"SELECT {_BOTH}, a.content = b.content {_CHANGED} ORDER BY a.place"
+        ):
             yield Change(*_two(values), bool(same))
 
     def lines(self) -> list[str]:
         """The judges and criteria that both runs have, in the order of the first run."""
-        both = "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY min(place)"
+        both = (
+            "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY "
+            "min(place)"
+        )
         return [line for (line,) in self._table.execute(both)]
 
     def pairing(self, line: str) -> Pairing:
         """How the rows of one judge and criteria were paired."""
         rows = [self._count(f"side = {side} AND line = ?", line) for side in (0, 1)]
-        counts = "SELECT way, count(*) FROM judged WHERE side = 0 AND line = ? AND partner IS NOT NULL GROUP BY way"
+        counts = (
+            "SELECT way, count(*) FROM judged WHERE side = 0 AND line = ? AND partner IS NOT "
+            "NULL GROUP BY way"
+        )
         found = dict(self._table.execute(counts, (line,)))
         shared = self._count("shared AND line = ?", line)
-        others = f"SELECT count(*) {_PAIRED} AND a.line = ? AND a.question IS NOT NULL AND a.question <> b.question"
+        others = (
+            f"SELECT count(*) {_PAIRED} AND a.line = ? AND a.question IS NOT NULL AND "
+            "a.question <> b.question"
+        )
         (asked,) = self._table.execute(others, (line,)).fetchone()
-        return Pairing((rows[0], rows[1]), {way: found[way] for way in WAYS if way in found}, shared, asked)
+        return Pairing(
+            (rows[0], rows[1]), {way: found[way] for way in WAYS if way in found}, shared, asked
+        )
 
     def systems(self, line: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-        """What the rows of either run compare, by one judge and criteria: each that there is once."""
-        once = "SELECT systems FROM judged WHERE line = ? AND side = ? GROUP BY systems ORDER BY min(place)"
-        one, two = ([tuple(json.loads(own)) for (own,) in self._table.execute(once, (line, side))] for side in (0, 1))
+        """What the rows of either run compare, by one judge and criteria: each
+        that there is once.
+        """
+        once = (
+            "SELECT systems FROM judged WHERE line = ? AND side = ? GROUP BY systems ORDER BY "
+            "min(place)"
+        )
+        one, two = (
+            [tuple(json.loads(own)) for (own,) in self._table.execute(once, (line, side))]
+            for side in (0, 1)
+        )
         return one, two
 
     def gone(self) -> list[tuple[str, str]]:
@@ -145,41 +177,64 @@ class RunDiff:
         return [tuple(json.loads(line)) for (line,) in self._table.execute(first)]
 
     def pairs(self, line: str) -> Iterator[Pair]:
-        """The rows of one judge and criteria that both runs judged; those that belong together follow each other."""
+        """The rows of one judge and criteria that both runs judged; those that belong together
+        follow each other.
+        """
         together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
-        wanted = f"SELECT {_BOTH}, a.identity, b.identity, {together} AS unit {_PAIRED} AND a.line = ? ORDER BY unit"
+        wanted = (
+            f"SELECT {_BOTH}, a.identity, b.identity, {together} AS unit {_PAIRED} AND a.line = "
+            "? ORDER BY unit"
+        )
         for *values, one, two, cluster in self._table.execute(wanted, (line,)):
             yield Pair(*_two(values), (one, two), cluster)
 
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
         """The judgments that only one run has."""
-        wanted = f"SELECT {', '.join(_COLUMNS)} FROM judged WHERE side = ? AND partner IS NULL ORDER BY place"  # noqa: S608
+        wanted = (
+            f"SELECT {', '.join(_COLUMNS)} FROM judged WHERE side = ? AND partner IS NULL ORDER "  # noqa: S608
+            "BY place"
+        )
         for values in self._table.execute(wanted, (side,)):
             yield _judged(*values)
 
     def _count(self, which: str, *values: str) -> int:
-        (count,) = self._table.execute(f"SELECT count(*) FROM judged WHERE {which}", values).fetchone()  # noqa: S608 - constant texts
+        (count,) = self._table.execute(
+            f"SELECT count(*) FROM judged WHERE {which}",  # noqa: S608 - constant texts
+            values,
+        ).fetchone()
         return int(count)
 
 
 _COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen", "systems")
 _BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
 _PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
-_CHANGED = f"{_PAIRED} AND (a.status IS NOT b.status OR a.score IS NOT b.score OR a.chosen IS NOT b.chosen)"
+_CHANGED = (
+    f"{_PAIRED} AND (a.status IS NOT b.status OR a.score IS NOT b.score OR a.chosen IS NOT "
+    "b.chosen)"
+)
 
 
 @contextmanager
-def run_diff(one: str | Path, two: str | Path, cluster: str | None = None, id: str | None = None) -> Iterator[RunDiff]:
-    """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the column that names the rows,
-    where the runs were not told of it."""
+def run_diff(
+    one: str | Path, two: str | Path, cluster: str | None = None, id: str | None = None
+) -> Iterator[RunDiff]:
+    """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the
+    column that names the rows, where the runs were not told of it.
+    """
     made = [run_info(folder).configuration for folder in (one, two)]
     settings = [str(change) for change in differences(*made)]
     systems = _Systems(made)
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
-            rows = (_values(side, systems.as_in_the_first_run(row), systems, cluster, id) for row in judgments(folder))
-            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 16)},NULL,NULL,NULL)", rows)  # noqa: S608 - only marks
+            rows = (
+                _values(side, systems.as_in_the_first_run(row), systems, cluster, id)
+                for row in judgments(folder)
+            )
+            table.executemany(
+                f"INSERT INTO judged VALUES (NULL,{','.join('?' * 16)},NULL,NULL,NULL)",  # noqa: S608 - only marks
+                rows,
+            )
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
             raise SetupError(f"no row of {one} or {two} has anything in a column {id!r}")
         _join_renamed_judges(table)
@@ -188,14 +243,18 @@ def run_diff(one: str | Path, two: str | Path, cluster: str | None = None, id: s
 
 
 class _Systems:
-    """Has responses that are known by their systems' names stand in the order in which the first run compared them."""
+    """Has responses that are known by their systems' names stand in the order in which the first
+    run compared them.
+    """
 
     def __init__(self, made: Iterable[Mapping[str, Any]]) -> None:
         self._judged: dict[tuple[str, str], str] = {}
         """(judge, criteria) → the field with the responses."""
         for judge, own in (entry for run in made for entry in run.get("judges", {}).items()):
             for one in own.get("criteria") or ():
-                self._judged.setdefault((judge, one.get("name", "")), one.get("to_evaluate_field", _ANSWER))
+                self._judged.setdefault(
+                    (judge, one.get("name", "")), one.get("to_evaluate_field", _ANSWER)
+                )
         self._order: dict[tuple[str, str], list[str]] = {}
 
     def judged_field(self, line: tuple[str, str]) -> str:
@@ -203,7 +262,9 @@ class _Systems:
         return self._judged.get(line, _ANSWER)
 
     def as_in_the_first_run(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The judgment, its responses and its winner put into that order; as it is where the names are others."""
+        """The judgment, its responses and its winner put into that order; as it is where the names
+        are others.
+        """
         line, own = (row["judge"], str(row.get("criteria") or "")), row.get("systems")
         if not isinstance(own, list) or len(set(own)) < len(own):
             return row
@@ -216,7 +277,9 @@ class _Systems:
         return {**row, "fields": fields, "systems": order, "selected_option": winner}
 
     def _first(self, line: tuple[str, str], own: list[str]) -> list[str]:
-        """The order to follow: that of the line's first row, or of the one judge that has the same criteria by another name."""
+        """The order to follow: that of the line's first row, or of the one judge that has the same
+        criteria by another name.
+        """
         if line not in self._order:
             renamed = [order for (_, criteria), order in self._order.items() if criteria == line[1]]
             self._order[line] = renamed[0] if len(renamed) == 1 else own
@@ -224,15 +287,23 @@ class _Systems:
 
 
 def _in_the_order_of(first: list[str], own: list[str]) -> list[str]:
-    """``own`` in the order of ``first``; of two, one that both name stands where it stood, whatever it is compared with now."""
+    """``own`` in the order of ``first``; of two, one that both name stands where it stood, whatever
+    it is compared with now.
+    """
     if sorted(first) == sorted(own):
         return first
     shared = [name for name in first if name in own]
-    moved = len(first) == len(own) == 2 and len(shared) == 1 and first.index(shared[0]) != own.index(shared[0])
+    moved = (
+        len(first) == len(own) == 2
+        and len(shared) == 1
+        and first.index(shared[0]) != own.index(shared[0])
+    )
     return own[::-1] if moved else own
 
 
-def _values(side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None) -> tuple[object, ...]:
+def _values(
+    side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None
+) -> tuple[object, ...]:
     criteria, fields = str(row.get("criteria") or ""), row["fields"]
     judged = {_ANSWER, systems.judged_field((row["judge"], criteria))}
     beside = {name: value for name, value in fields.items() if name not in judged}
@@ -264,7 +335,9 @@ def _digest(said: object) -> bytes | None:
 
 
 def _name(row: Mapping[str, Any], column: str | None) -> tuple[str, int]:
-    """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it is called by its place."""
+    """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it
+    is called by its place.
+    """
     if column:
         with suppress(SetupError):
             cell = str(cell_of_column(row, column)).strip()
@@ -287,20 +360,25 @@ def _cluster(row: Mapping[str, object], column: str) -> str:
 def _join_renamed_judges(table: sqlite3.Connection) -> None:
     """Criteria that one judge of each run has, and under another name: the judges are compared."""
     lines = table.execute("SELECT DISTINCT side, judge, criteria, line FROM judged").fetchall()
-    both = {line for side, _, _, line in lines if side == 0} & {line for side, _, _, line in lines if side == 1}
+    both = {line for side, _, _, line in lines if side == 0} & {
+        line for side, _, _, line in lines if side == 1
+    }
     for _, _, criteria, line in [one for one in lines if one[0] == 0 and one[3] not in both]:
         own = [one for one in lines if one[0] == 0 and one[2] == criteria and one[3] not in both]
         others = [one for one in lines if one[0] == 1 and one[2] == criteria and one[3] not in both]
         if len(own) == len(others) == 1:
-            table.execute("UPDATE judged SET line = ? WHERE side = 1 AND line = ?", (line, others[0][3]))
+            table.execute(
+                "UPDATE judged SET line = ? WHERE side = 1 AND line = ?", (line, others[0][3])
+            )
 
 
 def _pair(table: sqlite3.Connection) -> None:
     """Give every row its counterpart in the other run, where there is one.
 
-    Rows that share an id are paired in the order in which they stand, those with the same text or question first: whichever of
-    them are partners, they count together. By fields and texts only what is one of its kind is paired, or copies of one row;
-    the rest by place, among rows that have the same other fields, if both runs have as many of them.
+    Rows that share an id are paired in the order in which they stand, those with the same text or
+    question first: whichever of them are partners, they count together. By fields and texts only
+    what is one of its kind is paired, or copies of one row; the rest by place, among rows that have
+    the same other fields, if both runs have as many of them.
     """
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
     table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608 - ids of one run alone
@@ -308,32 +386,55 @@ def _pair(table: sqlite3.Connection) -> None:
     _join(table, "id", "line, name, beside", "named AND beside IS NOT NULL")
     _join(table, "id", "line, name, question", "named AND question IS NOT NULL")
     _join(table, "id", "line, name", "named")
-    several = "SELECT side, line, name FROM judged WHERE named GROUP BY side, line, name HAVING count(*) > 1"
+    several = (
+        "SELECT side, line, name FROM judged WHERE named GROUP BY side, line, name HAVING "
+        "count(*) > 1"
+    )
     table.execute(f"UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN ({several})")  # noqa: S608
     by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
     unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
-    _join(table, "fields", "line, beside", f"beside IS NOT NULL AND {unnamed}", "own = 1 AND others = 1")
-    _join(table, "fields", "line, question", f"question IS NOT NULL AND {unnamed}", "own = 1 AND others = 1")
+    _join(
+        table,
+        "fields",
+        "line, beside",
+        f"beside IS NOT NULL AND {unnamed}",
+        "own = 1 AND others = 1",
+    )
+    _join(
+        table,
+        "fields",
+        "line, question",
+        f"question IS NOT NULL AND {unnamed}",
+        "own = 1 AND others = 1",
+    )
     _join(table, "text", "line, content", unnamed, "own = 1 AND others = 1")
     _join(table, "text", "line, content", f"{unnamed} AND (line, beside) IN ({_COPIES})")
     _join(table, "place", "line, kind", "NOT named", "own = others")
 
 
-_COPIES = "SELECT line, beside FROM judged WHERE partner IS NULL GROUP BY line, beside HAVING count(DISTINCT content) = 1"
+_COPIES = (
+    "SELECT line, beside FROM judged WHERE partner IS NULL GROUP BY line, beside HAVING "
+    "count(DISTINCT content) = 1"
+)
 """Rows that are the same in everything."""
 
 
 def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str = "TRUE") -> None:
-    """Make partners of rows that have none yet and are alike in ``keys``; equal ones in the order in which they stand.
+    """Make partners of rows that have none yet and are alike in ``keys``; equal ones in the order
+    in which they stand.
 
-    ``count``: what must hold of how many rows have them in either run (``own`` in the first, ``others`` in the second).
+    ``count``: what must hold of how many rows have them in either run (``own`` in the first,
+    ``others`` in the second).
     """
     names = keys.replace("kind", "coalesce(beside, x'') AS kind")
     script = (
-        f"CREATE TEMP TABLE free AS SELECT place, side, {names} FROM judged WHERE partner IS NULL AND {which};"  # noqa: S608 - texts of ours
-        f"CREATE TEMP TABLE kind AS SELECT {keys}, sum(side = 0) AS own, sum(side = 1) AS others FROM free GROUP BY {keys} "
+        f"CREATE TEMP TABLE free AS SELECT place, side, {names} FROM judged WHERE partner "  # noqa: S608 - texts of ours
+        f"IS NULL AND {which};"
+        f"CREATE TEMP TABLE kind AS SELECT {keys}, sum(side = 0) AS own, sum(side = 1) AS "
+        f"others FROM free GROUP BY {keys} "
         f"HAVING own AND others AND ({count});"
-        f"CREATE TEMP TABLE nth AS SELECT place, side, {keys}, row_number() OVER (PARTITION BY side, {keys} ORDER BY place) AS n "
+        f"CREATE TEMP TABLE nth AS SELECT place, side, {keys}, row_number() OVER (PARTITION "
+        f"BY side, {keys} ORDER BY place) AS n "
         f"FROM free JOIN kind USING ({keys});"
         f"CREATE INDEX temp.alike ON nth (side, {keys}, n);"
         "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM nth a "
@@ -351,6 +452,20 @@ def _two(values: list[Any]) -> tuple[JudgedRow, JudgedRow]:
 
 
 def _judged(
-    judge: str, criteria: str, row: int, name: str, status: str, score: float | None, chosen: str, systems: str
+    judge: str,
+    criteria: str,
+    row: int,
+    name: str,
+    status: str,
+    score: float | None,
+    chosen: str,
+    systems: str,
 ) -> JudgedRow:
-    return JudgedRow(judge, criteria, row, name or None, Came(status, score, json.loads(chosen)), tuple(json.loads(systems)))
+    return JudgedRow(
+        judge,
+        criteria,
+        row,
+        name or None,
+        Came(status, score, json.loads(chosen)),
+        tuple(json.loads(systems)),
+    )

@@ -49,7 +49,9 @@ FROM_LABELS: FromLabels = "from labels"
 Weights = tuple[tuple[str, float], ...] | FromLabels
 """(model, weight) of each; or what the calibration says."""
 FailUnder = float | tuple[tuple[str, float], ...]
-"""What must be reached: by every criteria, or (name, number) of some criteria or compared systems."""
+"""What must be reached: by every criteria, or (name, number) of some criteria
+or compared systems.
+"""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -58,14 +60,25 @@ class DataEntry:
 
     path: str = key(
         Text(),
-        "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; - is standard input.",
+        (
+            "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; "
+            "- is standard input."
+        ),
     )
-    format: str | None = key(Word(FORMATS), "What the file is, where its name does not show it.", None)
-    columns: tuple[tuple[str, str], ...] = key(Names(), "Field: column. The usual names are found without.", ())
-    responses: tuple[str, ...] = key(Many(Text()), "For pairwise judges: the columns that hold the responses.", ())
+    format: str | None = key(
+        Word(FORMATS), "What the file is, where its name does not show it.", None
+    )
+    columns: tuple[tuple[str, str], ...] = key(
+        Names(), "Field: column. The usual names are found without.", ()
+    )
+    responses: tuple[str, ...] = key(
+        Many(Text()), "For pairwise judges: the columns that hold the responses.", ()
+    )
     id: str | None = key(Text(), "The column with the names of the rows.", None)
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
-    encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None)
+    encoding: str | None = key(
+        Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None
+    )
 
     @property
     def name_column(self) -> str | None:
@@ -74,12 +87,17 @@ class DataEntry:
 
     def named_by(self, column: str) -> DataEntry:
         """The same rows, by other names."""
-        return replace(self, id=column, columns=tuple(one for one in self.columns if one[0] != "id"))
+        return replace(
+            self, id=column, columns=tuple(one for one in self.columns if one[0] != "id")
+        )
 
 
 Method = Literal["each", "joint", "rules"]
 _METHOD = Word[Method](("each", "joint", "rules"))
-_LOOK_UP = "Look every sentence up in the sources: one call for each, one for all (joint), or none (rules)."
+_LOOK_UP = (
+    "Look every sentence up in the sources: one call for each, one for all (joint), or none "
+    "(rules)."
+)
 _CLAIMS = "Have a model say first what each sentence claims."
 MODELS = Many(Record(ModelEntry, short="model"))
 M = TypeVar("M", bound=ModelEntry)
@@ -109,22 +127,41 @@ class JudgeEntry:
 
     kind: str = key(
         Text(),
-        "aspect: pass or fail; direct: options; pairwise: which is better; rag: six dimensions; evidence: sentence by sentence.",
+        (
+            "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
+            "dimensions; evidence: sentence by sentence."
+        ),
     )
-    name: str | None = key(Text(), "What reports call it; by default the name of its criteria.", None)
+    name: str | None = key(
+        Text(), "What reports call it; by default the name of its criteria.", None
+    )
     models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
-    strictness: int = key(_COUNT, "Votes per model; with a positional-bias check, per order too.", 1)
-    temperature: float | None = key(Number(least=0), "By default 0 for one vote and 1 for several.", None)
+    strictness: int = key(
+        _COUNT, "Votes per model; with a positional-bias check, per order too.", 1
+    )
+    temperature: float | None = key(
+        Number(least=0), "By default 0 for one vote and 1 for several.", None
+    )
     seed: int | None = key(WholeNumber(), "Sample i is asked with seed + i.", None)
     mode: Mode | None = key(Word[Mode](("generate", "likelihood")), "How models are asked.", None)
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
     )
     per: Per = key(
-        Word[Per](PER), "What is judged of a row: all of it, or each turn of its conversation, or the conversation.", "row"
+        Word[Per](PER),
+        (
+            "What is judged of a row: all of it, or each turn of its conversation, or the "
+            "conversation."
+        ),
+        "row",
     )
     fail_under: FailUnder | None = key(
-        _BARS, "The gate of this judge: its mean score by each criteria; or by name, also of a compared system.", None
+        _BARS,
+        (
+            "The gate of this judge: its mean score by each criteria; or by name, also of a "
+            "compared system."
+        ),
+        None,
     )
     line: int = 1
     """Where it stands in the file."""
@@ -138,16 +175,24 @@ class CascadeEntry(JudgeEntry):
 
     cascade: tuple[StepEntry, ...] = key(
         Many(Record(StepEntry, short="model")),
-        "Instead of models: those to ask one after the other, the cheapest first, until one is sure enough.",
+        (
+            "Instead of models: those to ask one after the other, the cheapest first, until one "
+            "is sure enough."
+        ),
         (),
     )
     calibration: str | None = key(
         Text((".json",)),
-        "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, or weights; relative to this file.",
+        (
+            "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, "
+            "or weights; relative to this file."
+        ),
         None,
     )
     otherwise: Literal["abstain", "last"] = key(
-        Word(("abstain", "last")), "Where no step of a cascade is sure enough: abstain, or let the last step decide.", "abstain"
+        Word(("abstain", "last")),
+        "Where no step of a cascade is sure enough: abstain, or let the last step decide.",
+        "abstain",
     )
 
 
@@ -155,12 +200,17 @@ class CascadeEntry(JudgeEntry):
 class AspectEntry(CascadeEntry):
     """Pass or fail on one aspect."""
 
-    criteria: tuple[Said, ...] = key(Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect.")
+    criteria: tuple[Said, ...] = key(
+        Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect."
+    )
     early_stop: bool = key(Flag(), "Ask no more votes than can change the verdict.", False)
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
     weights: Weights = key(
         WeightsType(),
-        "How much each model of the panel counts: numbers by model, or 'from labels': as the calibration says.",
+        (
+            "How much each model of the panel counts: numbers by model, or 'from labels': as "
+            "the calibration says."
+        ),
         (),
     )
 
@@ -169,20 +219,34 @@ class AspectEntry(CascadeEntry):
 class DirectEntry(CascadeEntry):
     """One of the criteria's options; several criteria are judged one by one."""
 
-    criteria: tuple[Said, ...] = key(Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out.")
+    criteria: tuple[Said, ...] = key(
+        Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out."
+    )
     early_stop: bool = key(Flag(), "Ask no more votes than can change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
-    persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that, for each criteria.", None)
+    persona: str | None = key(
+        Text(),
+        "Who the judge is told to be; 'invented': the model invents that, for each criteria.",
+        None,
+    )
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class PairwiseEntry(JudgeEntry):
     """Which of several responses is better."""
 
-    criteria: tuple[Said, ...] = key(Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out.")
-    order: Order = key(Word[Order](ORDERS), "both: ask again with the responses reversed; one: as they stand alone.", "both")
-    check_positional_bias: bool | None = key(Flag(), "The judges' own name of it: true is order both, false is order one.", None)
+    criteria: tuple[Said, ...] = key(
+        Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out."
+    )
+    order: Order = key(
+        Word[Order](ORDERS),
+        "both: ask again with the responses reversed; one: as they stand alone.",
+        "both",
+    )
+    check_positional_bias: bool | None = key(
+        Flag(), "The judges' own name of it: true is order both, false is order one.", None
+    )
     contests: Literal["joint", "pairs"] = key(
         Word(("joint", "pairs")), "One call for all responses, or one for every two.", "joint"
     )
@@ -192,22 +256,41 @@ class PairwiseEntry(JudgeEntry):
     def both_orders(self) -> bool:
         """Whether every comparison is asked in both orders."""
         if self.check_positional_bias and self.order == "one":
-            raise SetupError("order: one and check_positional_bias: true contradict each other: leave one of them out")
-        return self.order == "both" if self.check_positional_bias is None else self.check_positional_bias
+            raise SetupError(
+                "order: one and check_positional_bias: true contradict each other: leave "
+                "one of them out"
+            )
+        return (
+            self.order == "both"
+            if self.check_positional_bias is None
+            else self.check_positional_bias
+        )
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
-    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out; none: only what measures says.", ())
-    measures: tuple[str, ...] = key(Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ())
-    weights: tuple[tuple[str, float], ...] = key(_WEIGHTS, "Dimension or measure: its weight in the composite.", ())
+    dimensions: tuple[str, ...] = key(
+        Many(Text()), "Which to score; all when left out; none: only what measures says.", ()
+    )
+    measures: tuple[str, ...] = key(
+        Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ()
+    )
+    weights: tuple[tuple[str, float], ...] = key(
+        _WEIGHTS, "Dimension or measure: its weight in the composite.", ()
+    )
     checks: Literal["each", "joint"] = key(
         Word(("each", "joint")), "How measures ask: part by part, or many in one call.", "each"
     )
-    rewrite_questions: bool = key(Flag(), "Have follow-up questions made self-contained, for relevance.", False)
-    config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
+    rewrite_questions: bool = key(
+        Flag(), "Have follow-up questions made self-contained, for relevance.", False
+    )
+    config: str | None = key(
+        Text(),
+        "A file with further dimensions, or other weights and gates; relative to this file.",
+        None,
+    )
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
     evidence: Method | None = key(_METHOD, f"{_LOOK_UP} each and joint decide groundedness.", None)
     claims: bool = key(Flag(), _CLAIMS, False)
@@ -237,18 +320,34 @@ class Gates:
     """What a run must reach; else the exit code says so."""
 
     fail_under: FailUnder | None = key(
-        _BARS, "What every judge without a gate of its own must reach, by each of its criteria; or by their names.", None
+        _BARS,
+        (
+            "What every judge without a gate of its own must reach, by each of its criteria; or "
+            "by their names."
+        ),
+        None,
     )
-    max_failed: float | None = key(_SHARE, "No larger share of the judgments may be without a score.", None)
+    max_failed: float | None = key(
+        _SHARE, "No larger share of the judgments may be without a score.", None
+    )
     confidence: float | None = key(
-        Number(above=0.5, most=0.9999), "How sure a gate must be, such as 0.95; left out: the mean is compared.", None
+        Number(above=0.5, most=0.9999),
+        "How sure a gate must be, such as 0.95; left out: the mean is compared.",
+        None,
     )
     not_worse_than: str | None = key(
-        Text(), "A run folder that no criteria may be worse than, row by row; relative to this file.", None
+        Text(),
+        "A run folder that no criteria may be worse than, row by row; relative to this file.",
+        None,
     )
     margin: float = key(Number(least=0), "By how much it may be worse than that run.", 0.0)
     cluster: str | None = key(
-        Text(), "A column whose equal values belong together, such as conversation: such rows are no independent ones.", None
+        Text(),
+        (
+            "A column whose equal values belong together, such as conversation: such rows are "
+            "no independent ones."
+        ),
+        None,
     )
 
 
@@ -265,21 +364,33 @@ KINDS: Mapping[str, Type[JudgeEntry]] = {
 class EvalFile:
     """An eval file, read and checked."""
 
-    data: DataEntry = key(Record(DataEntry, short="path"), "The rows to judge: a path, or more about it.")
+    data: DataEntry = key(
+        Record(DataEntry, short="path"), "The rows to judge: a path, or more about it."
+    )
     judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", KINDS)), "One or several.")
-    language: str = key(Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en")
-    models: tuple[ModelEntry, ...] = key(MODELS, "Who judges: ids, or more about each; the embedded model when left out.", ())
+    language: str = key(
+        Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
+    )
+    models: tuple[ModelEntry, ...] = key(
+        MODELS, "Who judges: ids, or more about each; the embedded model when left out.", ()
+    )
     budget: BudgetEntry = key(Record(BudgetEntry), "Where the run stops.", BudgetEntry())
-    run: str | None = key(Text(), "The run's folder; by default runs/ and the name of this file.", None)
+    run: str | None = key(
+        Text(), "The run's folder; by default runs/ and the name of this file.", None
+    )
     outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Files that are written at the end.", ())
     gates: Gates = key(Record(Gates), "What must be reached.", Gates())
-    on_bad_row: Literal["report", "stop"] = key(Word(("report", "stop")), "What happens when a row cannot be read.", "report")
+    on_bad_row: Literal["report", "stop"] = key(
+        Word(("report", "stop")), "What happens when a row cannot be read.", "report"
+    )
     path: Path = field(default=Path("eval.yaml"))
     """The file itself; its paths are relative to it."""
     typed: bool = False
     """Made of a command's options: nothing is kept unless ``run`` says where."""
     rows: tuple[Instance, ...] = ()
-    """What is judged, where it was typed rather than read; with a path, where it was read from there already."""
+    """What is judged, where it was typed rather than read; with a path, where it was read from
+    there already.
+    """
     given: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     """Fields for every row that lacks its own."""
 
@@ -305,29 +416,42 @@ class EvalFile:
         return self.path.parent / path
 
 
-def load_eval(path: str | Path, project: Project | None = None, data: Path | None = None) -> EvalFile:
-    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant.
+def load_eval(
+    path: str | Path, project: Project | None = None, data: Path | None = None
+) -> EvalFile:
+    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been
+    meant.
 
-    ``project``: the defaults for what the file leaves open. ``data``: the rows to judge where it names none.
+    ``project``: the defaults for what the file leaves open. ``data``: the rows to judge where it
+    names none.
     """
     return parse_eval(text_in(Path(path)), path, project, data)
 
 
 def parse_eval(
-    content: str, path: str | Path = "eval.yaml", project: Project | None = None, data: Path | None = None
+    content: str,
+    path: str | Path = "eval.yaml",
+    project: Project | None = None,
+    data: Path | None = None,
 ) -> EvalFile:
-    """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths are relative to."""
+    """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths
+    are relative to.
+    """
     try:
         place = load_yaml(content, Place(str(path)))
         if place.value is None:
             raise place.wrong("the file is empty: it needs data and judges")
-        if "&" in content and unfolded_size(place.value) > _MOST_VALUES:  # without anchors nothing unfolds
+        if (
+            "&" in content and unfolded_size(place.value) > _MOST_VALUES
+        ):  # without anchors nothing unfolds
             raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError(f"{path}: is nested too deep") from error
     said_language = isinstance(place.value, Mapping) and "language" in place.value
-    return _completed(replace(found, path=Path(path)), project or Project(), said_language=said_language)
+    return _completed(
+        replace(found, path=Path(path)), project or Project(), said_language=said_language
+    )
 
 
 def _with_data(value: object, data: Path | None) -> object:
@@ -356,10 +480,17 @@ class ChangeModel(Protocol):
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
     """``judge`` with each of its models, or steps, changed so."""
     judge = replace(judge, models=tuple(map(change, judge.models)))
-    return replace(judge, cascade=tuple(map(change, judge.cascade))) if isinstance(judge, CascadeEntry) else judge
+    return (
+        replace(judge, cascade=tuple(map(change, judge.cascade)))
+        if isinstance(judge, CascadeEntry)
+        else judge
+    )
 
 
 def schema() -> Schema:
     """The format as JSON schema, for editors."""
-    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "adjudge eval file"}
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "adjudge eval file",
+    }
     return {**about, **Record(EvalFile).schema()}

@@ -1,4 +1,5 @@
-"""An eval file, carried out: every judge over every row. Every command that judges goes through here.
+"""An eval file, carried out: every judge over every row. Every command that judges goes through
+here.
 
 What happens is told as events; who listens shows it, counts it or keeps it.
 """
@@ -54,7 +55,9 @@ class Judged:
     """The place of the judgment among the judge's, from 0."""
     result: Result
     row: int
-    """The place of its row among those that were read, from 0: a row has a judgment for each criteria."""
+    """The place of its row among those that were read, from 0: a row has a judgment for each
+    criteria.
+    """
     spent: Spent | None = None
     """By the whole run so far; None where none is kept."""
     failed_calls: int = 0
@@ -82,8 +85,10 @@ class Stopping:
 
 
 Event = JudgeStarted | Judged | VoteCast | OddRows | ColumnsChosen | Stopping | BatchNews
-"""What happens in a run, in the order it happens: a row that no judge can judge, rows that hold nothing and are passed over, and
-rows whose judged text is empty, which are judged as they stand, are told of as they were read."""
+"""What happens in a run, in the order it happens: a row that no judge can judge, rows that hold
+nothing and are passed over, and rows whose judged text is empty, which are judged as they stand,
+are told of as they were read.
+"""
 
 
 Listen = Callable[[Event], None]
@@ -95,7 +100,9 @@ def limits_of_run(given: Budget | None, own: BudgetEntry) -> Budget:
     """The limits that were given, and the file's where none was."""
     names = ("max_usd", "max_calls", "max_tokens")
     chosen = {name: getattr(given, name, None) for name in names}
-    return Budget(**{name: getattr(own, name) if chosen[name] is None else chosen[name] for name in names})
+    return Budget(
+        **{name: getattr(own, name) if chosen[name] is None else chosen[name] for name in names}
+    )
 
 
 def _nobody(event: Event) -> None:
@@ -128,7 +135,9 @@ class EvalRun:
         limit: int | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> EvalRun:
-        """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``: of the file's one model."""
+        """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``:
+        of the file's one model.
+        """
         made = judges(file, partial(open_entry, cache=cache, api_key=api_key))
         if file.data.path == STDIN:
             hold_stdin()
@@ -146,55 +155,83 @@ class EvalRun:
         told_of_calls: OnCall | None = None,
         batch: BatchSettings | None = None,
     ) -> None:
-        """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
+        """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends
+        before the end.
 
-        ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
-        wrong with the whole of the data, before a folder is made or a model is asked. ``told_of_calls`` is called with every
-        call to a model. ``batch``: ask in providers' batches.
+        ``kept``: further facts about the run, asked for when it begins and when it ends.
+        ``prepare`` is called when nothing is wrong with the whole of the data, before a folder is
+        made or a model is asked. ``told_of_calls`` is called with every call to a model. ``batch``:
+        ask in providers' batches.
         """
         limits = limits_of_run(budget, self.file.budget)
-        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None) if self.folder else None
+        run = (
+            Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None)
+            if self.folder
+            else None
+        )
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
         if batch:
             self.check_batches(batch)
-        hears = event_loop.stopping_told(lambda: None)  # who listens is told by the event Stopping, and decides what that means
+        hears = event_loop.stopping_told(
+            lambda: None
+        )  # who listens is told by the event Stopping, and decides what that means
         with event_loop.holding(on_call, told_of_calls), hears:
             event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
 
-    def estimate(self, listen: Listen = _nobody, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
-        """What is left of it would take; nothing is asked. ``listen`` is told of the rows that could not be judged."""
-        from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
+    def estimate(
+        self, listen: Listen = _nobody, *, fork_of: Path | None = None, retry_failed: bool = False
+    ) -> Estimate:
+        """What is left of it would take; nothing is asked.
+
+        ``listen`` is told of the rows that could not be judged.
+        """
+        from adjudge.runs.known import (
+            KnownVotes,
+        )  # reads run folders: not loaded by those who judge
 
         begun = self.folder is not None and holds_run(self.folder)
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
-        passes = [self._items(ready, _nobody if number else listen) for number, ready in enumerate(self.judges)]
+        passes = [
+            self._items(ready, _nobody if number else listen)
+            for number, ready in enumerate(self.judges)
+        ]
         found = [
-            ready.judge.estimate((item for _, item in items), known) for ready, items in zip(self.judges, passes, strict=True)
+            ready.judge.estimate((item for _, item in items), known)
+            for ready, items in zip(self.judges, passes, strict=True)
         ]
         return sum(found[1:], start=found[0])
 
     def check_limit(self) -> None:
-        """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone from the run."""
+        """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone
+        from the run.
+        """
         limit = self.limit or self.file.data.limit
         if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
             return
         from adjudge.runs.folder import reading  # not loaded by those who judge
 
-        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges if ready.per != "turn"}
+        each = {
+            ready.label: len(ready.criteria) or 1 for ready in self.judges if ready.per != "turn"
+        }
         with reading(self.folder) as ledger:
-            held = ledger.execute("SELECT judge, max(number) + 1 FROM judgments GROUP BY judge").fetchall()
+            held = ledger.execute(
+                "SELECT judge, max(number) + 1 FROM judgments GROUP BY judge"
+            ).fetchall()
         rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
         if rows > limit:
             raise SetupError(
-                f"{self.folder} holds {rows} judged rows, and a limit of {limit} would take the others from it: leave the limit "
+                f"{self.folder} holds {rows} judged rows, and a limit of {limit} would take "
+                "the others from it: leave the limit "
                 "out, or use another folder"
             )
 
     def check_batches(self, settings: BatchSettings) -> None:
         """Refuse batches where none of the models has them, before there is a run."""
-        from adjudge.engine.backends.batch.backend import batchable  # not loaded by those who ask at once
+        from adjudge.engine.backends.batch.backend import (
+            batchable,
+        )  # not loaded by those who ask at once
 
         batchable(self._models(), settings)
 
@@ -202,20 +239,28 @@ class EvalRun:
         return [model for ready in self.judges for model in ready.judge.panel.values()]
 
     def first_row(self) -> Instance | None:
-        """The first that will be judged; None where there is none, or reading it would take it away."""
+        """The first that will be judged; None where there is none, or reading it would take it
+        away.
+        """
         if self.file.data.path == STDIN and not self.file.rows:
             return None
         return next(iter(instances(self.file, _ignore, 1)), None)
 
     def total(self) -> int | None:
-        """How many judgments there will be; None where counting would take long, or cannot be done twice."""
+        """How many judgments there will be; None where counting would take long, or cannot be done
+        twice.
+        """
         source = self.file.source
         if any(ready.per == "turn" for ready in self.judges):
             return None  # rows have as many turns as they have
         if self.file.rows:
             return self._judgments(len(self.file.rows))
         try:
-            if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
+            if (
+                self.file.data.path == STDIN
+                or not source.is_file()
+                or source.stat().st_size > _QUICKLY_COUNTED
+            ):
                 return None
             rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
         except (OSError, RunError):
@@ -240,27 +285,44 @@ class EvalRun:
             prepare()
         limits = None if budget == Budget() else budget
         recorded = self.judges if run or limits else ()
-        configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in recorded}
-        async with begun(run, configurations, limits) as under_way, _stopped_gently(listen, kept=run is not None):
+        configurations = {
+            ready.label: ready.judge.configuration(ready.criteria) for ready in recorded
+        }
+        async with (
+            begun(run, configurations, limits) as under_way,
+            _stopped_gently(listen, kept=run is not None),
+        ):
             try:
                 if under_way and batch:
                     await self._judge_in_batches(batch, rows, under_way, listen)
                 else:
                     for ready in self.judges:
                         listen(JudgeStarted(ready.name))
-                        await self._judge(ready, rows if ready is first else self._items(ready, _nobody), under_way, listen)
+                        await self._judge(
+                            ready,
+                            rows if ready is first else self._items(ready, _nobody),
+                            under_way,
+                            listen,
+                        )
             finally:
                 if under_way:
                     await under_way.ledger.note_all(kept())
 
     async def _judge_in_batches(
-        self, settings: BatchSettings, first: Iterator[tuple[int, object]] | None, run: OpenRun, listen: Listen
+        self,
+        settings: BatchSettings,
+        first: Iterator[tuple[int, object]] | None,
+        run: OpenRun,
+        listen: Listen,
     ) -> None:
-        """The rows pass again and again, until all have their answers; each time those of all judges are sent together.
+        """The rows pass again and again, until all have their answers; each time those of all
+        judges are sent together.
 
         ``first``: the rows of the first judge, of which the first one is read.
         """
-        from adjudge.engine.backends.batch.backend import Batches  # not loaded by those who ask at once
+        from adjudge.engine.backends.batch.backend import (
+            Batches,
+        )  # not loaded by those who ask at once
 
         batches = Batches(settings, self._models(), run, run.ledger.path.parent, listen)
         left = [(ready, PutOff()) for ready in self.judges]
@@ -272,7 +334,9 @@ class EvalRun:
                 while left:
                     batches.begin_pass()
                     for ready, put_off in left:
-                        await self._judge(ready, first or self._items(ready, _nobody), run, listen, put_off)
+                        await self._judge(
+                            ready, first or self._items(ready, _nobody), run, listen, put_off
+                        )
                         first = None
                     left = [(ready, put_off) for ready, put_off in left if put_off.left]
                     if left:
@@ -306,11 +370,26 @@ class EvalRun:
 
         def on_result(number: int, result: Result) -> None:
             failed = open_budget.account.failed if open_budget else 0
-            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None, failed))
+            listen(
+                Judged(
+                    ready.name,
+                    number,
+                    result,
+                    under_way.pop(number),
+                    run.open_budget.spent if run else None,
+                    failed,
+                )
+            )
 
         cast = lambda vote: listen(VoteCast(vote))  # noqa: E731
         await ready.judge.judge_stream(
-            items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast, put_off=put_off
+            items(),
+            on_result,
+            run=run,
+            criteria=ready.criteria,
+            label=ready.label,
+            on_vote=cast,
+            put_off=put_off,
         )
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
@@ -318,7 +397,11 @@ class EvalRun:
         rows = instances(self.file, listen, self.limit)
         for row, instance in enumerate(rows):
             if row == 0 and ready.columns:
-                listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
+                listen(
+                    ColumnsChosen(
+                        ready.columns(instance, dict(self.file.data.columns), self.file.source)
+                    )
+                )
             for item in self._judgeable(ready, instance, listen):
                 yield row, item
 

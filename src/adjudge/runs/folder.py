@@ -49,7 +49,8 @@ _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
 _EXCLUDED = (
-    "SELECT judge, key, count(*) FROM (SELECT judge, json_extract(result, '$.excluded_models') AS lost FROM judgments), "
+    "SELECT judge, key, count(*) FROM (SELECT judge, json_extract(result, "
+    "'$.excluded_models') AS lost FROM judgments), "
     "json_each(coalesce(lost, '{}')) GROUP BY judge, key"
 )
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
@@ -75,14 +76,20 @@ class RunInfo(Shown):
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
     means: dict[str, float]
-    """Judge → mean score of its rows, where some have one. Over several criteria it mixes what each asks: see ``criteria``."""
+    """Judge → mean score of its rows, where some have one.
+
+    Over several criteria it mixes what each asks: see ``criteria``.
+    """
     criteria: tuple[CriteriaInfo, ...]
     """Each judge's criteria by themselves."""
     votes: int
     failed_votes: int
     """Votes without an answer: every call for them failed."""
     failed_calls: int
-    """Requests that were sent and brought no reply, tries that were repeated included. They are in no usage."""
+    """Requests that were sent and brought no reply, tries that were repeated included.
+
+    They are in no usage.
+    """
     excluded: dict[str, dict[str, int]]
     """Judge → model of its panel that did not count → on how many rows."""
     usage: dict[str, Usage]
@@ -95,10 +102,23 @@ class RunInfo(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """This run at a glance, as a JSON-ready dict."""
-        criteria = [{"judge": one.judge, "criteria": one.criteria, **one.statuses, "mean": one.mean} for one in self.criteria]
+        criteria = [
+            {"judge": one.judge, "criteria": one.criteria, **one.statuses, "mean": one.mean}
+            for one in self.criteria
+        ]
         calls = {model: usage.calls for model, usage in self.usage.items()}
-        counts = {"votes": self.votes, "failed_votes": self.failed_votes, "failed_calls": self.failed_calls}
-        return {"folder": str(self.folder), "state": self.state, "criteria": criteria, **counts, "calls": calls}
+        counts = {
+            "votes": self.votes,
+            "failed_votes": self.failed_votes,
+            "failed_calls": self.failed_calls,
+        }
+        return {
+            "folder": str(self.folder),
+            "state": self.state,
+            "criteria": criteria,
+            **counts,
+            "calls": calls,
+        }
 
     @property
     def rows(self) -> int:
@@ -121,7 +141,10 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     """A run's ledger to read from, also while it is written."""
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
-        raise RunError(f"{folder} holds what workers were answered, and no run yet: 'adjudge resume {folder}' makes one of it")
+        raise RunError(
+            f"{folder} holds what workers were answered, and no run yet: 'adjudge resume "
+            f"{folder}' makes one of it"
+        )
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
     refuse_links(path.parent)
@@ -133,7 +156,9 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         raise trouble(path, error) from error
     except (json.JSONDecodeError, RecursionError) as error:
-        raise trouble(path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")) from error
+        raise trouble(
+            path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")
+        ) from error
 
 
 def run_info(folder: str | Path) -> RunInfo:
@@ -141,7 +166,9 @@ def run_info(folder: str | Path) -> RunInfo:
     with reading(folder) as connection:
         check_rows(connection, Path(folder) / FILE)
         facts = read_meta(connection)
-        rows = connection.execute("SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status").fetchall()
+        rows = connection.execute(
+            "SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status"
+        ).fetchall()
         judges: dict[str, dict[str, int]] = {name: {} for name in _order(facts)}
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
@@ -150,7 +177,11 @@ def run_info(folder: str | Path) -> RunInfo:
         return RunInfo(
             Path(folder),
             {name: statuses for name, statuses in judges.items() if statuses},
-            {judge: mean for judge, status, _, mean in rows if status == "scored" and mean is not None},
+            {
+                judge: mean
+                for judge, status, _, mean in rows
+                if status == "scored" and mean is not None
+            },
             tuple(sorted(_by_criteria(connection), key=lambda one: list(judges).index(one.judge))),
             votes,
             failed,
@@ -164,7 +195,8 @@ def run_info(folder: str | Path) -> RunInfo:
 
 
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
-    """What a run has cost until now, by today's prices; after a kill, with an estimate of what was under way.
+    """What a run has cost until now, by today's prices; after a kill, with an estimate of what was
+    under way.
 
     ``by_votes``: by what was answered alone, which is what can be known while it goes on.
     """
@@ -193,7 +225,9 @@ def _order(facts: Mapping[str, object]) -> list[str]:
     return list(judges) if isinstance(judges, Mapping) else []
 
 
-def _excluded(connection: sqlite3.Connection, configuration: dict[str, Any]) -> dict[str, dict[str, int]]:
+def _excluded(
+    connection: sqlite3.Connection, configuration: dict[str, Any]
+) -> dict[str, dict[str, int]]:
     """By what the judgments say; a judge of one model is no panel."""
     settings = configuration.get("judges", {})
     found: dict[str, dict[str, int]] = {}
@@ -206,26 +240,45 @@ def _excluded(connection: sqlite3.Connection, configuration: dict[str, Any]) -> 
 def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
     """In the order in which they were first judged."""
     named = "judge, coalesce(json_extract(result, '$.criteria'), '') AS criteria"
-    query = f"SELECT {named}, status, count(*), avg(score), min(number) FROM judgments GROUP BY 1, 2, 3 ORDER BY 1, 6"  # noqa: S608
+    query = (
+        f"SELECT {named}, status, count(*), avg(score), min(number) FROM judgments GROUP BY 1, "  # noqa: S608
+        "2, 3 ORDER BY 1, 6"
+    )
     found: dict[tuple[str, str], CriteriaInfo] = {}
     for judge, criteria, status, count, mean, _ in connection.execute(query):
         known = found.get((judge, criteria)) or CriteriaInfo(judge, criteria, {}, None)
         statuses = {**known.statuses, status: count}
-        found[judge, criteria] = CriteriaInfo(judge, criteria, statuses, mean if status == "scored" else known.mean)
+        found[judge, criteria] = CriteriaInfo(
+            judge, criteria, statuses, mean if status == "scored" else known.mean
+        )
     return tuple(found.values())
 
 
 def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
-    """As the run counted them. Older ledgers: by themselves, and for a vote without an answer there was one at least."""
+    """As the run counted them.
+
+    Older ledgers: by themselves, and for a vote without an answer there was one at least.
+    """
     alone = facts.pop("failed_calls", None)
     spending = facts.get("spending")
     return int(spending["failed"]) if spending else max(int(alone or 0), failed_votes)
 
 
 def find_runs(parent: str | Path) -> list[Path]:
-    """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
-    found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return [folder for _, folder in sorted(_dated(folder for folder in found if not folder.name.endswith(UNFINISHED)))]
+    """The run folders in ``parent`` and one below, the newest last; not what an import is still
+    writing.
+    """
+    found = [
+        path.parent
+        for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}")
+        for path in Path(parent).glob(pattern)
+    ]
+    return [
+        folder
+        for _, folder in sorted(
+            _dated(folder for folder in found if not folder.name.endswith(UNFINISHED))
+        )
+    ]
 
 
 def runs_inside(root: Path) -> dict[str, Path]:
@@ -247,7 +300,10 @@ def _dated(folders: Iterable[Path]) -> Iterator[tuple[float, Path]]:
 
 
 def last_written(folder: Path) -> float:
-    """When something was last written to a run, as the clock counts. An empty log is one that a reader left."""
+    """When something was last written to a run, as the clock counts.
+
+    An empty log is one that a reader left.
+    """
     ledger = (folder / FILE).stat()
     try:
         logged = (folder / _LOG).stat()
@@ -257,16 +313,21 @@ def last_written(folder: Path) -> float:
 
 
 def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
-    """Delete a run's own files, and its folder when nothing else is in it. A RunError says why it cannot be.
+    """Delete a run's own files, and its folder when nothing else is in it. A RunError says why it
+    cannot be.
 
-    Exports go with it only where the folder holds nothing else: among other files, somebody may have put them there.
+    Exports go with it only where the folder holds nothing else: among other files, somebody may
+    have put them there.
     """
     place = Path(folder)
     if place.is_symlink():
-        raise RunError(f"{place} is a symbolic link: delete the run where it lies, or the link by itself")
+        raise RunError(
+            f"{place} is a symbolic link: delete the run where it lies, or the link by itself"
+        )
     if holds_labels(place):
         raise RunError(
-            "it holds labels that people made: export them with 'adjudge label RUN --export FILE', then delete labels.sqlite"
+            "it holds labels that people made: export them with 'adjudge label RUN --export "
+            "FILE', then delete labels.sqlite"
         )
     _refuse_open_batches(place)
     if only_try and not (place / LOCK).exists():
@@ -283,14 +344,19 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
 
 
 def _refuse_open_batches(place: Path) -> None:
-    """What is paid for at a provider is not thrown away; what is too old to be there still may go."""
+    """What is paid for at a provider is not thrown away; what is too old to be
+    there still may go.
+    """
     try:
         with reading(place) as connection:
             batches = batches_in(connection)
     except RunError:
         return  # a ledger that cannot be read has nothing to collect them by
     if collectable(batches):
-        raise RunError(f"its batches are under way, and would be lost: collect them with 'adjudge resume {place}'")
+        raise RunError(
+            "its batches are under way, and would be lost: collect them with 'adjudge "
+            f"resume {place}'"
+        )
 
 
 def _delete_batches(place: Path) -> None:
@@ -306,15 +372,23 @@ def records_of(folder: str | Path, *, votes: bool = False) -> Iterator[JudgmentR
 
 
 def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-    """Every judgment, by judge and row: the instance's fields, the result, and on request its votes."""
+    """Every judgment, by judge and row: the instance's fields, the result, and on request its
+    votes.
+    """
     with reading(folder) as connection:
         yield from judgments_in(connection, votes=votes)
 
 
 def judgments_in(
-    connection: sqlite3.Connection, *, votes: bool = False, judge: str | None = None, number: int | None = None
+    connection: sqlite3.Connection,
+    *,
+    votes: bool = False,
+    judge: str | None = None,
+    number: int | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The same, of a ledger that is open; on request of one ``judge``, and of that the one with this ``number``, from 0."""
+    """The same, of a ledger that is open; on request of one ``judge``, and of that the one with
+    this ``number``, from 0.
+    """
     for row in judgment_rows(connection, judge=judge, index=number):
         record = record_in(connection, row)
         found = record.to_dict()
@@ -324,14 +398,19 @@ def judgments_in(
 
 
 def cell_of_column(record: Mapping[str, object], column: str) -> str | int | float:
-    """What a judgment's row holds in one of its own columns, or fields, whatever the case of the name."""
+    """What a judgment's row holds in one of its own columns, or fields, whatever the case of the
+    name.
+    """
     held: dict[str, object] = {}
     for part in (record.get("fields"), record.get(INPUT)):
         held |= part if isinstance(part, Mapping) else {}
     for name, value in held.items():
         if name.casefold() == column.casefold():
             return value if isinstance(value, str | int | float) else str(value)
-    raise SetupError(f"row {record.get('id') or record.get('row')} has no column {column!r}; it has {', '.join(held)}")
+    raise SetupError(
+        f"row {record.get('id') or record.get('row')} has no column {column!r}; it has "
+        f"{', '.join(held)}"
+    )
 
 
 def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, Any]]:
@@ -344,7 +423,9 @@ def _votes(connection: sqlite3.Connection, ballots: object) -> list[dict[str, An
     """The last vote on each ballot."""
     rows = vote_rows(connection, ballots)
     votes: list[dict[str, Any]] = [dict(zip(COLUMNS["votes"], row, strict=True)) for row in rows]
-    shown = [{name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes]
+    shown = [
+        {name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes
+    ]
     return [_with_more(vote) for vote in shown]
 
 

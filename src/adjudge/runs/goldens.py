@@ -29,7 +29,11 @@ class Tried(NamedTuple):
         found = self.result
         if not isinstance(found, PairwiseInstanceResult):
             return found.verdict_name
-        return letter(found.selected_option) if isinstance(found.selected_option, int) else found.selected_option
+        return (
+            letter(found.selected_option)
+            if isinstance(found.selected_option, int)
+            else found.selected_option
+        )
 
     @property
     def as_expected(self) -> bool | None:
@@ -39,7 +43,10 @@ class Tried(NamedTuple):
     def told(self, number: int) -> str:
         """What is not as expected, in a line."""
         why = self.result.explanation if self.chosen else self.result.reason
-        return f"golden {number}: expected {self.case.option}, got {self.chosen or 'no verdict'}: {why or ''}".rstrip(": ")
+        return (
+            f"golden {number}: expected {self.case.option}, got {self.chosen or 'no verdict'}: "
+            f"{why or ''}"
+        ).rstrip(": ")
 
 
 @dataclass(frozen=True)
@@ -51,22 +58,37 @@ class Goldens:
 
     @classmethod
     def of(cls, entry: CatalogEntry, file: Path) -> Goldens:
-        """Its golden cases; where there are none its examples, which are then not shown to the judge."""
+        """Its golden cases; where there are none its examples, which are then not shown to the
+        judge.
+        """
         if entry.golden:
             return cls(entry, entry.golden)
         if not entry.criteria.examples:
-            raise SetupError(f"{file}: criteria {entry.criteria.name!r} have no golden cases: write some under golden")
-        return cls(replace(entry, criteria=replace(entry.criteria, examples=())), tuple(entry.criteria.examples))
+            raise SetupError(
+                f"{file}: criteria {entry.criteria.name!r} have no golden cases: write some "
+                "under golden"
+            )
+        return cls(
+            replace(entry, criteria=replace(entry.criteria, examples=())),
+            tuple(entry.criteria.examples),
+        )
 
     @property
     def rows(self) -> tuple[Instance, ...]:
         """What is judged."""
-        return tuple(Instance(one.fields, f"golden {number}") for number, one in enumerate(self.cases, 1))
+        return tuple(
+            Instance(one.fields, f"golden {number}") for number, one in enumerate(self.cases, 1)
+        )
 
     def judge(self, votes: int) -> JudgeEntry:
         """Who judges them."""
-        said, kind = (Said(self.entry.criteria),), PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry
-        return kind(kind=self.entry.kind, name=self.entry.criteria.name, criteria=said, strictness=votes)
+        said, kind = (
+            (Said(self.entry.criteria),),
+            PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry,
+        )
+        return kind(
+            kind=self.entry.kind, name=self.entry.criteria.name, criteria=said, strictness=votes
+        )
 
     def tried(self, results: Sequence[Result]) -> list[Tried]:
         """The cases with their results, which come in the order of the rows."""
@@ -74,7 +96,17 @@ class Goldens:
 
 
 def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[int, str]:
-    """The options that were chosen instead of those expected. What has no verdict stays as it was."""
+    """The options that were chosen instead of those expected.
+
+    What has no verdict stays as it was.
+    """
     if not entry.golden:
-        raise SetupError(f"{file}: criteria {entry.criteria.name!r} have no golden cases to update: write some under golden")
-    return {place: one.chosen for place, one in enumerate(tried) if one.chosen is not None and not one.as_expected}
+        raise SetupError(
+            f"{file}: criteria {entry.criteria.name!r} have no golden cases to update: "
+            "write some under golden"
+        )
+    return {
+        place: one.chosen
+        for place, one in enumerate(tried)
+        if one.chosen is not None and not one.as_expected
+    }

@@ -18,7 +18,10 @@ from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key, wordings_in
 from adjudge.runs.folder import reading, run_info
 
-_ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
+_ANSWERED = (
+    "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> "
+    "'model_error' ORDER BY number"
+)
 
 
 class KnownVotes(Known):
@@ -39,7 +42,10 @@ class KnownVotes(Known):
         """The last vote on each ballot, as far as a plan looks at it."""
         likely = [key for key in keys if key in self._maybe]
         votes = {row[0]: row[1:] for row in self._rows(likely)} if likely else {}
-        found = [_vote(ballot, *votes[key]) if key in votes else None for ballot, key in zip(ballots, keys, strict=True)]
+        found = [
+            _vote(ballot, *votes[key]) if key in votes else None
+            for ballot, key in zip(ballots, keys, strict=True)
+        ]
         return [vote if vote and (vote.valid or not self._retry_failed) else None for vote in found]
 
     def asked(self, keys: Sequence[bytes]) -> set[bytes]:
@@ -49,7 +55,9 @@ class KnownVotes(Known):
     def _open(self, folder: Path) -> None:
         self.wordings = wordings_in(run_info(folder).configuration)
         with reading(folder) as connection:
-            for (key,) in connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'"):
+            for (key,) in connection.execute(
+                "SELECT ballot FROM votes WHERE outcome <> 'model_error'"
+            ):
                 self._maybe.add(checked_key(key))
         held = ExitStack()
         self._ledger = held.enter_context(reading(folder))
@@ -59,7 +67,9 @@ class KnownVotes(Known):
         if self._ledger is None:
             return []
         try:
-            return self._ledger.execute(_ANSWERED.format(",".join("?" * len(keys))), keys).fetchall()
+            return self._ledger.execute(
+                _ANSWERED.format(",".join("?" * len(keys))), keys
+            ).fetchall()
         except sqlite3.Error as error:
             raise trouble(self._path, error) from error
 
@@ -69,4 +79,9 @@ def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) ->
     if rest.get("unfinished"):
         return None
     verdict = None if option is None else ballot.question.recorded(option, None, rest)
-    return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict, distribution=rest.get("distribution"))
+    return Vote(
+        ballot=ballot,
+        outcome=Outcome(outcome),
+        verdict=verdict,
+        distribution=rest.get("distribution"),
+    )

@@ -1,4 +1,6 @@
-"""Labels from files: CSV, JSONL and whatever else holds rows; one label a row, or one column per annotator."""
+"""Labels from files: CSV, JSONL and whatever else holds rows; one label a row, or one column per
+annotator.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,18 @@ from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.label_scales import JudgedScale, label_scales
 
 ANSWERS = ("label", "option", "score", "winner")
-"""Columns that hold an answer, the first that is there; ``label`` is whichever of the others the criteria asks for."""
+"""Columns that hold an answer, the first that is there; ``label`` is whichever of the others the
+criteria asks for.
+"""
 _OF_AN_EXPORT = "votes_requested"
 """Where this column is, the file is an export of a run: its option and score are the judge's."""
 NAMES = tuple(entry.name for entry in fields(Label))
 _OF_THE_ROW = (*NAMES, "judge", "label")
 """Columns that are no annotator's."""
-_TABLE = "CREATE TABLE rows (criteria TEXT, judge TEXT, number INTEGER, id TEXT, identity TEXT, responses INTEGER)"
+_TABLE = (
+    "CREATE TABLE rows (criteria TEXT, judge TEXT, number INTEGER, id TEXT, identity TEXT, "
+    "responses INTEGER)"
+)
 _IDENTITY = 32
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -59,28 +66,49 @@ class RunRows:
         if criteria is None and len(self._scales) == 1:
             return next(iter(self._scales.values())).scale
         if criteria is None or criteria not in self._scales:
-            wrong = "no criteria is named" if criteria is None else f"there is no criteria {criteria!r}"
+            wrong = (
+                "no criteria is named" if criteria is None else f"there is no criteria {criteria!r}"
+            )
             raise ValueError(f"{wrong}; the run has {', '.join(map(repr, self._scales))}")
         return self._scales[criteria].scale
 
-    def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> tuple[str, str | None, int]:
-        """(identity, id, number of responses) of a row, by its identity, its place in an export, or its id."""
+    def find(
+        self, criteria: str, row: str | None, id: str | None, judge: str | None
+    ) -> tuple[str, str | None, int]:
+        """(identity, id, number of responses) of a row, by its identity, its place in an export, or
+        its id.
+        """
         if row is not None and len(row) == _IDENTITY:
             return self._one(criteria, f"with the identity {row!r}", "identity = ?", row)
         if row is not None and row.isdecimal():
             named = ("number = ?", "judge = ?") if judge else ("number = ?",)
-            return self._one(criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ()))
+            return self._one(
+                criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ())
+            )
         if id is not None and row is None:
             return self._one(criteria, f"with the id {id!r}", "id = ?", id)
         if row is not None:
-            raise ValueError(f"{row!r} is neither the identity of a row nor its place in an export of the run")
-        raise ValueError("nothing says which row it is: give the column row (an identity, or the place in an export) or id")
+            raise ValueError(
+                f"{row!r} is neither the identity of a row nor its place in an export of the run"
+            )
+        raise ValueError(
+            "nothing says which row it is: give the column row (an identity, or the place "
+            "in an export) or id"
+        )
 
-    def _one(self, criteria: str, what: str, which: str, *values: object) -> tuple[str, str | None, int]:
-        query = f"SELECT identity, id, responses FROM rows WHERE criteria = ? AND {which} GROUP BY identity LIMIT 2"  # noqa: S608
+    def _one(
+        self, criteria: str, what: str, which: str, *values: object
+    ) -> tuple[str, str | None, int]:
+        query = (
+            f"SELECT identity, id, responses FROM rows WHERE criteria = ? AND {which} GROUP BY "  # noqa: S608
+            "identity LIMIT 2"
+        )
         found = self._table.execute(query, (criteria, *values)).fetchall()
         if len(found) != 1:
-            raise ValueError(f"the run has {'several rows' if found else 'no row'} {what} under criteria {criteria!r}")
+            raise ValueError(
+                f"the run has {'several rows' if found else 'no row'} {what} under criteria "
+                f"{criteria!r}"
+            )
         ((identity, id, responses),) = found
         return str(identity), id, int(responses)
 
@@ -96,7 +124,14 @@ def run_rows(folder: str | Path) -> Iterator[RunRows]:
             responses = len(judged) if isinstance(judged, list) else 1
             scores = result.get("scores")
             for criteria in scores if isinstance(scores, Mapping) else [result["criteria"]]:
-                values = (criteria, result["judge"], result["row"], result["id"], identity, responses)
+                values = (
+                    criteria,
+                    result["judge"],
+                    result["row"],
+                    result["id"],
+                    identity,
+                    responses,
+                )
                 table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)
         for columns in ("criteria, identity", "criteria, id", "criteria, number"):
             table.execute(f"CREATE INDEX {columns.replace(', ', '_')} ON rows ({columns})")
@@ -109,14 +144,17 @@ def read_labels(
     defaults: LabelDefaults = _DEFAULTS,
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[Label]:
-    """The labels of a file about a run's rows. A RunError names the file, the row and the column of what is wrong.
+    """The labels of a file about a run's rows. A RunError names the file, the row and the column of
+    what is wrong.
 
     ``on_bad_row`` is told of rows that cannot be read instead, and they are left out.
     """
     origin, found = open_source(path)
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
     for row in found:
-        read = row if isinstance(row, BadRow) else _row_labels(row, origin, is_table, rows, defaults)
+        read = (
+            row if isinstance(row, BadRow) else _row_labels(row, origin, is_table, rows, defaults)
+        )
         if not isinstance(read, BadRow):
             yield from read
         elif on_bad_row is None:
@@ -125,9 +163,14 @@ def read_labels(
             on_bad_row(read)
 
 
-def _row_labels(row: Row, origin: Origin, is_table: bool, rows: RunRows, defaults: LabelDefaults) -> list[Label] | BadRow:
+def _row_labels(
+    row: Row, origin: Origin, is_table: bool, rows: RunRows, defaults: LabelDefaults
+) -> list[Label] | BadRow:
     cells = {} if isinstance(row.cells, Instance) else row.cells
-    texts = {_named(str(name), cells): _of_table(value) if is_table else value for name, value in cells.items()}
+    texts = {
+        _named(str(name), cells): _of_table(value) if is_table else value
+        for name, value in cells.items()
+    }
     reader = _RowReader(texts, rows, defaults)
     try:
         return list(reader.labels())
@@ -137,7 +180,9 @@ def _row_labels(row: Row, origin: Origin, is_table: bool, rows: RunRows, default
 
 
 def _named(column: str, beside: Collection[object]) -> str:
-    """A column of ours in our spelling, however a spreadsheet wrote it: "ID" and "Label " are id and label."""
+    """A column of ours in our spelling, however a spreadsheet wrote it: "ID" and "Label " are id
+    and label.
+    """
     plain = column.strip().casefold()
     return plain if plain in _OF_THE_ROW and plain not in beside else column
 
@@ -165,23 +210,40 @@ class _RowReader:
 
     @property
     def _answers(self) -> list[str]:
-        return [name for name in ANSWERS if name in self._cells and (name == "label" or _OF_AN_EXPORT not in self._cells)]
+        return [
+            name
+            for name in ANSWERS
+            if name in self._cells and (name == "label" or _OF_AN_EXPORT not in self._cells)
+        ]
 
     def _long(self) -> Label:
         about, scale, responses = self._about()
         state = self._text("state") or "given"
-        return self._label(about, self._answer(scale, responses) if state == "given" else {}, self._annotator(), state)
+        return self._label(
+            about,
+            self._answer(scale, responses) if state == "given" else {},
+            self._annotator(),
+            state,
+        )
 
     def _wide(self) -> Iterator[Label]:
         about, scale, responses = self._about()
-        columns = self._defaults.annotators or [name for name in self._cells if name not in _OF_THE_ROW]
+        columns = self._defaults.annotators or [
+            name for name in self._cells if name not in _OF_THE_ROW
+        ]
         self.column = None
         if _OF_AN_EXPORT in self._cells and not self._defaults.annotators:
-            raise ValueError("this is an export of a run, whose verdicts are the judge's: put people's answers in a column label")
+            raise ValueError(
+                "this is an export of a run, whose verdicts are the judge's: put people's "
+                "answers in a column label"
+            )
         if missing := [name for name in columns if name not in self._cells]:
             raise ValueError(f"there is no column {missing[0]!r}; it has {', '.join(self._cells)}")
         if not columns:
-            raise ValueError(f"no column holds an answer: name it {', '.join(ANSWERS)}, or give each annotator a column")
+            raise ValueError(
+                f"no column holds an answer: name it {', '.join(ANSWERS)}, or give each "
+                "annotator a column"
+            )
         for name in columns:
             if text := self._text(name):
                 yield self._label(about, _read(scale, text, responses), name, "given")
@@ -194,9 +256,15 @@ class _RowReader:
         self.column = "row" if row else "id" if name else None
         identity, id, responses = self._rows.find(scale.name, row, name, judge)
         own = self._text("criteria_identity")
-        return {"row": identity, "id": id, "criteria": scale.name, "criteria_identity": own}, scale, responses
+        return (
+            {"row": identity, "id": id, "criteria": scale.name, "criteria_identity": own},
+            scale,
+            responses,
+        )
 
-    def _label(self, about: Mapping[str, object], answer: Mapping[str, object], annotator: str, state: str) -> Label:
+    def _label(
+        self, about: Mapping[str, object], answer: Mapping[str, object], annotator: str, state: str
+    ) -> Label:
         values = {
             **about,
             **answer,
@@ -224,7 +292,9 @@ class _RowReader:
         if found := self._text("annotator"):
             return found
         if len(self._defaults.annotators) != 1:
-            raise ValueError("nothing says who gave the label: add a column annotator, or --annotator NAME")
+            raise ValueError(
+                "nothing says who gave the label: add a column annotator, or --annotator NAME"
+            )
         return self._defaults.annotators[0]
 
     def _note(self) -> str:

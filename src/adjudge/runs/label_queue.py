@@ -1,7 +1,8 @@
 """Which rows of a run to label, and in which order.
 
-The permutation of rows is drawn once: a row's lot is a hash of the seed and its identity, so that rows which are added later
-keep the others in their order. The rows lie in a temporary file, so that memory does not grow with them.
+The permutation of rows is drawn once: a row's lot is a hash of the seed and its identity, so that
+rows which are added later keep the others in their order. The rows lie in a temporary file, so that
+memory does not grow with them.
 """
 
 from __future__ import annotations
@@ -27,17 +28,21 @@ FIRST = 50
 FLOOR = 15
 """Labels that each verdict gets, where it has so many rows."""
 _FLOOR_OF_MANY = 5
-"""The same where a scale has many verdicts: neighbours are taken together until they have as many."""
+"""The same where a scale has many verdicts: neighbours are taken together until
+they have as many.
+"""
 _MANY = 4
 FAILED = ""
 """The verdict of rows that have none."""
 _TABLE = (
-    "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, "
+    "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, "
+    "number INTEGER NOT NULL, id TEXT, "
     "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL)"
 )
 _ADD = (
     "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
-    "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = max(doubt, excluded.doubt)"
+    "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = "
+    "max(doubt, excluded.doubt)"
 )
 _CHOSEN: Mapping[Queue, tuple[str, str]] = {
     "disagreement": ("dispute > 0", "dispute DESC, lot"),
@@ -82,28 +87,44 @@ class RowIndex:
         tail = sorted(mixed.values(), key=lambda row: _lot(f"{self._seed} tail", row.identity))
         known = {row.identity for row in (*first, *tail)}
         missing = max(0, count - len(known))
-        further = [row for row in self._drawn(missing + len(topped), len(first) + len(topped)) if row.identity not in known]
+        further = [
+            row
+            for row in self._drawn(missing + len(topped), len(first) + len(topped))
+            if row.identity not in known
+        ]
         return [*first, *tail, *further[:missing]]
 
     def rows(self, identities: Iterable[str]) -> list[QueuedRow]:
         """These rows, as far as the run has them: what annotators differ on."""
-        return [row for one in identities for row in self._rows("chosen", "WHERE identity = ?", (one,))]
+        return [
+            row for one in identities for row in self._rows("chosen", "WHERE identity = ?", (one,))
+        ]
 
     def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
         """Further rows of the verdicts that were seldom drawn, by the same permutation."""
-        counts = self._table.execute("SELECT verdict, count(*) FROM rows GROUP BY verdict ORDER BY verdict").fetchall()
-        floor = FLOOR if len([verdict for verdict, _ in counts if verdict != FAILED]) < _MANY else _FLOOR_OF_MANY
+        counts = self._table.execute(
+            "SELECT verdict, count(*) FROM rows GROUP BY verdict ORDER BY verdict"
+        ).fetchall()
+        floor = (
+            FLOOR
+            if len([verdict for verdict, _ in counts if verdict != FAILED]) < _MANY
+            else _FLOOR_OF_MANY
+        )
         drawn = Counter(self._verdict(row.identity) for row in first)
         found: list[QueuedRow] = []
         for verdict, _ in counts:
             missing = floor - drawn[verdict]
             if missing > 0:
                 which = "WHERE verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
-                found += self._rows("random_within_verdict", which, (verdict, missing, drawn[verdict]))
+                found += self._rows(
+                    "random_within_verdict", which, (verdict, missing, drawn[verdict])
+                )
         return found
 
     def _verdict(self, identity: str) -> str:
-        (verdict,) = self._table.execute("SELECT verdict FROM rows WHERE identity = ?", (identity,)).fetchone()
+        (verdict,) = self._table.execute(
+            "SELECT verdict FROM rows WHERE identity = ?", (identity,)
+        ).fetchone()
         return str(verdict)
 
     def _drawn(self, count: int, after: int = 0) -> list[QueuedRow]:
@@ -112,21 +133,34 @@ class RowIndex:
     def _rows(self, design: Design, which: str, values: tuple[object, ...]) -> list[QueuedRow]:
         query = f"SELECT identity, id, judge, number FROM rows {which}"  # noqa: S608 - constant texts
         return [
-            QueuedRow(identity, id, judge, number, design) for identity, id, judge, number in self._table.execute(query, values)
+            QueuedRow(identity, id, judge, number, design)
+            for identity, id, judge, number in self._table.execute(query, values)
         ]
 
 
 @contextmanager
-def row_index(folder: str | Path, judged: JudgedScale, seed: int = 0, *, votes: bool = False) -> Iterator[RowIndex]:
+def row_index(
+    folder: str | Path, judged: JudgedScale, seed: int = 0, *, votes: bool = False
+) -> Iterator[RowIndex]:
     """The rows of a run. ``votes``: look into each vote, for how sure it is."""
-    with closing(sqlite3.connect("")) as table, reading(folder) as ledger:  # a file that is gone with the process
+    with (
+        closing(sqlite3.connect("")) as table,
+        reading(folder) as ledger,
+    ):  # a file that is gone with the process
         table.execute(_TABLE)
         for judge in judged.judges:
             for result in judgments_in(ledger, judge=judge, votes=votes):
                 if (verdict := verdict_of(result, judged.name)) is not None:
                     identity = Instance(result["fields"]).identity
                     place = (judge, result["row"] - 1, result["id"])
-                    values = (identity, _lot(str(seed), identity), *place, verdict, _dispute(result), _doubt(result))
+                    values = (
+                        identity,
+                        _lot(str(seed), identity),
+                        *place,
+                        verdict,
+                        _dispute(result),
+                        _doubt(result),
+                    )
                     table.execute(_ADD, values)
         table.execute("CREATE INDEX by_lot ON rows (lot)")
         table.execute("CREATE INDEX by_verdict ON rows (verdict, lot)")
@@ -134,7 +168,9 @@ def row_index(folder: str | Path, judged: JudgedScale, seed: int = 0, *, votes: 
 
 
 def verdict_of(result: Mapping[str, object], criteria: str) -> str | None:
-    """What was decided on ``criteria``; FAILED where nothing was, None where the judgment is about something else."""
+    """What was decided on ``criteria``; FAILED where nothing was, None where the judgment is about
+    something else.
+    """
     scores = result.get("scores")
     if isinstance(scores, Mapping) and criteria in scores:
         return FAILED if scores[criteria] is None else str(scores[criteria])
@@ -151,7 +187,9 @@ def _lot(seed: str, identity: str) -> str:
 
 
 def _dispute(result: Mapping[str, object]) -> float:
-    """How much the votes on a row contradict each other: a split, an order that changes the verdict, a tie, a divided panel."""
+    """How much the votes on a row contradict each other: a split, an order that changes the
+    verdict, a tie, a divided panel.
+    """
     bias, panel = result.get("positional_bias"), result.get("model_scores")
     flipped = isinstance(bias, Mapping) and bool(bias.get("detected"))
     divided = isinstance(panel, Mapping) and len(set(panel.values())) > 1
@@ -159,9 +197,15 @@ def _dispute(result: Mapping[str, object]) -> float:
 
 
 def _doubt(result: Mapping[str, object]) -> float:
-    """How unsure the votes are: by the probability of their verdicts where there is one, else by how many agree."""
+    """How unsure the votes are: by the probability of their verdicts where there is one, else by
+    how many agree.
+    """
     votes = result.get("votes")
-    sure = [_probability(vote) for vote in votes if isinstance(vote, Mapping)] if isinstance(votes, list) else []
+    sure = (
+        [_probability(vote) for vote in votes if isinstance(vote, Mapping)]
+        if isinstance(votes, list)
+        else []
+    )
     doubts = [1 - one for one in sure if one is not None] or [1 - _share(result.get("agreement"))]
     return max(doubts) + bool(result.get("low_confidence"))
 

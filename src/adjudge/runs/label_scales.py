@@ -33,10 +33,16 @@ class JudgedScale:
 
 
 def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
-    """(judge, scale, identity) of each judge and each of its criteria; two judges may word one differently."""
+    """(judge, scale, identity) of each judge and each of its criteria; two judges may word one
+    differently.
+    """
     with reading(folder) as connection:
         configuration = read_meta(connection).get("configuration", {})
-        comparing = {judge for judge in _names(configuration) if _compares(judgments_in(connection, judge=judge))}
+        comparing = {
+            judge
+            for judge in _names(configuration)
+            if _compares(judgments_in(connection, judge=judge))
+        }
     return [
         (judge, scale, judge_identity(one, scale.name))
         for judge, one in _judges(configuration)
@@ -45,11 +51,15 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
 
 
 def label_scales(folder: str | Path) -> list[JudgedScale]:
-    """Each criteria of the run that people can label; judges that ask the same share one. A RunError where there is none."""
+    """Each criteria of the run that people can label; judges that ask the same share one.
+
+    A RunError where there is none.
+    """
     found = scales_in(folder)
     if not found:
         raise RunError(
-            f"{folder} has no verdict that people could be asked for: its judges asked nothing (rules, measures), or it does not "
+            f"{folder} has no verdict that people could be asked for: its judges asked "
+            "nothing (rules, measures), or it does not "
             "say what"
         )
     return found
@@ -78,16 +88,25 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
 
 
 def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
-    """Key → what it chooses. Options that are digits have their own keys, all others are counted from 1."""
+    """Key → what it chooses.
+
+    Options that are digits have their own keys, all others are counted from 1.
+    """
     choices = scale.choices(responses)
     own = all(len(name) == 1 and name in "0123456789" for name in choices)
     return {name if own else str(place): name for place, name in enumerate(choices, 1)}
 
 
-def read_fields(fields: Mapping[str, str | Sequence[str]], scale: LabelScale) -> Iterator[tuple[str, str | Sequence[str]]]:
+def read_fields(
+    fields: Mapping[str, str | Sequence[str]], scale: LabelScale
+) -> Iterator[tuple[str, str | Sequence[str]]]:
     """What the criteria reads, what is judged at the end."""
     judged, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields
-    wanted = [name for name in fields if name != judged and (context is None or name in context or judged not in fields)]
+    wanted = [
+        name
+        for name in fields
+        if name != judged and (context is None or name in context or judged not in fields)
+    ]
     for name in (*wanted, *([judged] if judged in fields else [])):
         yield name, fields[name]
 
@@ -108,30 +127,53 @@ def _compares(rows: Iterator[Mapping[str, object]]) -> bool:
 
 def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelScale]:
     """What a judge asks, by its stored configuration."""
-    settings, dimensions, asked = _mapping(judge.get("settings")), _mapping(judge.get("dimensions")), judge.get("criteria")
+    settings, dimensions, asked = (
+        _mapping(judge.get("settings")),
+        _mapping(judge.get("dimensions")),
+        judge.get("criteria"),
+    )
     several = len(dimensions) > 1 or bool(judge.get("measures") or settings.get("evidence"))
     for one in dimensions.values():
         yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))), by_parts=several)
     for one in asked if isinstance(asked, Sequence) else ():
-        yield LabelScale(criteria_of(_mapping(one)), compares=compares, ties=settings.get("tie_enabled") is not False)
+        yield LabelScale(
+            criteria_of(_mapping(one)),
+            compares=compares,
+            ties=settings.get("tie_enabled") is not False,
+        )
     if dimensions or asked:
         return
     if definition := settings.get("definition"):
-        yield LabelScale(Criteria(str(settings.get("name")), str(definition).strip(), _PASS_OR_FAIL))
+        yield LabelScale(
+            Criteria(str(settings.get("name")), str(definition).strip(), _PASS_OR_FAIL)
+        )
     elif expression := settings.get("expression"):
         lowest, highest = settings.get("min"), settings.get("max")
-        between = (lowest, highest) if isinstance(lowest, int | float) and isinstance(highest, int | float) else None
-        yield LabelScale(Criteria(str(judge.get("judge")), str(expression).strip(), _PASS_OR_FAIL), range=between)
+        between = (
+            (lowest, highest)
+            if isinstance(lowest, int | float) and isinstance(highest, int | float)
+            else None
+        )
+        yield LabelScale(
+            Criteria(str(judge.get("judge")), str(expression).strip(), _PASS_OR_FAIL), range=between
+        )
 
 
 def _of_sentences(judge: Mapping[str, object]) -> Iterator[LabelScale]:
-    """Of a text that models looked up in its sources: what its sentences come to. Rules alone give no verdict."""
+    """Of a text that models looked up in its sources: what its sentences come to. Rules alone give
+    no verdict.
+    """
     settings = _mapping(judge.get("settings"))
     if judge.get("judge") != "EvidenceJudge" or settings.get("method") == "rules":
         return
-    from adjudge.judges.evidence_pool import text_criteria  # not loaded by those who have no such run
+    from adjudge.judges.evidence_pool import (
+        text_criteria,
+    )  # not loaded by those who have no such run
 
-    named = (str(settings.get(name, known)) for name, known in (("text_field", "response"), ("source_field", "contexts")))
+    named = (
+        str(settings.get(name, known))
+        for name, known in (("text_field", "response"), ("source_field", "contexts"))
+    )
     yield LabelScale(text_criteria(str(settings.get("language", "en")), *named), by_parts=True)
 
 

@@ -1,4 +1,6 @@
-"""One annotator at work on one criteria of a run: the next row, the answer, undo. Terminal and page show it in their own ways."""
+"""One annotator at work on one criteria of a run: the next row, the answer, undo. Terminal and page
+show it in their own ways.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ class Annotator:
     queue: Queue = "random"
     count: int = FIRST
     overlap: int | None = None
-    """Rows that every annotator labels; the others are divided among them. None: everybody labels all of them."""
+    """Rows that every annotator labels; the others are divided among them.
+
+    None: everybody labels all of them.
+    """
     seed: int | None = None
 
 
@@ -54,10 +59,19 @@ class Progress(NamedTuple):
 
 
 class Labelling:
-    """One annotator's way through the rows. Every answer is on the disk before the next row is shown."""
+    """One annotator's way through the rows.
+
+    Every answer is on the disk before the next row is shown.
+    """
 
     def __init__(
-        self, store: LabelStore, judged: JudgedScale, who: Annotator, draw: Draw, plan: Sequence[QueuedRow], rows: int
+        self,
+        store: LabelStore,
+        judged: JudgedScale,
+        who: Annotator,
+        draw: Draw,
+        plan: Sequence[QueuedRow],
+        rows: int,
     ) -> None:
         self.judged = judged
         self.rows = rows
@@ -87,22 +101,31 @@ class Labelling:
 
     def pace(self) -> float | None:
         """Seconds that this annotator took for a row of late; None until a few are labelled."""
-        return seconds_per_row(label.at for label in self._labels(self._who.name) if label.state in _DONE)
+        return seconds_per_row(
+            label.at for label in self._labels(self._who.name) if label.state in _DONE
+        )
 
     def everybodys(self) -> Iterator[Label]:
         """What all annotators say of the rows of this criteria."""
         return self._labels()
 
     def next(self) -> ShownRow | None:
-        """The row to label now; None when there are no more. What was skipped in earlier sessions comes last."""
-        open_rows = [identity for identity in self._open(*self._labelled()) if identity not in self._passed]
+        """The row to label now; None when there are no more.
+
+        What was skipped in earlier sessions comes last.
+        """
+        open_rows = [
+            identity for identity in self._open(*self._labelled()) if identity not in self._passed
+        ]
         if self._again in open_rows:
             return self._shown(self._plan[self._again])
         skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
         open_rows.sort(key=lambda identity: identity in skipped)
         return self._shown(self._plan[open_rows[0]]) if open_rows else None
 
-    def answer(self, shown: ShownRow, answer: Answer, note: str = "", *, judge_visible: bool = False) -> Label:
+    def answer(
+        self, shown: ShownRow, answer: Answer, note: str = "", *, judge_visible: bool = False
+    ) -> Label:
         """Keep an answer; of compared responses, by the place where they were shown.
 
         ``judge_visible``: the annotator has seen the judge's verdict on this row.
@@ -110,7 +133,9 @@ class Labelling:
         winner = answer.winner
         if isinstance(winner, int):
             winner = shown.order[winner]
-        return self._keep(shown, "given", note, replace(answer, winner=winner), judge_visible=judge_visible)
+        return self._keep(
+            shown, "given", note, replace(answer, winner=winner), judge_visible=judge_visible
+        )
 
     def unsure(self, shown: ShownRow, note: str = "", *, judge_visible: bool = False) -> Label:
         """The annotator cannot say: that is a label, too."""
@@ -126,7 +151,9 @@ class Labelling:
 
         ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
         """
-        label = self._store.last(self.judged.name, self._who.name, chosen=self._who.queue != "random")
+        label = self._store.last(
+            self.judged.name, self._who.name, chosen=self._who.queue != "random"
+        )
         if label is not None:
             row = self._plan.get(label.row)
             self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
@@ -134,7 +161,15 @@ class Labelling:
             self._again = label.row
         return label
 
-    def _keep(self, shown: ShownRow, state: State, note: str, answer: Answer = _NOTHING, *, judge_visible: bool = False) -> Label:
+    def _keep(
+        self,
+        shown: ShownRow,
+        state: State,
+        note: str,
+        answer: Answer = _NOTHING,
+        *,
+        judge_visible: bool = False,
+    ) -> Label:
         row = shown.queued
         label = Label(
             row=row.identity,
@@ -161,21 +196,41 @@ class Labelling:
 
     def given(self, shown: ShownRow) -> list[Label]:
         """What annotators said of a row so far: for who decides between them."""
-        return [one for one in self._labels() if one.row == shown.queued.identity and one.state == "given"]
+        return [
+            one
+            for one in self._labels()
+            if one.row == shown.queued.identity and one.state == "given"
+        ]
 
     def _labelled(self) -> tuple[set[str], set[str]]:
-        """Rows that this annotator labelled, and rows that others did. A row that was only looked at because somebody chose it
-        is labelled anew when it is drawn: otherwise the random sample would lack it."""
-        if self._who.queue == "conflicts":  # who labelled such a row before may well change their mind about it
-            return {one.row for one in self._labels(self._who.name) if one.state in _DONE and one.at >= self._began}, set()
-        wanted = [label for label in self._labels() if label.state in _DONE and (label.is_random or self._who.queue != "random")]
+        """Rows that this annotator labelled, and rows that others did. A row that was only looked
+        at because somebody chose it is labelled anew when it is drawn: otherwise the random sample
+        would lack it.
+        """
+        if (
+            self._who.queue == "conflicts"
+        ):  # who labelled such a row before may well change their mind about it
+            return {
+                one.row
+                for one in self._labels(self._who.name)
+                if one.state in _DONE and one.at >= self._began
+            }, set()
+        wanted = [
+            label
+            for label in self._labels()
+            if label.state in _DONE and (label.is_random or self._who.queue != "random")
+        ]
         own = {label.row for label in wanted if label.annotator == self._who.name}
         return own, {label.row for label in wanted if label.annotator != self._who.name}
 
     def _open(self, own: set[str], others: set[str]) -> list[str]:
         """Rows that are left to this annotator."""
         shared = len(self._plan) if self._who.overlap is None else self._who.overlap
-        return [one for place, one in enumerate(self._plan) if one not in own and (place < shared or one not in others)]
+        return [
+            one
+            for place, one in enumerate(self._plan)
+            if one not in own and (place < shared or one not in others)
+        ]
 
     def _labels(self, annotator: str | None = None) -> Iterator[Label]:
         """Read anew when there are new ones: they are asked for several times for each row."""
@@ -191,17 +246,25 @@ class Labelling:
         compared = self.judged.scale.criteria.to_evaluate_field
         texts = fields.get(compared)
         if texts is None or isinstance(texts, str):
-            raise SetupError(f"row {row.id or row.number + 1} holds no responses to compare in its field {compared!r}")
+            raise SetupError(
+                f"row {row.id or row.number + 1} holds no responses to compare in its field "
+                f"{compared!r}"
+            )
         order = list(range(len(texts)))
         random.Random(f"{self._draw.seed}:{self._who.name}:{row.identity}").shuffle(order)  # noqa: S311 - no secret
-        return ShownRow(row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order))
+        return ShownRow(
+            row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
+        )
 
     def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
         with reading(self._store.folder) as ledger:
             result = next(judgments_in(ledger, judge=row.judge, number=row.number), None)
         instance = Instance(result["fields"]) if result else None
         if instance is None or instance.identity != row.identity:
-            raise RunError(f"the rows of {self._store.folder} changed meanwhile: start again; every label until now is kept")
+            raise RunError(
+                f"the rows of {self._store.folder} changed meanwhile: start again; every "
+                "label until now is kept"
+            )
         return instance.fields
 
 
@@ -212,7 +275,12 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
     draw = store.draw(judged.name, who.seed)
     with row_index(folder, judged, draw.seed, votes=who.queue == "low-confidence") as index:
         if who.queue == "conflicts":
-            plan = index.rows(one.row for one in islice((one for one in store.conflicts(judged.name) if one.is_open), who.count))
+            plan = index.rows(
+                one.row
+                for one in islice(
+                    (one for one in store.conflicts(judged.name) if one.is_open), who.count
+                )
+            )
         else:
             plan = index.plan(who.queue, who.count)
         rows = index.count()

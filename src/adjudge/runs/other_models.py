@@ -14,13 +14,17 @@ from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
 def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
     """The file with its models asked there."""
     if not file.models and not all(one.models or _is_cascade(one) for one in file.judges):
-        raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
+        raise SetupError(
+            f"{file.path} names no model to ask at a server: add models, such as models: "
+            "openai/gpt-4o-mini"
+        )
     judges = tuple(with_models(one, server.over) for one in file.judges)
     return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
 
 
 def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
-    """The file with these models in the place of its own: with several, each judge once by each of them.
+    """The file with these models in the place of its own: with several, each judge once by each of
+    them.
 
     Of a cascade one of them takes the place, and several are its steps, in this order.
     """
@@ -31,11 +35,15 @@ def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
 def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[JudgeEntry]:
     if isinstance(judge, CascadeEntry) and judge.cascade:
         steps = tuple(map(_step, models)) if len(models) > 1 else ()
-        yield replace(judge, models=(), cascade=steps, calibration=judge.calibration if steps else None)
+        yield replace(
+            judge, models=(), cascade=steps, calibration=judge.calibration if steps else None
+        )
     elif len(models) == 1:
         yield replace(judge, models=())
     else:
-        yield from (replace(judge, models=(entry,), asked_with=shown(entry.model)) for entry in models)
+        yield from (
+            replace(judge, models=(entry,), asked_with=shown(entry.model)) for entry in models
+        )
 
 
 def _is_cascade(judge: JudgeEntry) -> bool:

@@ -1,6 +1,7 @@
 """Some rows of a data set, judged by one of many processes; and what all of them made, as one run.
 
-``judge_partition`` is what Ray, Spark, Beam, a pool of processes or a job array call. It knows nothing of them.
+``judge_partition`` is what Ray, Spark, Beam, a pool of processes or a job array call. It knows
+nothing of them.
 """
 
 from __future__ import annotations
@@ -87,22 +88,28 @@ def judge_partition(
     buffer: Buffer | None = None,
     cache: bool = True,
 ) -> Partition:
-    """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when this returns, or raises.
+    """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when
+    this returns, or raises.
 
-    ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from 0, and a row is a mapping of
-    columns or an Instance. ``store``: a folder that all processes see, a bucket (``s3://bucket/prefix``), or
-    ``postgresql://host/database#NAME``. Rows that are judged again, after a crash, by whomever and in whatever partition, are
-    asked about only where the store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
-    judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker. ``buffer``: how many answers
-    may wait to be written, and are asked again when the process is killed.
+    ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from
+    0, and a row is a mapping of columns or an Instance. ``store``: a folder that all processes see,
+    a bucket (``s3://bucket/prefix``), or ``postgresql://host/database#NAME``. Rows that are judged
+    again, after a crash, by whomever and in whatever partition, are asked about only where the
+    store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
+    judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker.
+    ``buffer``: how many answers may wait to be written, and are asked again when the process is
+    killed.
     """
     wanted = WorkerSettings(budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
     worker = PartitionJudge(eval_file, store, wanted)
     return event_loop.run(worker.judge(rows))
 
 
-def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete: bool = True) -> Merged:
-    """Make one ordinary run folder of what all partitions were answered: for reports, exports, ``adjudge view``.
+def merge_partitions(
+    store: str | Path | Store, folder: str | Path, *, complete: bool = True
+) -> Merged:
+    """Make one ordinary run folder of what all partitions were answered: for reports, exports,
+    ``adjudge view``.
 
     ``complete``: whether all rows were judged. The store stays as it is.
     """
@@ -113,9 +120,13 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
 
 
 def partitions(
-    eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None, tell: Callable[[OddRows], None] | None = None
+    eval_file: str | Path | EvalFile,
+    rows: int = 1000,
+    limit: int | None = None,
+    tell: Callable[[OddRows], None] | None = None,
 ) -> Iterator[list[tuple[int, Instance]]]:
-    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own.
+    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine
+    brings no rows of its own.
 
     ``tell`` is told of rows that cannot be judged, or are odd; without it a warning is logged.
     """
@@ -130,7 +141,9 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, the address of a bucket, a Postgres address, or a store that is open."""
+    """A folder of segments, the address of a bucket, a Postgres address, or a
+    store that is open.
+    """
     if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
         from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
 
@@ -152,23 +165,34 @@ class WorkerSettings:
 
 
 class PartitionJudge:
-    """The judges of an eval file, made once for many partitions: what one process of a cluster holds."""
+    """The judges of an eval file, made once for many partitions: what one process of a cluster
+    holds.
+    """
 
-    def __init__(self, eval_file: str | Path | EvalFile, store: str | Path | Store, settings: WorkerSettings) -> None:
+    def __init__(
+        self, eval_file: str | Path | EvalFile, store: str | Path | Store, settings: WorkerSettings
+    ) -> None:
         if settings.share < 1:
-            raise SetupError(f"share is how many partitions are judged at once, one at least, not {settings.share}")
+            raise SetupError(
+                "share is how many partitions are judged at once, one at least, not "
+                f"{settings.share}"
+            )
         file = _shared(eval_file_of(eval_file), settings.share)
         if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
-                f"{file.path} limits what the whole run may spend, and one partition does not know what the others do: "
-                "give this partition its part, such as budget=Budget(max_calls=100), or use --on ray, which shares one budget"
+                f"{file.path} limits what the whole run may spend, and one partition does "
+                "not know what the others do: "
+                "give this partition its part, such as budget=Budget(max_calls=100), or use "
+                "--on ray, which shares one budget"
             )
         self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=settings.cache)
         self.store = opened_store(store)
         self._settings = settings
         if settings.limits:
             keep_to(settings.limits, models_of(self.made))
-        self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
+        self.configuration = {
+            ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges
+        }
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
         """Judge the rows; all that was answered is in the store when this returns, or raises."""
@@ -182,7 +206,9 @@ class PartitionJudge:
         check_prices(self._settings.budget, prices, *self.configuration.values())
         named, buffer = self._settings.writer, self._settings.buffer
         configuration = {"judges": self.configuration}
-        ledger = SharedLedger(self.store, named or _own_name(), configuration, buffer, started_anew=named is not None)
+        ledger = SharedLedger(
+            self.store, named or _own_name(), configuration, buffer, started_anew=named is not None
+        )
         try:
             async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
                 if limits := self._settings.limits:
@@ -225,10 +251,14 @@ class Session:
         for ready in others:
             await judged.judge_with(ready, numbers, self._ledger, self.run, told.of_another_judge)
 
-    def _instances(self, chunk: Sequence[Numbered], told: _Told) -> tuple[list[int], tuple[Instance, ...]]:
+    def _instances(
+        self, chunk: Sequence[Numbered], told: _Told
+    ) -> tuple[list[int], tuple[Instance, ...]]:
         """The rows as the judges take them; those that were read elsewhere stay as they are."""
         if all(isinstance(row, Instance) for _, row in chunk):
-            return [number for number, _ in chunk], tuple(row for _, row in chunk if isinstance(row, Instance))
+            return [number for number, _ in chunk], tuple(
+                row for _, row in chunk if isinstance(row, Instance)
+            )
         number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
         source = [Row(number + 1, row) for number, row in chunk]
         try:
@@ -242,7 +272,12 @@ class _Chunk(EvalRun):
     """Rows that are judged together, each at its place in the whole data set."""
 
     async def judge_with(
-        self, ready: ReadyJudge, numbers: Sequence[int], ledger: SharedLedger, run: OpenRun, told: Listen
+        self,
+        ready: ReadyJudge,
+        numbers: Sequence[int],
+        ledger: SharedLedger,
+        run: OpenRun,
+        told: Listen,
     ) -> None:
         """Judge all of them by one judge."""
         places: list[tuple[int, int]] = []
@@ -250,15 +285,28 @@ class _Chunk(EvalRun):
         def items() -> Iterator[object]:
             for row, item in self._items(ready, told):
                 number = numbers[row]
-                places.append((number, places[-1][1] + 1 if places and places[-1][0] == number else 0))
+                places.append(
+                    (number, places[-1][1] + 1 if places and places[-1][0] == number else 0)
+                )
                 yield item
 
         def on_result(number: int, result: Result) -> None:
-            told(Judged(ready.name, number, result, places[number][0], run.open_budget.spent, run.open_budget.account.failed))
+            told(
+                Judged(
+                    ready.name,
+                    number,
+                    result,
+                    places[number][0],
+                    run.open_budget.spent,
+                    run.open_budget.account.failed,
+                )
+            )
 
         ledger.place(places)
         cast = lambda vote: told(VoteCast(vote))  # noqa: E731
-        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
+        await ready.judge.judge_stream(
+            items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast
+        )
 
 
 class _Told:
@@ -287,7 +335,9 @@ class _Told:
 
     def result(self, spent: Spent) -> Partition:
         """All of it."""
-        return Partition(self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad))
+        return Partition(
+            self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad)
+        )
 
 
 def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
@@ -298,26 +348,35 @@ def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _check_numbered(chunk: Sequence[Numbered]) -> None:
-    """Refuse rows that could not stand in a run, before anything is asked about them. They come from anybody's engine."""
+    """Refuse rows that could not stand in a run, before anything is asked about them.
+
+    They come from anybody's engine.
+    """
     numbers: set[int] = set()
     kinds: set[bool] = set()
     for pair in chunk:
         match pair:
-            case (int() as number, Instance() | Mapping() as row) if 0 <= number <= _MOST and number not in numbers:
+            case (int() as number, Instance() | Mapping() as row) if (
+                0 <= number <= _MOST and number not in numbers
+            ):
                 numbers.add(number)
                 kinds.add(isinstance(row, Instance))
             case (int() as number, Instance() | Mapping()):
                 why = "it is given twice" if number in numbers else "numbers go from 0 to 2⁶³ - 1"
                 raise SetupError(
-                    f"a row's number is its place in the whole data set, which it has alone, and {number} is none: {why}"
+                    "a row's number is its place in the whole data set, which it has "
+                    f"alone, and {number} is none: {why}"
                 )
             case _:
                 raise SetupError(
-                    f"rows are (number, row) pairs, such as (0, {{'response': '…'}}), where the row is a mapping of columns or "
+                    f"rows are (number, row) pairs, such as (0, {{'response': '…'}}), where "
+                    "the row is a mapping of columns or "
                     f"an Instance, and not {repr(pair)[:100]}"
                 )
     if len(kinds) > 1:
-        raise SetupError("the rows of a partition are either mappings of columns or Instances, not some of both")
+        raise SetupError(
+            "the rows of a partition are either mappings of columns or Instances, not some of both"
+        )
 
 
 def _shared(file: EvalFile, share: int) -> EvalFile:
@@ -327,9 +386,17 @@ def _shared(file: EvalFile, share: int) -> EvalFile:
 
     def part(entry: M) -> M:
         requests, tokens = entry.requests_per_minute, entry.tokens_per_minute
-        return replace(entry, requests_per_minute=requests and requests / share, tokens_per_minute=tokens and tokens / share)
+        return replace(
+            entry,
+            requests_per_minute=requests and requests / share,
+            tokens_per_minute=tokens and tokens / share,
+        )
 
-    return replace(file, models=tuple(map(part, file.models)), judges=tuple(with_models(one, part) for one in file.judges))
+    return replace(
+        file,
+        models=tuple(map(part, file.models)),
+        judges=tuple(with_models(one, part) for one in file.judges),
+    )
 
 
 def models_of(made: EvalRun) -> list[OpenModel]:

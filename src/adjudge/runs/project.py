@@ -1,4 +1,6 @@
-"""A project's defaults: ``adjudge.toml``, or ``[tool.adjudge]`` in ``pyproject.toml``; the nearest one up the tree."""
+"""A project's defaults: ``adjudge.toml``, or ``[tool.adjudge]`` in ``pyproject.toml``; the nearest
+one up the tree.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +61,12 @@ class VariableType:
 class ServerEntry:
     """A server, as a file or a command line describes it."""
 
-    base_url: str | None = key(Text(), "Another address of the provider's interface, such as that of a gateway.", None)
-    api_key_env: str | None = key(VariableType(), "The environment variable that holds the key.", None)
+    base_url: str | None = key(
+        Text(), "Another address of the provider's interface, such as that of a gateway.", None
+    )
+    api_key_env: str | None = key(
+        VariableType(), "The environment variable that holds the key.", None
+    )
     headers: tuple[tuple[str, str], ...] = key(
         HeadersType(), "Further headers; $VARIABLE in a value is that environment variable.", ()
     )
@@ -73,14 +79,23 @@ class ServerEntry:
     @property
     def has_credentials(self) -> bool:
         """Whether there is something in it that only its server may see."""
-        return bool(self.api_key_env or any(is_credential(name) or "$" in value for name, value in self.headers))
+        return bool(
+            self.api_key_env
+            or any(is_credential(name) or "$" in value for name, value in self.headers)
+        )
 
     def over(self, entry: E) -> E:
-        """``entry`` with this in its place: another base URL leaves the entry's key and headers behind."""
+        """``entry`` with this in its place: another base URL leaves the entry's key and headers
+        behind.
+        """
         if self.base_url is not None:
-            return replace(entry, base_url=self.base_url, api_key_env=self.api_key_env, headers=self.headers)
+            return replace(
+                entry, base_url=self.base_url, api_key_env=self.api_key_env, headers=self.headers
+            )
         return replace(
-            entry, api_key_env=self.api_key_env or entry.api_key_env, headers=together(self.headers, below=entry.headers)
+            entry,
+            api_key_env=self.api_key_env or entry.api_key_env,
+            headers=together(self.headers, below=entry.headers),
         )
 
     def below(self, entry: E) -> E:
@@ -98,7 +113,8 @@ class ModelEntry(ServerEntry):
     """A model, and how it is asked."""
 
     REFUSED: ClassVar[Mapping[str, str]] = {
-        "api_key": "keys do not belong in files: set the provider's environment variable, such as OPENAI_API_KEY, "
+        "api_key": "keys do not belong in files: set the provider's environment variable, such as "
+        "OPENAI_API_KEY, "
         "or name another with api_key_env"
     }
     model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
@@ -114,7 +130,9 @@ class ModelEntry(ServerEntry):
 class StepEntry(ModelEntry):
     """A step of a cascade: a model, and how often it is asked."""
 
-    strictness: int | None = key(WholeNumber(least=1), "Votes of this step, instead of the judge's.", None)
+    strictness: int | None = key(
+        WholeNumber(least=1), "Votes of this step, instead of the judge's.", None
+    )
 
     @property
     def asked(self) -> ModelEntry:
@@ -122,13 +140,17 @@ class StepEntry(ModelEntry):
         return ModelEntry(**{one.name: getattr(self, one.name) for one in fields(ModelEntry)})
 
 
-def together(headers: tuple[tuple[str, str], ...], *, below: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def together(
+    headers: tuple[tuple[str, str], ...], *, below: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
     """``headers``, and those ``below`` of other names."""
     names = {name.lower() for name, _ in headers}
     return (*(one for one in below if one[0].lower() not in names), *headers)
 
 
-def same_server(model: str, base_url: str | None, other: str | None, other_base_url: str | None) -> bool:
+def same_server(
+    model: str, base_url: str | None, other: str | None, other_base_url: str | None
+) -> bool:
     """Whether a model is at the server that another model, or a base URL alone, names."""
     if base_url is None and other_base_url is not None and not is_url(model):
         return server_of_or_none(model) != ""
@@ -155,10 +177,15 @@ class Project(ServerEntry):
     """What holds in a project unless a command or an eval file says otherwise."""
 
     REFUSED: ClassVar[Mapping[str, str]] = {
-        "api_key": "keys do not belong in files: put it into an environment variable, and name that with api_key_env"
+        "api_key": (
+            "keys do not belong in files: put it into an environment variable, and name that "
+            "with api_key_env"
+        )
     }
     model: str | None = key(Text(), "The model to ask when none is named.", None)
-    language: str | None = key(Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", None)
+    language: str | None = key(
+        Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", None
+    )
     max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once, per model.", None)
     prices: str | None = key(Text(), "A file of your own prices, relative to this one.", None)
     path: Path | None = field(default=None)
@@ -167,7 +194,11 @@ class Project(ServerEntry):
     @property
     def prices_path(self) -> Path | None:
         """The file of prices, seen from where we are; None where the environment names one."""
-        return self.path.parent / self.prices if self.path and self.prices and VARIABLE not in os.environ else None
+        return (
+            self.path.parent / self.prices
+            if self.path and self.prices and VARIABLE not in os.environ
+            else None
+        )
 
     @property
     def given(self) -> list[str]:
@@ -175,15 +206,22 @@ class Project(ServerEntry):
         return [one.name for one in fields(self) if one.name != "path" and getattr(self, one.name)]
 
     def with_defaults(self, entry: M) -> M:
-        """``entry`` with what it leaves open. The key and the headers go to the project's own server and to no other."""
+        """``entry`` with what it leaves open.
+
+        The key and the headers go to the project's own server and to no other.
+        """
         entry = replace(entry, max_concurrency=entry.max_concurrency or self.max_concurrency)
-        if not self.says_anything or not same_server(entry.model, entry.base_url, self.model, self.base_url):
+        if not self.says_anything or not same_server(
+            entry.model, entry.base_url, self.model, self.base_url
+        ):
             return entry
         return (replace(self, base_url=None) if is_url(entry.model) else self).below(entry)
 
 
 def find_project(folder: Path | None = None) -> Project:
-    """The nearest file from ``folder``, or from here, up the tree; without one, a project that says nothing."""
+    """The nearest file from ``folder``, or from here, up the tree; without one, a project that says
+    nothing.
+    """
     for path, table in _places((folder or Path.cwd()).absolute()):
         if os.access(path, os.F_OK) and (project := _read(path, table)):
             return project
@@ -208,7 +246,8 @@ def _read(path: Path, table: tuple[str, ...]) -> Project | None:
     project: Project = Record(Project).read(found.value, found)
     if secrets_in(project.base_url or ""):
         raise found.at("base_url").wrong(
-            "holds a password or a key: put it into an environment variable, and name that in a header"
+            "holds a password or a key: put it into an environment variable, and name that "
+            "in a header"
         )
     if project.has_credentials and not (project.base_url or project.model):
         raise found.at("api_key_env" if project.api_key_env else "headers").wrong(
@@ -218,11 +257,14 @@ def _read(path: Path, table: tuple[str, ...]) -> Project | None:
 
 
 def _check_owner(path: Path) -> None:
-    """Where everybody may put files, as in /tmp, one of somebody else must not send our keys elsewhere."""
+    """Where everybody may put files, as in /tmp, one of somebody else must not send our keys
+    elsewhere.
+    """
     if os.name != "posix":
         return
     others_write = path.parent.stat().st_mode & 0o002
     if others_write and path.stat().st_uid not in (os.getuid(), 0):
         raise SetupError(
-            f"{path} belongs to another user, in a folder that everybody may write to: it is not used. Work elsewhere"
+            f"{path} belongs to another user, in a folder that everybody may write to: it "
+            "is not used. Work elsewhere"
         )

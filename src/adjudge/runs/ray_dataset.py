@@ -57,22 +57,34 @@ def judge_dataset(
     limit: int | None = None,
     cache: bool = True,
 ) -> RunInfo:
-    """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file, on a Ray cluster: the run at a glance.
+    """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file, on a Ray cluster: the
+    run at a glance.
 
-    ``run``: the run's folder, which all machines of the cluster see; by default the one that the file names. It is an ordinary
-    one: for reports, exports, ``adjudge view``. Called again, what was answered is not asked again, and calls that failed are.
-    ``on``: which cluster, and how many workers; by default the one that the program is connected to, else that of RAY_ADDRESS,
-    else workers on this machine. ``budget``: for all workers together; by default the file's. ``progress`` is called again and
-    again with how far they are. ``limit``: judge only the first rows. The rows pass through this process, in their order; the
-    file's own data is not read.
+    ``run``: the run's folder, which all machines of the cluster see; by default the one that the
+    file names. It is an ordinary one: for reports, exports, ``adjudge view``. Called again, what
+    was answered is not asked again, and calls that failed are. ``on``: which cluster, and how many
+    workers; by default the one that the program is connected to, else that of RAY_ADDRESS, else
+    workers on this machine. ``budget``: for all workers together; by default the file's.
+    ``progress`` is called again and again with how far they are. ``limit``: judge only the first
+    rows. The rows pass through this process, in their order; the file's own data is not read.
     """
     if not isinstance(dataset, RowSet):
-        raise SetupError(f"judge_dataset takes a ray.data.Dataset, not {type(dataset).__name__}: ray.data.from_items makes one")
-    made = EvalRun.of(eval_file_of(eval_file), cache=cache, folder=Path(run) if run is not None else None, limit=limit)
+        raise SetupError(
+            f"judge_dataset takes a ray.data.Dataset, not {type(dataset).__name__}: "
+            "ray.data.from_items makes one"
+        )
+    made = EvalRun.of(
+        eval_file_of(eval_file),
+        cache=cache,
+        folder=Path(run) if run is not None else None,
+        limit=limit,
+    )
     if made.folder is None:
         raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
     bad: list[BadRow] = []
-    work = work_for(made, Cluster.of(on), budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append))
+    work = work_for(
+        made, Cluster.of(on), budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append)
+    )
     if work:
         judge_chunks(work, _teller(progress))
         _warn_of(bad)
@@ -82,7 +94,9 @@ def judge_dataset(
     return found
 
 
-def _teller(progress: Callable[[Progress], None] | None) -> Callable[[Partition | Progress | Stopping], None]:
+def _teller(
+    progress: Callable[[Progress], None] | None,
+) -> Callable[[Partition | Progress | Stopping], None]:
     def tell(event: Partition | Progress | Stopping) -> None:
         if progress and isinstance(event, Progress):
             progress(event)
@@ -90,7 +104,9 @@ def _teller(progress: Callable[[Progress], None] | None) -> Callable[[Partition 
     return tell
 
 
-def _numbered(made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]) -> Iterator[tuple[int, Instance]]:
+def _numbered(
+    made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]
+) -> Iterator[tuple[int, Instance]]:
 
     def told(row: BadRow | BlankRows | EmptyAnswers) -> None:
         """Blank rows are passed over, and empty answers judged as they stand."""
@@ -103,7 +119,9 @@ def _numbered(made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], Non
 
 @contextmanager
 def _in_order(dataset: RowSet) -> Iterator[None]:
-    """Ray hands out rows as they come, unless it is told not to: a row's place must be the same each time."""
+    """Ray hands out rows as they come, unless it is told not to: a row's place must be the same
+    each time.
+    """
     options = dataset.context.execution_options
     before, options.preserve_order = options.preserve_order, True
     try:

@@ -1,4 +1,6 @@
-"""What can be saved of a damaged ledger: every row that is as it was written. The rest is asked again."""
+"""What can be saved of a damaged ledger: every row that is as it was written. The rest is asked
+again.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, connect, delete, migrate, refuse_strange_schema, trouble, under_lock
+from adjudge.ledger.file import (
+    FILE,
+    connect,
+    delete,
+    migrate,
+    refuse_strange_schema,
+    trouble,
+    under_lock,
+)
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -30,7 +40,10 @@ _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
 
 
 def recover(folder: str | Path) -> tuple[int, int]:
-    """Save what can be read of a damaged ledger; the damaged file stays beside the new one. Says how many votes and rows."""
+    """Save what can be read of a damaged ledger; the damaged file stays beside the new one.
+
+    Says how many votes and rows.
+    """
     path = Path(folder) / FILE
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
@@ -48,7 +61,9 @@ def _recover(path: Path) -> tuple[int, int]:
         migrate(new, new_path)
         saved = {table: _save(source, new, table) for table in COLUMNS}
         rows = _drop_without_votes(new)
-        new.execute("DELETE FROM meta WHERE name = 'ended'")  # it has ended when what was lost is there again
+        new.execute(
+            "DELETE FROM meta WHERE name = 'ended'"
+        )  # it has ended when what was lost is there again
     _put_in_place(path, new_path)
     return saved["votes"], rows
 
@@ -67,7 +82,9 @@ def _put_in_place(path: Path, new_path: Path) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[Path]:
-    """The file, or where its first page cannot be read, a copy that has that of a new ledger: tables lie where they lie there."""
+    """The file, or where its first page cannot be read, a copy that has that of a new ledger:
+    tables lie where they lie there.
+    """
     if _has_tables(path) or path.stat().st_size <= _PAGE:
         yield path
         return
@@ -114,7 +131,9 @@ def _damaged(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
-    """Copy a table row by row from both its ends, each time until the damage; then the votes between, one by one."""
+    """Copy a table row by row from both its ends, each time until the damage; then the votes
+    between, one by one.
+    """
     new.execute("BEGIN")
     saved = sum(_copy(new, table, _rows(path, table, way)) for way in ("ASC", "DESC"))
     if table == "votes":
@@ -145,7 +164,12 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
     try:
         with _damaged(path) as old:
             with suppress(*_UNREADABLE):
-                numbers.update(number for (number,) in old.execute("SELECT number FROM votes INDEXED BY votes_by_ballot"))
+                numbers.update(
+                    number
+                    for (number,) in old.execute(
+                        "SELECT number FROM votes INDEXED BY votes_by_ballot"
+                    )
+                )
             for number in sorted(numbers - known):
                 with suppress(*_UNREADABLE):
                     yield from _whole_rows(old, "votes", "WHERE number = ?", (number,))
@@ -153,8 +177,12 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
         return
 
 
-def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()) -> Iterator[tuple[object, ...]]:
-    """Rows that are as they were written; those of the first edition, which have no checksum, where they look like it."""
+def _whole_rows(
+    old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()
+) -> Iterator[tuple[object, ...]]:
+    """Rows that are as they were written; those of the first edition, which have no checksum, where
+    they look like it.
+    """
     if "checksum" in columns_in(old, table):
         rows = old.execute(f"{select(table)} {which}", values)
         yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
@@ -164,8 +192,14 @@ def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequenc
 
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:
-    """Forget judgments whose votes were not all saved: they are made anew, of votes that are asked again. Says what is left."""
-    lost = [place for *place, ballots in new.execute("SELECT judge, number, ballots FROM judgments") if not _has(new, ballots)]
+    """Forget judgments whose votes were not all saved: they are made anew, of votes that are asked
+    again. Says what is left.
+    """
+    lost = [
+        place
+        for *place, ballots in new.execute("SELECT judge, number, ballots FROM judgments")
+        if not _has(new, ballots)
+    ]
     new.executemany("DELETE FROM judgments WHERE judge = ? AND number = ?", lost)
     (left,) = new.execute("SELECT count(*) FROM judgments").fetchone()
     return int(left)
@@ -173,4 +207,6 @@ def _drop_without_votes(new: sqlite3.Connection) -> int:
 
 def _has(new: sqlite3.Connection, ballots: bytes) -> bool:
     keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
-    return all(new.execute("SELECT 1 FROM votes WHERE ballot = ?", (key,)).fetchone() for key in keys)
+    return all(
+        new.execute("SELECT 1 FROM votes WHERE ballot = ?", (key,)).fetchone() for key in keys
+    )

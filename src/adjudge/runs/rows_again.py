@@ -12,7 +12,9 @@ from adjudge.runs.folder import judgments, run_info
 
 
 def may_be_reused(folder: Path) -> bool:
-    """Whether answers of a run can be to questions of ours: those that were imported were asked in other words."""
+    """Whether answers of a run can be to questions of ours: those that were imported were asked in
+    other words.
+    """
     return "imported" not in run_info(folder).facts
 
 
@@ -21,9 +23,16 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
     seen: set[int] = set()
     for one in judgments(folder):
         if names_only(one.get(INPUT)):
-            raise RunError(f"{folder} holds the names of its rows and not their texts, so that they cannot be judged anew")
-        about = {name: one[key] for name, key in (("row", INPUT), ("systems", "systems")) if one.get(key)}
-        instance = Instance(one["fields"], one["id"], {"place": one["id"] or f"row {one['row']}", **about})
+            raise RunError(
+                f"{folder} holds the names of its rows and not their texts, so that they "
+                "cannot be judged anew"
+            )
+        about = {
+            name: one[key] for name, key in (("row", INPUT), ("systems", "systems")) if one.get(key)
+        }
+        instance = Instance(
+            one["fields"], one["id"], {"place": one["id"] or f"row {one['row']}", **about}
+        )
         if (known := hash(instance.identity)) not in seen:
             seen.add(known)
             yield instance

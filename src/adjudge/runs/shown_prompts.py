@@ -1,4 +1,7 @@
-"""What a model was shown for a vote. A ledger keeps the hash of the prompt, not its text: the text is made again and checked."""
+"""What a model was shown for a vote.
+
+A ledger keeps the hash of the prompt, not its text: the text is made again and checked.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,10 @@ class ShownPrompt(NamedTuple):
     turns: tuple[tuple[str, str], ...]
     """(role, text)."""
     checked: bool
-    """Whether its hash is the one in the ledger. Where it is not, this is how the first try was put: the reply could not be
-    read, and of what was asked after that the ledger has the hash alone."""
+    """Whether its hash is the one in the ledger. Where it is not, this is how the first try was
+    put: the reply could not be read, and of what was asked after that the ledger has the hash
+    alone.
+    """
 
 
 class _Asked(NamedTuple):
@@ -44,14 +49,21 @@ class _Asked(NamedTuple):
     """The whole prompt, where an import brought it along."""
 
 
-def shown_prompts(connection: sqlite3.Connection, judge: str, number: int) -> list[ShownPrompt | None]:
-    """The prompt of each vote on a judgment, in the order of the votes; None where it cannot be made again: it was worded by
-    another version of adjudge, or by a judge of one's own."""
-    row = connection.execute(f"{select('judgments')} WHERE judge = ? AND number = ?", (judge, number)).fetchone()
+def shown_prompts(
+    connection: sqlite3.Connection, judge: str, number: int
+) -> list[ShownPrompt | None]:
+    """The prompt of each vote on a judgment, in the order of the votes; None where it cannot be
+    made again: it was worded by another version of adjudge, or by a judge of one's own.
+    """
+    row = connection.execute(
+        f"{select('judgments')} WHERE judge = ? AND number = ?", (judge, number)
+    ).fetchone()
     if row is None:
         return []
     _, _, _, instance, ballots, _, _, result = checked("judgments", row)
-    configuration = _mapping(_mapping(_mapping(read_meta(connection).get("configuration")).get("judges")).get(judge))
+    configuration = _mapping(
+        _mapping(_mapping(read_meta(connection).get("configuration")).get("judges")).get(judge)
+    )
     kept, fields = _mapping(json.loads(result)), _mapping(json.loads(instance))
     return [_again(configuration, kept, fields, vote) for vote in _votes(connection, ballots)]
 
@@ -63,7 +75,11 @@ def _votes(connection: sqlite3.Connection, ballots: bytes) -> Iterator[_Asked]:
         if row is not None:
             vote = dict(zip(COLUMNS["votes"], checked("votes", row), strict=True))
             more = _mapping(json.loads(vote["more"] or "{}"))
-            order, persona, kept = more.get("order"), more.get("persona"), _mapping(more.get("metadata")).get("prompt")
+            order, persona, kept = (
+                more.get("order"),
+                more.get("persona"),
+                _mapping(more.get("metadata")).get("prompt"),
+            )
             repairs = more.get("repairs")
             yield _Asked(
                 str(vote["model"]),
@@ -76,7 +92,10 @@ def _votes(connection: sqlite3.Connection, ballots: bytes) -> Iterator[_Asked]:
 
 
 def _again(
-    configuration: Mapping[str, object], kept: Mapping[str, object], fields: Mapping[str, object], vote: _Asked
+    configuration: Mapping[str, object],
+    kept: Mapping[str, object],
+    fields: Mapping[str, object],
+    vote: _Asked,
 ) -> ShownPrompt | None:
     if vote.kept is not None:
         return ShownPrompt((("user", vote.kept),), checked=True)
@@ -101,11 +120,17 @@ def _shown(prompt: Prompt, *, checked: bool) -> ShownPrompt:
 
 
 def _candidates(
-    configuration: Mapping[str, object], kept: Mapping[str, object], fields: Mapping[str, object], vote: _Asked
+    configuration: Mapping[str, object],
+    kept: Mapping[str, object],
+    fields: Mapping[str, object],
+    vote: _Asked,
 ) -> Iterator[Ballot]:
     """Every ballot that this judge may have asked; which it was, the hash tells."""
     settings, compares = _mapping(configuration.get("settings")), "per_system_results" in kept
-    template, language = _template(settings, compares=compares), str(settings.get("language") or "en")
+    template, language = (
+        _template(settings, compares=compares),
+        str(settings.get("language") or "en"),
+    )
     feedback = settings.get("generate_feedback") is True
     for criteria in _criteria(configuration, kept, compares=compares):
         instance = Instance(fields)  # type: ignore[arg-type]  # what a run folder holds
@@ -129,7 +154,9 @@ def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
     return shown(instance, Dimension(criteria), absent(language))
 
 
-def _criteria(configuration: Mapping[str, object], kept: Mapping[str, object], *, compares: bool) -> Sequence[Criteria]:
+def _criteria(
+    configuration: Mapping[str, object], kept: Mapping[str, object], *, compares: bool
+) -> Sequence[Criteria]:
     found = [scale.criteria for scale in scales_of(configuration, compares=compares)]
     named = [one for one in found if one.name == kept.get("criteria")]
     return named or found

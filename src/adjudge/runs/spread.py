@@ -1,4 +1,6 @@
-"""An eval file over a Ray cluster: its rows to workers, what they were answered into the run's folder."""
+"""An eval file over a Ray cluster: its rows to workers, what they were answered into the run's
+folder.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,15 @@ from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import Partition, PartitionJudge, Progress, WorkerSettings, models_of, partitions, told_elsewhere
+from adjudge.runs.partition import (
+    Partition,
+    PartitionJudge,
+    Progress,
+    WorkerSettings,
+    models_of,
+    partitions,
+    told_elsewhere,
+)
 
 _ROWS = 256
 """That a worker is given at once, and judged again by another where it dies."""
@@ -34,14 +44,18 @@ Work = ClusterRun[Chunk, Partition, Progress]
 Rows = Callable[[], Iterable[tuple[int, Instance]]]
 """Rows with their places among all of them."""
 Tell = Callable[[Partition | Progress | Stopping], None]
-"""Is told when a worker has done its part, how far all of them are, and that somebody interrupted them."""
+"""Is told when a worker has done its part, how far all of them are, and that somebody interrupted
+them.
+"""
 
 
-def spread(made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: bool, tell: Tell) -> None:
+def spread(
+    made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: bool, tell: Tell
+) -> None:
     """Have the workers answer all that is not answered yet, then make the run's ledger of it.
 
-    A run that was merged and is complete has nothing left for them. Raises what ended the workers before the end; what they were
-    answered until then is in the ledger too.
+    A run that was merged and is complete has nothing left for them. Raises what ended the workers
+    before the end; what they were answered until then is in the ledger too.
     """
     if work := work_for(made, cluster, budget, cache=cache):
         judge_chunks(work, tell)
@@ -57,15 +71,22 @@ def judge_chunks(work: Work, tell: Tell) -> None:
 
 
 def adopt_partitions(folder: Path) -> None:
-    """Have a run on one machine know what workers were answered whose driver was killed before it could merge that."""
+    """Have a run on one machine know what workers were answered whose driver was killed before it
+    could merge that.
+    """
     store = SegmentStore(folder / PARTITIONS)
     if not store.is_begun or (holds_run(folder) and is_newer(folder)):
         return
     merge(store, folder, {**(kept_facts(folder) or {}), "ended": None})
 
 
-def work_for(made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: bool, rows: Rows | None = None) -> Work | None:
-    """What the workers are to do; None where the run is complete. ``rows``: in place of the file's own."""
+def work_for(
+    made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: bool, rows: Rows | None = None
+) -> Work | None:
+    """What the workers are to do; None where the run is complete.
+
+    ``rows``: in place of the file's own.
+    """
     folder = made.folder
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
@@ -74,14 +95,20 @@ def work_for(made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: b
         refuse_unfinished(folder)
         return None
     file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    judged = PartitionJudge(file, store, WorkerSettings(cache=cache))  # what is wrong is said before there are workers
+    judged = PartitionJudge(
+        file, store, WorkerSettings(cache=cache)
+    )  # what is wrong is said before there are workers
     return ClusterRun(
         folder,
         cluster,
         judged.configuration,
         models_of(made),
         partial(_opened, file, cache),
-        partial(_routed, rows or (lambda: chain.from_iterable(partitions(file, _ROWS, made.limit, told_elsewhere)))),
+        partial(
+            _routed,
+            rows
+            or (lambda: chain.from_iterable(partitions(file, _ROWS, made.limit, told_elsewhere))),
+        ),
         limits_of_run(budget, made.file.budget),
         made.facts,
     )
@@ -90,7 +117,9 @@ def work_for(made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: b
 def refuse_unfinished(folder: Path) -> None:
     """What was begun here and is not complete has answers that workers would not know of."""
     if run_info(folder).state != "complete":
-        raise RunError(f"{folder} was begun on one machine: resume it without --on, or use another folder")
+        raise RunError(
+            f"{folder} was begun on one machine: resume it without --on, or use another folder"
+        )
 
 
 def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
@@ -106,7 +135,12 @@ def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
 
 
 def _opened(
-    file: EvalFile, cache: bool, store: SegmentStore, writer: str, budget: Budget | None, limits: SharedLimits
+    file: EvalFile,
+    cache: bool,
+    store: SegmentStore,
+    writer: str,
+    budget: Budget | None,
+    limits: SharedLimits,
 ) -> Opened[Chunk, Partition, Progress]:
     """In a worker's process."""
     settings = WorkerSettings(budget=budget, writer=writer, cache=cache, limits=limits)
@@ -124,7 +158,9 @@ class _Told:
 
 
 class Tally:
-    """Adds up what all workers have done: chunks that are done, and how far those are that are under way."""
+    """Adds up what all workers have done: chunks that are done, and how far those are that are
+    under way.
+    """
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell

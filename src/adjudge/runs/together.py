@@ -1,4 +1,6 @@
-"""Several plain processes, on one machine or many, share a run by leased ranges of its rows in Postgres."""
+"""Several plain processes, on one machine or many, share a run by leased ranges of its rows in
+Postgres.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,14 @@ from adjudge.ledger.stores.store import Span
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import PartitionJudge, Session, WorkerSettings, models_of, partitions, told_elsewhere
+from adjudge.runs.partition import (
+    PartitionJudge,
+    Session,
+    WorkerSettings,
+    models_of,
+    partitions,
+    told_elsewhere,
+)
 from adjudge.runs.spread import Tally, Tell
 
 _ROWS = 256
@@ -37,17 +46,23 @@ _ROWS = 256
 _LOOK_AGAIN = 1.0
 """Seconds, where all that is left is in others' hands."""
 _SIGN_OF_LIFE = 3.0
-"""Seconds after which a connection that broke off is made anew, before others take this process for dead."""
+"""Seconds after which a connection that broke off is made anew, before others take this process for
+dead.
+"""
 _NEWS = 0.5
 """Seconds after which it is told how far this process is."""
 _LOST = "stopped: this process was away for too long, and others have its rows"
 
 
-def judge_together(made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, tell: Tell) -> None:
-    """Judge ranges until none is left, whoever judged the others; then make the run's ledger of all of them.
+def judge_together(
+    made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, tell: Tell
+) -> None:
+    """Judge ranges until none is left, whoever judged the others; then make the run's ledger of all
+    of them.
 
-    ``share``: about how many processes do so at once; it decides how large the parts are in which rates and budget are given out.
-    Raises what ended this process before the end; what all were answered until then is in the ledger too.
+    ``share``: about how many processes do so at once; it decides how large the parts are in which
+    rates and budget are given out. Raises what ended this process before the end; what all were
+    answered until then is in the ledger too.
     """
     folder, limits = made.folder, limits_of_run(budget, made.file.budget)
     if folder is None:
@@ -78,7 +93,9 @@ class _Worker:
         self._limits = PostgresLimits(url, self._holder, rates_of(models), budget, share)
         self._writer = f"postgres-{self._holder[:12]}"
         file = replace(made.file, budget=BudgetEntry())
-        settings = WorkerSettings(budget=nothing_of(budget), writer=self._writer, cache=cache, limits=self._limits)
+        settings = WorkerSettings(
+            budget=nothing_of(budget), writer=self._writer, cache=cache, limits=self._limits
+        )
         self._judge = PartitionJudge(file, self.store, settings)
         check_prices(budget, PriceTable.load(), *self._judge.configuration.values())
         self._spent = Spent()
@@ -90,7 +107,9 @@ class _Worker:
     def judge(self, tell: Tell) -> None:
         """Take part until nothing is left."""
         made, store = self._made, self.store
-        store.offer([_offered(rows) for rows in partitions(made.file, _ROWS, made.limit, told_elsewhere)])
+        store.offer(
+            [_offered(rows) for rows in partitions(made.file, _ROWS, made.limit, told_elsewhere)]
+        )
         store.join(self._holder, self._writer)
         with event_loop.stopping_told(lambda: tell(Stopping())):
             try:
@@ -113,7 +132,10 @@ class _Worker:
                 self._spent = session.run.open_budget.spent
 
     async def _next(self, session: Session) -> Span | None:
-        """The next range; None when all are judged. Those of a process that died are free when its connection is gone."""
+        """The next range; None when all are judged.
+
+        Those of a process that died are free when its connection is gone.
+        """
         while True:
             if (span := self.store.take(self._holder)) or not self.store.left():
                 return span
@@ -133,7 +155,9 @@ async def _tell_news(session: Session, tally: Tally) -> None:
 
 
 class _Ranges:
-    """The rows of a range. They come in order, so that the data is read once; a range that was given up is read again."""
+    """The rows of a range. They come in order, so that the data is read once; a range that was
+    given up is read again.
+    """
 
     def __init__(self, file: EvalFile, limit: int | None) -> None:
         self._file, self._limit = file, limit
@@ -148,12 +172,17 @@ class _Ranges:
             self._next = chunk[-1][0] + 1
             if chunk[0][0] == span.first:
                 return chunk
-        raise RunError(f"rows {span.first + 1} to {span.last + 1} are not in the data: all processes must read the same rows")
+        raise RunError(
+            f"rows {span.first + 1} to {span.last + 1} are not in the data: all processes "
+            "must read the same rows"
+        )
 
 
 @contextmanager
 def _holding(url: str, holder: str, lost: Callable[[], object]) -> Iterator[None]:
-    """While this holds, others see that ``holder`` lives, and its lease does not run out; where it did, ``lost`` is called."""
+    """While this holds, others see that ``holder`` lives, and its lease does not run out; where it
+    did, ``lost`` is called.
+    """
     ended = threading.Event()
     store = PostgresStore(url)
     store.guard(holder)
@@ -161,7 +190,9 @@ def _holding(url: str, holder: str, lost: Callable[[], object]) -> Iterator[None
     def hold() -> None:
         held = monotonic()
         while not ended.wait(_SIGN_OF_LIFE):
-            with suppress(RunError):  # the server is away: the next time tells whether the lease outlived that
+            with suppress(
+                RunError
+            ):  # the server is away: the next time tells whether the lease outlived that
                 store.guard(holder)
                 if monotonic() - held < LEASE_SECONDS / 3:
                     continue

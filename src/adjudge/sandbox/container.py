@@ -22,8 +22,22 @@ _FIRST_USER, _USERS = 100_000, 1_000_000
 _INSIDE, _CHILD_INSIDE = "/scratch", "/child.py"
 _PROCESS_FILE = "process"
 _WALLS = [
-    *("--rm", "--interactive", "--init=false", "--pull=never", "--network=none", "--read-only", "--cap-drop=ALL"),
-    *("--security-opt=no-new-privileges", "--ipc=none", "--log-driver=none", "--ulimit=nofile=64:64", f"--workdir={_INSIDE}"),
+    *(
+        "--rm",
+        "--interactive",
+        "--init=false",
+        "--pull=never",
+        "--network=none",
+        "--read-only",
+        "--cap-drop=ALL",
+    ),
+    *(
+        "--security-opt=no-new-privileges",
+        "--ipc=none",
+        "--log-driver=none",
+        "--ulimit=nofile=64:64",
+        f"--workdir={_INSIDE}",
+    ),
 ]
 
 
@@ -58,11 +72,25 @@ class Container(Wall):
     def _command(self, start: list[str], folder: Path, limits: Limits) -> list[str]:
         """A user of its own for each, since the kernel counts threads by user."""
         user = _FIRST_USER + secrets.randbelow(_USERS)
-        own = [f"--user={user}:{user}", f"--ulimit=nproc={limits.processes + 1}:{limits.processes + 1}"]
-        scratch = f"--tmpfs={_INSIDE}:rw,nosuid,nodev,noexec,size={max(4 * limits.file_mb, 1)}m,mode=1777"
+        own = [
+            f"--user={user}:{user}",
+            f"--ulimit=nproc={limits.processes + 1}:{limits.processes + 1}",
+        ]
+        scratch = (
+            f"--tmpfs={_INSIDE}:rw,nosuid,nodev,noexec,size={max(4 * limits.file_mb, 1)}m,mode=1777"
+        )
         if self.name == "docker":
             own.append(f"{scratch},nr_inodes={MOST_FILES}")
-        else:  # podman takes no such option, so the files are counted from outside; and it would add folders that nobody measures
+        # podman takes no such option, so the files are counted from outside; and it would add
+        # folders that nobody measures
+        else:
             own += [scratch, "--read-only-tmpfs=false", f"--pidfile={folder / _PROCESS_FILE}"]
         child = f"--volume={CHILD}:{_CHILD_INSIDE}:ro"
-        return [*start, *_WALLS, *own, child, self.image, *python.command(_CHILD_INSIDE, folder, "python3")]
+        return [
+            *start,
+            *_WALLS,
+            *own,
+            child,
+            self.image,
+            *python.command(_CHILD_INSIDE, folder, "python3"),
+        ]

@@ -11,7 +11,15 @@ from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeou
 from adjudge.sandbox.base import Limits
 
 _REFUSALS = {
-    *(errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS, errno.EAGAIN, errno.EFBIG, errno.EMFILE),
+    *(
+        errno.EPERM,
+        errno.EACCES,
+        errno.EROFS,
+        errno.ENOSYS,
+        errno.EAGAIN,
+        errno.EFBIG,
+        errno.EMFILE,
+    ),
     *(errno.ENETUNREACH, errno.EAFNOSUPPORT, errno.EDQUOT, errno.ENOSPC),
 }
 """What the kernel says when the sandbox refuses."""
@@ -37,21 +45,42 @@ def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
     if kind == "MemoryError" or report.get("memory"):
         return _no_memory(limits)
     if kind == "NotJSON":
-        return Ending(error=Crashed, text=f"what is left in `output` is not JSON ({said}): use dicts, lists, texts and numbers")
+        return Ending(
+            error=Crashed,
+            text=(
+                f"what is left in `output` is not JSON ({said}): use dicts, lists, texts and "
+                "numbers"
+            ),
+        )
     text = f"{kind}: {said}" if said else kind
     if report.get("errno") in _REFUSALS:
-        return Ending(error=Forbidden, text=f"the sandbox does not allow this: {text}\n{report.get('traceback', '')}".rstrip())
-    return Ending(error=Crashed, text=f"the code raised {text}\n{report.get('traceback', '')}".rstrip())
+        return Ending(
+            error=Forbidden,
+            text=f"the sandbox does not allow this: {text}\n{report.get('traceback', '')}".rstrip(),
+        )
+    return Ending(
+        error=Crashed, text=f"the code raised {text}\n{report.get('traceback', '')}".rstrip()
+    )
 
 
 def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -> Ending:
-    """The process is gone without a word. Code that does not heed the first warning about CPU time is killed a second later."""
+    """The process is gone without a word.
+
+    Code that does not heed the first warning about CPU time is killed a second later.
+    """
     number = -status if status < 0 else status - 128
     if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds > limits.cpu):
         return took_too_long(f"{limits.cpu:g} s of CPU time")
-    how = f"signal {signal.Signals(number).name}" if number in set(signal.Signals) else f"exit status {status}"
+    how = (
+        f"signal {signal.Signals(number).name}"
+        if number in set(signal.Signals)
+        else f"exit status {status}"
+    )
     said = stderr[-2000:].decode("utf-8", "replace").strip()
-    return Ending(error=Crashed, text=f"the process ended without a result ({how})" + (f": {said}" if said else ""))
+    return Ending(
+        error=Crashed,
+        text=f"the process ended without a result ({how})" + (f": {said}" if said else ""),
+    )
 
 
 def took_too_long(what: str) -> Ending:
@@ -61,7 +90,10 @@ def took_too_long(what: str) -> Ending:
 
 def too_much(limits: Limits, *, calls: bool = False) -> Ending:
     """Output or calls of tools."""
-    text = f"more than {limits.output_kb} KB came out of the code: printed text, arguments of tools and result together"
+    text = (
+        f"more than {limits.output_kb} KB came out of the code: printed text, arguments of "
+        "tools and result together"
+    )
     if calls:
         text = f"the code called tools more than {limits.tool_calls} times"
     return Ending(error=Forbidden, text=text)
@@ -74,13 +106,20 @@ def too_many_files(text: str) -> Ending:
 
 def broken_line(error: Exception) -> Ending:
     """What came out is not what the process inside writes."""
-    return Ending(error=Crashed, text=f"what came out of the sandbox cannot be read: {type(error).__name__}: {error}")
+    return Ending(
+        error=Crashed,
+        text=f"what came out of the sandbox cannot be read: {type(error).__name__}: {error}",
+    )
 
 
 def not_shut(reason: str) -> Ending:
     """The process inside could not lock itself up, so it ran nothing."""
-    return Ending(error=SandboxError, text=f"the sandbox could not be shut, so nothing was run: {reason}")
+    return Ending(
+        error=SandboxError, text=f"the sandbox could not be shut, so nothing was run: {reason}"
+    )
 
 
 def _no_memory(limits: Limits) -> Ending:
-    return Ending(error=MemoryLimit, text=f"the code asked for more than {limits.memory_mb} MB of memory")
+    return Ending(
+        error=MemoryLimit, text=f"the code asked for more than {limits.memory_mb} MB of memory"
+    )

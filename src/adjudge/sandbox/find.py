@@ -21,15 +21,20 @@ WALLS: dict[str, Callable[[], Sandbox]] = {
 }
 """In the order they are tried."""
 _HELP = (
-    "Generated code runs only in a sandbox. Install one: pip install 'adjudge[sandbox]' (Linux 6.12 or newer), or apt install "
-    'bubblewrap, or docker with the image python:3.12-slim. sandbox="none" runs the code without one, with all your rights.'
+    "Generated code runs only in a sandbox. Install one: pip install 'adjudge[sandbox]' "
+    "(Linux 6.12 or newer), or apt install "
+    'bubblewrap, or docker with the image python:3.12-slim. sandbox="none" runs the code '
+    "without one, with all your rights."
 )
 _probed: dict[str, Sandbox | str] = {}
 _lock = threading.Lock()
 
 
 def find_sandbox(name: str | None = None) -> Sandbox:
-    """The sandbox of that name, or the first that works; each is probed once a process. SetupError when none holds."""
+    """The sandbox of that name, or the first that works; each is probed once a process.
+
+    SetupError when none holds.
+    """
     if name == "none":
         return NoSandbox()
     if name is not None and name not in WALLS:

@@ -1,4 +1,6 @@
-"""The host's side: start the process, send the job, answer the tools, count what comes out, end it whatever happens."""
+"""The host's side: start the process, send the job, answer the tools, count what comes out, end it
+whatever happens.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ _CHUNK = 65536
 _PATIENCE = 2.0
 """Seconds a process gets to die after it was told to."""
 _SWEEPS, _BETWEEN_SWEEPS = 3, 0.5
-"""How often, and seconds apart, what was told to end before it had said a word is removed: a service may still be starting it."""
+"""How often, and seconds apart, what was told to end before it had said a word is removed: a
+service may still be starting it.
+"""
 _LOOK = 0.2
 """Seconds between two looks at the scratch folder."""
 
@@ -61,12 +65,23 @@ class Job:
 
     def line(self, launch: Launch) -> bytes:
         """As the process reads it."""
-        message: dict[str, object] = {"code": self.code, "inputs": dict(self.inputs), "tools": list(self.tools)}
-        message |= {"limits": asdict(self.limits), "filter": launch.filter.hex(), "user": launch.user, "alone": launch.alone}
+        message: dict[str, object] = {
+            "code": self.code,
+            "inputs": dict(self.inputs),
+            "tools": list(self.tools),
+        }
+        message |= {
+            "limits": asdict(self.limits),
+            "filter": launch.filter.hex(),
+            "user": launch.user,
+            "alone": launch.alone,
+        }
         try:
             return strict_json(message)
         except (TypeError, ValueError, RecursionError) as error:
-            raise SetupError(f"the inputs of generated code must be JSON values: {error}") from error
+            raise SetupError(
+                f"the inputs of generated code must be JSON values: {error}"
+            ) from error
 
 
 class Wall(ABC):
@@ -78,7 +93,14 @@ class Wall(ABC):
     def launch(self, folder: Path, limits: Limits) -> Launch:
         """How the process is started in this scratch folder."""
 
-    async def run(self, code: str, *, inputs: Inputs = NOTHING, tools: Tools = NOTHING, limits: Limits = DEFAULTS) -> Execution:
+    async def run(
+        self,
+        code: str,
+        *,
+        inputs: Inputs = NOTHING,
+        tools: Tools = NOTHING,
+        limits: Limits = DEFAULTS,
+    ) -> Execution:
         """Run the code; see ``Sandbox.run``."""
         async with scratch_folder() as folder:
             return await execute(self.launch(folder, limits), Job(code, inputs, tools, limits))
@@ -92,7 +114,9 @@ async def execute(launch: Launch, job: Job) -> Execution:
     try:
         ending = await _within(job.limits.wall, talk.until_end(line))
     finally:
-        stopping = _stop(process, launch)  # at once: a loop that is being closed lets nothing more be awaited
+        stopping = _stop(
+            process, launch
+        )  # at once: a loop that is being closed lets nothing more be awaited
         await asyncio.shield(_gone(process, talk, stopping, launch))
     stdout, stderr = talk.stdout.decode("utf-8", "replace"), talk.stderr.decode("utf-8", "replace")
     if ending.error is not None:
@@ -153,13 +177,18 @@ class _Talk:
 
     async def close(self) -> None:
         """Stop reading, once what was written to standard error before the end has been read."""
-        await asyncio.wait(self._readers[1:2] or [asyncio.create_task(asyncio.sleep(0))], timeout=_PATIENCE)
+        await asyncio.wait(
+            self._readers[1:2] or [asyncio.create_task(asyncio.sleep(0))], timeout=_PATIENCE
+        )
         for task in self._readers:
             task.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
 
     async def _send(self, line: bytes) -> None:
-        """In a thread, since a process that does not read keeps the writer waiting. It ends with the process."""
+        """In a thread, since a process that does not read keeps the writer waiting.
+
+        It ends with the process.
+        """
         with suppress(BrokenPipeError):  # it ended before it read: the ending says why
             await asyncio.to_thread(self._write, line)
 
@@ -226,7 +255,9 @@ class _Talk:
 
 
 def _read(line: bytes) -> Message:
-    """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are Python's own idea of it."""
+    """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are
+    Python's own idea of it.
+    """
     message: Message = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
     json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
     return message
@@ -235,7 +266,9 @@ def _read(line: bytes) -> Message:
 async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
     """What comes out of the pipe, as it comes."""
     reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
     try:
         while chunk := await reader.read(_CHUNK):
             yield chunk
@@ -245,7 +278,11 @@ async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 def _stop(process: Process, launch: Launch) -> Process | None:
     """Tell it to end; the command that helps with it, where there is one."""
-    stopping = subprocess.Popen(launch.stop[0], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL) if launch.stop else None  # noqa: S603
+    stopping = (
+        subprocess.Popen(launch.stop[0], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603
+        if launch.stop
+        else None
+    )
     _signal(process, launch.end_with)
     return stopping
 
@@ -264,7 +301,9 @@ async def _gone(process: Process, talk: _Talk, stopping: Process | None, launch:
 
 
 def _sweep(commands: Sequence[Sequence[str]], times: int) -> None:
-    """Again, now that nobody starts it any more: at first there may have been nothing to stop yet."""
+    """Again, now that nobody starts it any more: at first there may have been
+    nothing to stop yet.
+    """
     for number in range(times if commands else 0):
         if number:
             sleep(_BETWEEN_SWEEPS)
@@ -282,7 +321,9 @@ def _wait(process: Process) -> None:
 
 
 def _nobody_listens(process: Process) -> None:
-    """Wait for those that die with their parent, a moment after it: the last of them closes the pipe we write to."""
+    """Wait for those that die with their parent, a moment after it: the last of them closes the
+    pipe we write to.
+    """
     if process.stdin is not None and not process.stdin.closed:
         watch = select.poll()
         watch.register(process.stdin, 0)

@@ -1,8 +1,10 @@
-"""Starts one command under sandlock and stays with it, in a process of its own: sandlock waits by blocking, and forks.
+"""Starts one command under sandlock and stays with it, in a process of its own: sandlock waits by
+blocking, and forks.
 
-Called as ``keeper.py HOST THREADS SIZE POLICY COMMAND…``. Where the kernel lets it, it first makes the working folder a file
-system of SIZE bytes of its own, in memory, which is gone with the last process. It ends the command when it is told to end, when
-the host is gone, and when it has more threads than it may: the kernel counts them by user, and here the user is the host's own.
+Called as ``keeper.py HOST THREADS SIZE POLICY COMMAND…``. Where the kernel lets it, it first makes
+the working folder a file system of SIZE bytes of its own, in memory, which is gone with the last
+process. It ends the command when it is told to end, when the host is gone, and when it has more
+threads than it may: the kernel counts them by user, and here the user is the host's own.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def main(host: int, threads: int, size: int, policy: dict[str, object], command:
 
 
 def _goes_well(folder: str, size: int) -> bool:
-    """Whether a file system can be made, tried in a process of its own: half a namespace cannot be left again.
+    """Whether a file system can be made, tried in a process of its own: half a namespace cannot be
+    left again.
 
     Where not, the host looks at the folder on disk while the command runs.
     """
@@ -62,7 +65,12 @@ def _own_file_system(folder: str, size: int) -> bool:
     if not _own_mounts(libc) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) != 0:
         return False
     options = f"size={size},nr_inodes={_MOST_FILES},mode=0700".encode()
-    return bool(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, options) == 0)
+    return bool(
+        libc.mount(
+            b"tmpfs", os.fsencode(folder), b"tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, options
+        )
+        == 0
+    )
 
 
 def _own_mounts(libc: ctypes.CDLL) -> bool:
@@ -72,7 +80,11 @@ def _own_mounts(libc: ctypes.CDLL) -> bool:
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS) != 0:
         return False
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - as short as it can be
             file.write(text)
     return True
@@ -99,5 +111,7 @@ def _threads_of(child: int) -> int:
 
 
 if __name__ == "__main__":
-    status = main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]), sys.argv[5:])
+    status = main(
+        int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]), sys.argv[5:]
+    )
     os._exit(status & 0xFF)

@@ -21,9 +21,13 @@ class Launch:
     end_with: signal.Signals = signal.SIGKILL
     """What ends the command and with it all that it started."""
     stop: Sequence[Sequence[str]] = ()
-    """Commands that one after the other end and remove what killing the first one leaves, e.g. a container."""
+    """Commands that one after the other end and remove what killing the first one leaves, e.g. a
+    container.
+    """
     process_file: Path | None = None
-    """Where the number of the process behind the wall is written, where it is none of the command's."""
+    """Where the number of the process behind the wall is written, where it is none of the
+    command's.
+    """
     inside: str = ""
     """The scratch folder as the code sees it, where its files have to be counted from outside."""
     filter: bytes = b""

@@ -1,7 +1,8 @@
-"""What the files of a run take up: those in its folder, and those that have no name any more but are still held.
+"""What the files of a run take up: those in its folder, and those that have no name any more but
+are still held.
 
-The kernel limits one file, not all of them. Where the scratch folder is a file system of its own, that is the limit;
-elsewhere this is looked at again and again while the code runs.
+The kernel limits one file, not all of them. Where the scratch folder is a file system of its own,
+that is the limit; elsewhere this is looked at again and again while the code runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _LONGEST_PATH = 1024
 _MOST_REGIONS = 100
 _HIDDEN = -1
 """Instead of a descriptor: a folder that cannot be looked into."""
-_OPEN_FOLDER = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OPEN_FOLDER = (
+    os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+)
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -44,9 +47,14 @@ class Meter:
         """What is too much, in words; None when nothing is."""
         used = size_of(self.launch.folder) + self._held()
         if used == math.inf or self._files_inside() > MOST_FILES:
-            return f"the scratch folder has more than {MOST_FILES} files, or folders that nobody can look into"
+            return (
+                f"the scratch folder has more than {MOST_FILES} files, or folders that nobody "
+                "can look into"
+            )
         if used > 4 * self.file_mb * 1024 * 1024:
-            return f"the files in the scratch folder have more than {4 * self.file_mb:g} MB together"
+            return (
+                f"the files in the scratch folder have more than {4 * self.file_mb:g} MB together"
+            )
         return None
 
     def _held(self) -> float:
@@ -57,27 +65,36 @@ class Meter:
             held |= _open_without_a_name(thread)
         for thread in threads:
             for inode in _mapped_without_a_name(thread, self.launch.folder):
-                held.setdefault(inode, self.file_mb * 1024 * 1024)  # only root may ask how large it is: as large as it may be
+                held.setdefault(
+                    inode, self.file_mb * 1024 * 1024
+                )  # only root may ask how large it is: as large as it may be
         return sum(held.values())
 
     def _files_inside(self) -> int:
         if not self.launch.inside:
             return 0
         return max(
-            _files_of(f"/proc/{process}/root", self.launch.inside) for process in (*_family(self.process), *self._written_down())
+            _files_of(f"/proc/{process}/root", self.launch.inside)
+            for process in (*_family(self.process), *self._written_down())
         )
 
     def _written_down(self) -> list[int]:
         try:
-            return [int(self.launch.process_file.read_text(encoding="ascii"))] if self.launch.process_file else []
+            return (
+                [int(self.launch.process_file.read_text(encoding="ascii"))]
+                if self.launch.process_file
+                else []
+            )
         except (OSError, ValueError):  # not yet
             return []
 
 
 def size_of(folder: Path) -> float:
-    """Bytes on disk, a file with several names once; infinite where there are too many, or a folder hides what is in it.
+    """Bytes on disk, a file with several names once; infinite where there are too many, or a folder
+    hides what is in it.
 
-    Links are not followed, what vanishes meanwhile does not count, and no depth or length of a path is too much.
+    Links are not followed, what vanishes meanwhile does not count, and no depth or length of a path
+    is too much.
     """
     total, known = 0, set[tuple[int, int]]()
     for seen, status in enumerate(_everything(folder)):
@@ -107,7 +124,9 @@ def _everything(folder: Path) -> Iterator[os.stat_result | None]:
 
 
 def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
-    """What lies below ``start``, which is closed at the end; folders whose path grows too long are opened for ``further``."""
+    """What lies below ``start``, which is closed at the end; folders whose path grows too long are
+    opened for ``further``.
+    """
     waiting = ["."]
     try:
         while waiting and len(further) <= _MOST_REGIONS:
@@ -129,7 +148,9 @@ def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
 
 
 def _opened(path: str, start: int) -> int | None:
-    """The folder's descriptor; None when it is gone or holds nothing, ``_HIDDEN`` when it may hold what cannot be seen."""
+    """The folder's descriptor; None when it is gone or holds nothing, ``_HIDDEN`` when it may hold
+    what cannot be seen.
+    """
     try:
         return os.open(path, _OPEN_FOLDER, dir_fd=start)
     except PermissionError:
@@ -141,7 +162,9 @@ def _opened(path: str, start: int) -> int | None:
 
 
 def _can_be_filled(path: str, start: int) -> bool:
-    """Whether its owner may put something into a folder that cannot be listed; modes cannot be changed inside."""
+    """Whether its owner may put something into a folder that cannot be listed; modes cannot be
+    changed inside.
+    """
     try:
         mode = os.stat(path, dir_fd=start, follow_symlinks=False).st_mode
     except OSError:

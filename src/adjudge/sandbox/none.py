@@ -1,4 +1,6 @@
-"""No sandbox: a process of its own with limits and an empty environment. For code that somebody has read."""
+"""No sandbox: a process of its own with limits and an empty environment. For code that somebody has
+read.
+"""
 
 from __future__ import annotations
 

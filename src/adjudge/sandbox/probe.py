@@ -1,4 +1,6 @@
-"""``python -m adjudge.sandbox.probe [NAME…]``: which sandbox of this system holds against what, measured."""
+"""``python -m adjudge.sandbox.probe [NAME…]``: which sandbox of this system holds against what,
+measured.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Column = dict[str, str]
 def main(names: list[str]) -> int:
     """Print the table. 0 when a sandbox holds against everything, else 1."""
     columns, missing = asyncio.run(_measure(names or [*WALLS, "none"]))
-    sys.stdout.write(_table(columns) + "".join(f"\n{name}: {reason}\n" for name, reason in missing.items()))
+    sys.stdout.write(
+        _table(columns) + "".join(f"\n{name}: {reason}\n" for name, reason in missing.items())
+    )
     return 0 if any(_holds(column) for name, column in columns.items() if name != "none") else 1
 
 
@@ -34,8 +38,13 @@ async def _measure(names: list[str]) -> tuple[dict[str, Column], dict[str, str]]
 
 async def _column(sandbox: Sandbox) -> Column:
     went = await try_all(sandbox)
-    column = {name: "refused" if went.get(name, "") is None else "GOES THROUGH" for name in ATTEMPTS}
-    column |= {name: "works" if went.get(name) == expected else "FAILS" for name, (_, expected) in KEPT.items()}
+    column = {
+        name: "refused" if went.get(name, "") is None else "GOES THROUGH" for name in ATTEMPTS
+    }
+    column |= {
+        name: "works" if went.get(name) == expected else "FAILS"
+        for name, (_, expected) in KEPT.items()
+    }
     return column | {f"limit: {name}": await _beyond(sandbox, name) for name in BEYOND}
 
 
@@ -44,7 +53,11 @@ async def _beyond(sandbox: Sandbox, name: str) -> str:
     try:
         await sandbox.run(code, tools={"double": lambda number: 2 * number}, limits=limits)
     except SandboxError as error:
-        return type(error).__name__ if isinstance(error, expected) else f"UNEXPECTED: {type(error).__name__}"
+        return (
+            type(error).__name__
+            if isinstance(error, expected)
+            else f"UNEXPECTED: {type(error).__name__}"
+        )
     return "NOT KEPT"
 
 

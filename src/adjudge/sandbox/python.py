@@ -1,4 +1,6 @@
-"""The Python that runs inside: the standard library of the one that runs adjudge, and what it needs to start."""
+"""The Python that runs inside: the standard library of the one that runs adjudge, and what it needs
+to start.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def readable() -> list[Path]:
 
 
 def command(child: Path | str, folder: Path, python: Path | str = "") -> list[str]:
-    """How the process inside is started: no site packages, no variables, no folder of its own to import from.
+    """How the process inside is started: no site packages, no variables, no folder of its own to
+    import from.
 
     The scratch folder at the end is for people who look at the list of processes.
     """

@@ -27,18 +27,27 @@ class Sandlock(Wall):
     name: str = "sandlock"
     """How it is asked for."""
     in_memory: bool = True
-    """Have the scratch folder in memory, with a hard limit, where the kernel lets this user mount; else it is on disk."""
+    """Have the scratch folder in memory, with a hard limit, where the kernel lets this user mount;
+    else it is on disk.
+    """
 
     def __post_init__(self) -> None:
         if sys.platform != "linux":
             raise SetupError("sandlock works on Linux only")
         if find_spec("sandlock") is None:
-            raise SetupError("the package sandlock is not installed: pip install 'adjudge[sandbox]'")
+            raise SetupError(
+                "the package sandlock is not installed: pip install 'adjudge[sandbox]'"
+            )
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
         """How the process is started in this scratch folder."""
-        home = {"PYTHONPATH": _where_sandlock_lies(), "HOME": str(folder)}  # sandlock wants a home, not every user has one
-        return Launch(self._command(folder, limits), folder, home, signal.SIGTERM, filter=filter_program())
+        home = {
+            "PYTHONPATH": _where_sandlock_lies(),
+            "HOME": str(folder),
+        }  # sandlock wants a home, not every user has one
+        return Launch(
+            self._command(folder, limits), folder, home, signal.SIGTERM, filter=filter_program()
+        )
 
     def _command(self, folder: Path, limits: Limits) -> list[str]:
         policy = {
@@ -51,7 +60,15 @@ class Sandlock(Wall):
         }
         size = max(4 * limits.file_mb, 1) * 1024 * 1024 if self.in_memory else 0
         numbers = [str(number) for number in (os.getpid(), max(limits.processes, 1), size)]
-        return [sys.executable, "-P", "-B", str(_KEEPER), *numbers, json.dumps(policy), *python.command(CHILD, folder)]
+        return [
+            sys.executable,
+            "-P",
+            "-B",
+            str(_KEEPER),
+            *numbers,
+            json.dumps(policy),
+            *python.command(CHILD, folder),
+        ]
 
 
 def _where_sandlock_lies() -> str:

@@ -20,7 +20,8 @@ _REMOVERS = ThreadPoolExecutor(2, "adjudge clean-up")
 async def scratch_folder() -> AsyncIterator[Path]:
     """A folder nobody else can enter. Leave only when nothing writes to it any more.
 
-    It is deleted in a thread: code may have left so much that it takes a while, and others live on this event loop.
+    It is deleted in a thread: code may have left so much that it takes a while, and others live on
+    this event loop.
     """
     folder = _fresh()
     try:
@@ -56,4 +57,6 @@ def _lift(inner: Path, folder: Path, numbers: Iterator[int]) -> None:
 
 
 def _free_name(folder: Path, numbers: Iterator[int]) -> Path:
-    return next(path for number in numbers if not os.path.lexists(path := folder / f"{number}.lifted"))
+    return next(
+        path for number in numbers if not os.path.lexists(path := folder / f"{number}.lifted")
+    )

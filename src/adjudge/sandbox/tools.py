@@ -1,4 +1,6 @@
-"""Functions of the host that generated code may call: JSON in, JSON out, an error as its message."""
+"""Functions of the host that generated code may call: JSON in, JSON out, an
+error as its message.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from adjudge.sandbox.base import Tool
 
 
 class Message(TypedDict, total=False):
-    """What comes from the process inside: a text it printed, a call of a tool, why the sandbox is open, or how the code ended."""
+    """What comes from the process inside: a text it printed, a call of a tool, why the sandbox is
+    open, or how the code ended.
+    """
 
     stdout: str
     tool: str
@@ -50,4 +54,9 @@ async def answer(tools: Mapping[str, Tool], message: Message) -> bytes:
         value = await call_contained(partial(tools[name], *message["args"], **message["kwargs"]))
         return strict_json({"value": value})
     except Exception as error:  # noqa: BLE001 - a tool's error is its answer
-        return json.dumps({"error": f"{name}: {error}" if str(error) else f"{name}: {type(error).__name__}"}).encode() + b"\n"
+        return (
+            json.dumps(
+                {"error": f"{name}: {error}" if str(error) else f"{name}: {type(error).__name__}"}
+            ).encode()
+            + b"\n"
+        )

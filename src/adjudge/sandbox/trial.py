@@ -33,14 +33,18 @@ _LIMITS = Limits(wall=20, cpu=5)
 
 
 def trouble_with(sandbox: Sandbox) -> str | None:
-    """Why this sandbox cannot be trusted; None when every attempt failed and ordinary work does not."""
+    """Why this sandbox cannot be trusted; None when every attempt failed and ordinary work does
+    not.
+    """
     try:
         broken = in_a_thread(lambda: broken_walls(sandbox))
     except AdjudgeError as error:
         return str(error)
     if not broken:
         return None
-    return "code inside could do what it must not, or could not do what it must: " + ", ".join(broken)
+    return "code inside could do what it must not, or could not do what it must: " + ", ".join(
+        broken
+    )
 
 
 async def broken_walls(sandbox: Sandbox) -> list[str]:
@@ -54,7 +58,9 @@ async def try_all(sandbox: Sandbox) -> dict[str, object]:
     """Each attempt with the proof that it went through, or None; all of them in one run."""
     codes = ATTEMPTS | {name: code for name, (code, _) in KEPT.items()}
     with _bait() as names:
-        done = await sandbox.run(_ALL_IN_ONE, inputs={**names, "CODES": codes}, tools={"double": _double}, limits=_LIMITS)
+        done = await sandbox.run(
+            _ALL_IN_ONE, inputs={**names, "CODES": codes}, tools={"double": _double}, limits=_LIMITS
+        )
     return done.output if isinstance(done.output, dict) else {}
 
 
@@ -64,7 +70,9 @@ def _double(number: int) -> int:
 
 @contextmanager
 def _bait() -> Iterator[dict[str, object]]:
-    """Things on the host that code inside must not reach: a file, a variable, a server, this process."""
+    """Things on the host that code inside must not reach: a file, a variable, a server, this
+    process.
+    """
     mark = f"ADJUDGE_BAIT_{secrets.token_hex(8)}"
     with tempfile.TemporaryDirectory(prefix="adjudge-bait-") as folder, socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -73,7 +81,13 @@ def _bait() -> Iterator[dict[str, object]]:
         secret.write_text(mark, encoding="utf-8")
         os.environ[mark] = mark
         try:
-            yield {"SECRET": str(secret), "FOLDER": folder, "MARK": mark, "HOST": os.getpid(), "PORT": server.getsockname()[1]}
+            yield {
+                "SECRET": str(secret),
+                "FOLDER": folder,
+                "MARK": mark,
+                "HOST": os.getpid(),
+                "PORT": server.getsockname()[1],
+            }
         finally:
             del os.environ[mark]
 

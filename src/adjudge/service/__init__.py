@@ -1,1 +1,3 @@
-"""What other programs may ask: to judge and compare texts within a budget, and what is in runs. No network is in here."""
+"""What other programs may ask: to judge and compare texts within a budget, and what is in runs. No
+network is in here.
+"""

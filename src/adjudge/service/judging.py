@@ -1,4 +1,6 @@
-"""Judging for other programs: one text or one comparison at a time, all of them under one budget."""
+"""Judging for other programs: one text or one comparison at a time, all of them
+under one budget.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.reading.values import Place
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, Order, PairwiseEntry
+from adjudge.runs.eval_file import (
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    JudgeEntry,
+    Order,
+    PairwiseEntry,
+)
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.project import ModelEntry
 
@@ -31,14 +40,25 @@ LONGEST = 200_000
 """Characters of all texts of one question together."""
 Fields = Mapping[str, str | Sequence[str]]
 CriteriaLike = str | Mapping[str, object]
-"""A question, the name of ready-made criteria, or criteria written out as in a criteria file. Never a path."""
+"""A question, the name of ready-made criteria, or criteria written out as in a criteria file.
+
+Never a path.
+"""
 
 
 class JudgingService:
-    """Asks the same models for everybody, within one budget for all of them. Usable from many threads."""
+    """Asks the same models for everybody, within one budget for all of them.
+
+    Usable from many threads.
+    """
 
     def __init__(
-        self, models: Sequence[ModelEntry], *, budget: Budget | None = None, cache: bool = True, language: str = "en"
+        self,
+        models: Sequence[ModelEntry],
+        *,
+        budget: Budget | None = None,
+        cache: bool = True,
+        language: str = "en",
     ) -> None:
         """``budget``: for as long as this lives; None: no limit."""
         self.language = language
@@ -47,18 +67,35 @@ class JudgingService:
         self._lock = threading.Lock()
         self.open_budget = OpenBudget(budget)
         """What all may spend together, and have spent."""
-        check_prices(budget, self.open_budget.prices, {"models": {model.name: None for model in self._opened.values()}})
+        check_prices(
+            budget,
+            self.open_budget.prices,
+            {"models": {model.name: None for model in self._opened.values()}},
+        )
 
     @property
     def model_names(self) -> list[str]:
         """Who is asked."""
         return [model.name for model in self._opened.values()]
 
-    def judge(self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1) -> Result:
-        """One text, by one criteria. A failure is a result; SetupError says what is wrong with the question."""
+    def judge(
+        self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1
+    ) -> Result:
+        """One text, by one criteria.
+
+        A failure is a result; SetupError says what is wrong with the question.
+        """
         asked = self.criteria(criteria, "direct")
         row = Instance({**_beside(fields, asked), asked.to_evaluate_field: response})
-        return self._ask(DirectEntry(kind="direct", criteria=(Said(asked),), strictness=_votes(votes), early_stop=votes > 1), row)
+        return self._ask(
+            DirectEntry(
+                kind="direct",
+                criteria=(Said(asked),),
+                strictness=_votes(votes),
+                early_stop=votes > 1,
+            ),
+            row,
+        )
 
     def compare(
         self,
@@ -71,12 +108,17 @@ class JudgingService:
     ) -> Result:
         """Which response is better; ``both_orders`` asks again with the responses reversed."""
         if not 2 <= len(responses) <= MOST_RESPONSES:
-            raise SetupError(f"a comparison has 2 to {MOST_RESPONSES} responses, and {len(responses)} were given")
+            raise SetupError(
+                f"a comparison has 2 to {MOST_RESPONSES} responses, and {len(responses)} were given"
+            )
         asked = self.criteria(criteria, "pairwise")
         row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
         said = (Said(asked),)
         order: Order = "both" if both_orders else "one"
-        return self._ask(PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), order=order), row)
+        return self._ask(
+            PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), order=order),
+            row,
+        )
 
     def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
         """What is asked. No file is read, whatever it is called."""
@@ -84,7 +126,10 @@ class JudgingService:
         if isinstance(said, Mapping):
             found = parse_entry(dict(said), Place("criteria"), self.language, kind)
             if found.kind != kind:
-                raise SetupError(f"criteria {found.criteria.name!r} are {found.kind}, and {kind} ones are needed here")
+                raise SetupError(
+                    f"criteria {found.criteria.name!r} are {found.kind}, and {kind} ones "
+                    "are needed here"
+                )
             return found.criteria
         if not said.strip():
             raise SetupError("criteria must be a question, a name or an object, and is empty")
@@ -94,7 +139,13 @@ class JudgingService:
 
     def _ask(self, entry: JudgeEntry, row: Instance) -> Result:
         _check_length(row.fields.values())
-        file = EvalFile(data=DataEntry(path=""), judges=(entry,), language=self.language, models=self._models, rows=(row,))
+        file = EvalFile(
+            data=DataEntry(path=""),
+            judges=(entry,),
+            language=self.language,
+            models=self._models,
+            rows=(row,),
+        )
         run = EvalRun(file, tuple(judges(file, self._model)), None)
         results: list[Result] = []
 
@@ -115,7 +166,9 @@ class JudgingService:
         return self._opened[entry]
 
     def _begin_again(self, halted: OpenBudget) -> None:
-        """A model that could not be reached may be back for the next one who asks; what was spent stays spent."""
+        """A model that could not be reached may be back for the next one who asks; what was spent
+        stays spent.
+        """
         with self._lock:
             if self.open_budget is halted:
                 self.open_budget = OpenBudget(halted.budget, halted.prices, halted.account)
@@ -131,7 +184,9 @@ def paid_for(models: Sequence[ModelEntry]) -> list[str]:
 def _beside(fields: Fields | None, asked: Criteria) -> Fields:
     """What else is read; what is judged stands in one place only."""
     if fields and asked.to_evaluate_field in fields:
-        raise SetupError(f"fields holds {asked.to_evaluate_field!r} too, which is what is judged: give it once")
+        raise SetupError(
+            f"fields holds {asked.to_evaluate_field!r} too, which is what is judged: give it once"
+        )
     return fields or {}
 
 
@@ -144,7 +199,9 @@ def _votes(wanted: int) -> int:
 def _check_length(values: Iterable[object]) -> None:
     length = sum(len(text) for text in _texts(values))
     if length > LONGEST:
-        raise SetupError(f"the texts have {length} characters together, and at most {LONGEST} are taken")
+        raise SetupError(
+            f"the texts have {length} characters together, and at most {LONGEST} are taken"
+        )
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:

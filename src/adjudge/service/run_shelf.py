@@ -1,4 +1,6 @@
-"""The runs that other programs may look at: those under one folder. A run is found by its name in a list, never by a path."""
+"""The runs that other programs may look at: those under one folder. A run is found by its name in a
+list, never by a path.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ class RowsPage:
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        return {"run": self.run, "judge": self.judge, "rows": [one.to_dict() for one in self.rows], "next": self.next}
+        return {
+            "run": self.run,
+            "judge": self.judge,
+            "rows": [one.to_dict() for one in self.rows],
+            "next": self.next,
+        }
 
 
 class RunShelf:
@@ -45,7 +52,10 @@ class RunShelf:
 
     def runs(self) -> list[dict[str, object]]:
         """Every run there is, the newest first."""
-        return [{"name": name, "written": last_written(folder)} for name, folder in reversed(runs_inside(self._root).items())]
+        return [
+            {"name": name, "written": last_written(folder)}
+            for name, folder in reversed(runs_inside(self._root).items())
+        ]
 
     def run(self, name: str) -> dict[str, object]:
         """A run at a glance: its judges, their means, what it took."""
@@ -64,7 +74,9 @@ class RunShelf:
         limit: int = 20,
         after: str = "",
     ) -> RowsPage:
-        """Judgments of one judge, the worst first, whole; ``after`` is the ``next`` of the page before."""
+        """Judgments of one judge, the worst first, whole; ``after`` is the ``next`` of the page
+        before.
+        """
         if not 1 <= limit <= MOST_ROWS:
             raise SetupError(f"limit must be from 1 to {MOST_ROWS}, not {limit}")
         with reading(self._find(name)) as connection:
@@ -72,9 +84,15 @@ class RunShelf:
             chosen = judge or (judges[0] if judges else "")
             if judges and chosen not in judges:
                 raise SetupError(f"the run has no judge {chosen!r}; it has {', '.join(judges)}")
-            filters = Filters(judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort))
+            filters = Filters(
+                judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort)
+            )
             page = page_of(connection, filters, after, size=limit)
-            found = tuple(one for line in page.lines for one in records(connection, judge=chosen, index=line.row - 1))
+            found = tuple(
+                one
+                for line in page.lines
+                for one in records(connection, judge=chosen, index=line.row - 1)
+            )
         return RowsPage(name, chosen, found, page.next)
 
     def calibration(self, name: str) -> list[dict[str, object]]:

@@ -1,7 +1,8 @@
 """How well two raters agree: a judge and a person, or two people.
 
-Each figure is a function of a table: how often the first rater said this where the second said that. It is None, with a reason,
-exactly where its formula divides nothing by nothing; it is never NaN.
+Each figure is a function of a table: how often the first rater said this where the second said
+that. It is None, with a reason, exactly where its formula divides nothing by nothing; it is never
+NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from adjudge.stats.intervals import Clusters
 
 Option = str | int | float
 Table = Mapping[tuple[Option, Option], int]
-"""How often the first rater (the judge) said the one where the second (the truth) said the other."""
+"""How often the first rater (the judge) said the one where the second (the
+truth) said the other.
+"""
 Missing = Literal["drop", "tie", "wrong"]
 NO_VERDICT = "(no verdict)"
 """What a missing verdict counts as under the policy "wrong": an option that nobody else uses."""
@@ -29,9 +32,14 @@ Kept = TypeVar("Kept")
 
 
 def rows_with_missing(
-    judge: Sequence[Option | None], truth: Sequence[Option], missing: Missing, tie: Option | None = None
+    judge: Sequence[Option | None],
+    truth: Sequence[Option],
+    missing: Missing,
+    tie: Option | None = None,
 ) -> list[tuple[Option, Option]]:
-    """The rows as pairs, with what the named policy makes of a missing verdict: leave the row out, a tie, or a wrong answer."""
+    """The rows as pairs, with what the named policy makes of a missing verdict: leave the row out,
+    a tie, or a wrong answer.
+    """
     if missing == "tie" and tie is None:
         raise ValueError('the policy "tie" needs the option that means a tie')
     stand_in = NO_VERDICT if tie is None or missing == "wrong" else tie
@@ -72,23 +80,37 @@ def _margins(table: Table) -> tuple[Counter[Option], Counter[Option]]:
 def precision(table: Table, option: Option) -> Figure:
     """Where the judge said ``option``, how often the truth did."""
     said = _margins(table)[0][option]
-    return Figure(table.get((option, option), 0) / said) if said else Figure(None, f"the judge never said {option}")
+    return (
+        Figure(table.get((option, option), 0) / said)
+        if said
+        else Figure(None, f"the judge never said {option}")
+    )
 
 
 def recall(table: Table, option: Option) -> Figure:
     """Where the truth said ``option``, how often the judge did."""
     true = _margins(table)[1][option]
-    return Figure(table.get((option, option), 0) / true) if true else Figure(None, f"{option} is never the truth")
+    return (
+        Figure(table.get((option, option), 0) / true)
+        if true
+        else Figure(None, f"{option} is never the truth")
+    )
 
 
 def f1(table: Table, option: Option) -> Figure:
     """The harmonic mean of precision and recall."""
     first, second = _margins(table)
     total = first[option] + second[option]
-    return Figure(2 * table.get((option, option), 0) / total) if total else Figure(None, f"nobody said {option}")
+    return (
+        Figure(2 * table.get((option, option), 0) / total)
+        if total
+        else Figure(None, f"nobody said {option}")
+    )
 
 
-def macro(table: Table, figure: Callable[[Table, Option], Figure], options: Sequence[Option]) -> Figure:
+def macro(
+    table: Table, figure: Callable[[Table, Option], Figure], options: Sequence[Option]
+) -> Figure:
     """The plain mean of a figure over the options."""
     if not options:
         return Figure(None, "no rows")
@@ -100,8 +122,12 @@ def macro(table: Table, figure: Callable[[Table, Option], Figure], options: Sequ
 Weights = Literal["linear", "quadratic"] | None
 
 
-def cohen_kappa(table: Table, weights: Weights = None, order: Sequence[Option] | None = None) -> Figure:
-    """Cohen's kappa, plain or weighted by the distance of the options in ``order`` (that of their values without one)."""
+def cohen_kappa(
+    table: Table, weights: Weights = None, order: Sequence[Option] | None = None
+) -> Figure:
+    """Cohen's kappa, plain or weighted by the distance of the options in ``order`` (that of their
+    values without one).
+    """
     first, second = _margins(table)
     total = sum(first.values())
     if not total:
@@ -109,7 +135,12 @@ def cohen_kappa(table: Table, weights: Weights = None, order: Sequence[Option] |
     place = _places(first.keys() | second.keys(), order) if weights else {}
     distance = partial(_distance, weights=weights, place=place)
     observed = math.fsum(distance(one, other) * count for (one, other), count in table.items())
-    expected = math.fsum(distance(one, other) * a * b for one, a in first.items() for other, b in second.items()) / total
+    expected = (
+        math.fsum(
+            distance(one, other) * a * b for one, a in first.items() for other, b in second.items()
+        )
+        / total
+    )
     if expected == 0:
         return Figure(None, "both raters said one and the same thing of every row")
     return Figure(1 - observed / expected)
@@ -124,7 +155,9 @@ def _sort_key(option: Option) -> tuple[bool, float, str]:
     return (True, 0.0, option) if isinstance(option, str) else (False, option, "")
 
 
-def _distance(one: Option, other: Option, *, weights: Weights, place: Mapping[Option, int]) -> float:
+def _distance(
+    one: Option, other: Option, *, weights: Weights, place: Mapping[Option, int]
+) -> float:
     if weights is None:
         return float(one != other)
     apart = abs(place[one] - place[other])
@@ -147,7 +180,12 @@ class TwoRaters:
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        return {"n": self.count, "accuracy": self.accuracy.value, "kappa": self.kappa.value, "reason": self.kappa.reason}
+        return {
+            "n": self.count,
+            "accuracy": self.accuracy.value,
+            "kappa": self.kappa.value,
+            "reason": self.kappa.reason,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,36 +223,61 @@ def agreement(
     draws: Draws = DRAWS,
     level: float = 0.95,
 ) -> Agreement:
-    """Accuracy, balanced accuracy, kappas, macro and per-class figures, each with its interval, and the baselines.
+    """Accuracy, balanced accuracy, kappas, macro and per-class figures, each with its interval, and
+    the baselines.
 
-    ``order`` are the options from worst to best; with it the kappas are weighted too. ``longest`` is what a judge would say
-    that always takes the longest response.
+    ``order`` are the options from worst to best; with it the kappas are weighted too. ``longest``
+    is what a judge would say that always takes the longest response.
     """
     rows = rows_with_missing(judge, truth, missing, tie)
     kept = _kept([*range(len(truth))], judge, missing)
     groups = None if clusters is None else [clusters[place] for place in kept]
     options = _options(rows, order)
     per_class = {f"F1 {option}": partial(f1, option=option) for option in options}
-    figures = bootstrap(rows, {**_statistics(options, order), **per_class}, clusters=groups, draws=draws, level=level)
+    figures = bootstrap(
+        rows,
+        {**_statistics(options, order), **per_class},
+        clusters=groups,
+        draws=draws,
+        level=level,
+    )
     figures["accuracy"] = _share([one == other for one, other in rows], groups, level)
     f1s = {option: figures.pop(f"F1 {option}") for option in options}
-    classes = {option: ClassScores(*_class_shares(rows, option, groups, level), f1s[option]) for option in options}
+    classes = {
+        option: ClassScores(*_class_shares(rows, option, groups, level), f1s[option])
+        for option in options
+    }
     guesses = None if longest is None else [longest[place] for place in kept]
     return Agreement(
-        len(rows), len(truth) - len(rows), figures, classes, baselines([true for _, true in rows], options, guesses, level), draws
+        len(rows),
+        len(truth) - len(rows),
+        figures,
+        classes,
+        baselines([true for _, true in rows], options, guesses, level),
+        draws,
     )
 
 
 def _kept(places: Sequence[Kept], judge: Sequence[Option | None], missing: Missing) -> list[Kept]:
-    return [place for place, said in zip(places, judge, strict=True) if said is not None or missing != "drop"]
+    return [
+        place
+        for place, said in zip(places, judge, strict=True)
+        if said is not None or missing != "drop"
+    ]
 
 
 def _options(rows: Sequence[tuple[Option, Option]], order: Sequence[Option] | None) -> list[Option]:
     seen = {option for row in rows for option in row} - {NO_VERDICT}
-    return [option for option in order if option in seen] if order is not None else sorted(seen, key=_sort_key)
+    return (
+        [option for option in order if option in seen]
+        if order is not None
+        else sorted(seen, key=_sort_key)
+    )
 
 
-def _statistics(options: Sequence[Option], order: Sequence[Option] | None) -> dict[str, Callable[[Table], Figure]]:
+def _statistics(
+    options: Sequence[Option], order: Sequence[Option] | None
+) -> dict[str, Callable[[Table], Figure]]:
     found: dict[str, Callable[[Table], Figure]] = {
         "accuracy": accuracy,
         "balanced accuracy": balanced_accuracy,
@@ -234,40 +297,66 @@ def _class_shares(
     rows: Sequence[tuple[Option, Option]], option: Option, clusters: Clusters, level: float
 ) -> tuple[Estimate, Estimate]:
     found = []
-    for side, reason in ((0, f"the judge never said {option}"), (1, f"{option} is never the truth")):
+    for side, reason in (
+        (0, f"the judge never said {option}"),
+        (1, f"{option} is never the truth"),
+    ):
         places = [place for place, row in enumerate(rows) if row[side] == option]
         groups = None if clusters is None else [clusters[place] for place in places]
-        found.append(_share([rows[place][0] == rows[place][1] for place in places], groups, level, reason))
+        found.append(
+            _share([rows[place][0] == rows[place][1] for place in places], groups, level, reason)
+        )
     return found[0], found[1]
 
 
-def _share(hits: Sequence[bool], clusters: Clusters, level: float, reason: str = "no rows") -> Estimate:
+def _share(
+    hits: Sequence[bool], clusters: Clusters, level: float, reason: str = "no rows"
+) -> Estimate:
     if not hits:
         return undefined("Wilson", 0, reason, level=level)
     interval = label_interval([float(hit) for hit in hits], level=level, clusters=clusters)
-    return Estimate(sum(hits) / len(hits), interval.lower, interval.upper, len(hits), "Wilson", level)
+    return Estimate(
+        sum(hits) / len(hits), interval.lower, interval.upper, len(hits), "Wilson", level
+    )
 
 
 def baselines(
-    truth: Sequence[Option], options: Sequence[Option], longest: Sequence[Option] | None = None, level: float = 0.95
+    truth: Sequence[Option],
+    options: Sequence[Option],
+    longest: Sequence[Option] | None = None,
+    level: float = 0.95,
 ) -> dict[str, Estimate]:
-    """The accuracy of judges that read nothing: the commonest answer, a guess, and the longest response where it is known."""
+    """The accuracy of judges that read nothing: the commonest answer, a guess, and the longest
+    response where it is known.
+    """
     if not truth:
         return {}
     commonest = Counter(truth).most_common(1)[0][0]
     found = {"majority": _share([true == commonest for true in truth], None, level)}
     if options:
-        found["random"] = Estimate(1 / len(options), None, None, len(truth), "expected", level, "exact: nothing was drawn")
+        found["random"] = Estimate(
+            1 / len(options), None, None, len(truth), "expected", level, "exact: nothing was drawn"
+        )
     if longest is not None:
-        found["longest"] = _share([one == true for one, true in zip(longest, truth, strict=True)], None, level)
+        found["longest"] = _share(
+            [one == true for one, true in zip(longest, truth, strict=True)], None, level
+        )
     return found
 
 
-def pairwise(raters: Mapping[str, Sequence[Option | None]], figure: Callable[[Table], Figure]) -> dict[tuple[str, str], Figure]:
-    """A figure of each two raters over the rows that both rated: how well people agree among themselves."""
+def pairwise(
+    raters: Mapping[str, Sequence[Option | None]], figure: Callable[[Table], Figure]
+) -> dict[tuple[str, str], Figure]:
+    """A figure of each two raters over the rows that both rated: how well people agree among
+    themselves.
+    """
     return {
         (one, other): figure(
-            Counter((a, b) for a, b in zip(raters[one], raters[other], strict=True) if a is not None and b is not None)
+            Counter(
+                (a, b)
+                for a, b in zip(raters[one], raters[other], strict=True)
+                if a is not None and b is not None
+            )
         )
         for one, other in combinations(raters, 2)
     }

@@ -1,6 +1,8 @@
-"""May this judge replace a person? The alternative annotator test of Calderon, Reichart and Dror (2025).
+"""May this judge replace a person? The alternative annotator test of Calderon, Reichart and Dror
+(2025).
 
-Each person is compared with the judge by how well either agrees with the other people. Needs several people on the same rows.
+Each person is compared with the judge by how well either agrees with the other people. Needs
+several people on the same rows.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ FEWEST_ROWS = 30
 FALSE_DISCOVERIES = 0.05
 PASSES_FROM = 0.5
 EPSILON = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
-"""How much worse than a person the judge may be and still win, being cheaper: by what the people cost."""
+"""How much worse than a person the judge may be and still win, being cheaper: by what the people
+cost.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class AltTest:
-    """What the test says; None with a reason where nobody labelled enough rows together with others."""
+    """What the test says; None with a reason where nobody labelled enough rows together with
+    others.
+    """
 
     winning_rate: float | None
     """ω: the share of people against whom the judge won."""
@@ -60,7 +66,9 @@ def share_alike(said: Hashable, others: Sequence[Hashable]) -> float:
 
 
 def closeness(said: float, others: Sequence[float]) -> float:
-    """For numbers: the root mean square distance from the others, negative so that more is closer."""
+    """For numbers: the root mean square distance from the others, negative so
+    that more is closer.
+    """
     return -math.sqrt(fmean((said - other) ** 2 for other in others))
 
 
@@ -80,7 +88,9 @@ def alt_test(
     fewest: int = FEWEST_ROWS,
     risk: float = FALSE_DISCOVERIES,
 ) -> AltTest:
-    """Compare the judge's answers, by the identity of the row, with those of people; rows it did not answer are left out."""
+    """Compare the judge's answers, by the identity of the row, with those of people; rows it did
+    not answer are left out.
+    """
     answers: dict[Identity, dict[str, Said]] = defaultdict(dict)
     for name, own in people.items():
         for row, said in own.items():
@@ -98,14 +108,19 @@ def alt_test(
         Comparison(person.name, len(person.wins), fmean(person.wins), p_value, place in won)
         for place, (person, p_value) in enumerate(zip(enough, p_values, strict=True))
     )
-    nearby = {round(epsilon + step, 6): _winning_rate(enough, epsilon + step, risk) for step in (-0.05, 0.05)}
+    nearby = {
+        round(epsilon + step, 6): _winning_rate(enough, epsilon + step, risk)
+        for step in (-0.05, 0.05)
+    }
     rate = len(won) / len(enough)
     advantage = fmean(one.advantage for one in comparisons)
     return AltTest(rate, advantage, rate >= PASSES_FROM, epsilon, comparisons, nearby, skipped)
 
 
 def _winning_rate(people: Sequence[_Person], epsilon: float, risk: float) -> float:
-    return len(benjamini_yekutieli([p_value_below(person.differences, epsilon) for person in people], risk)) / len(people)
+    return len(
+        benjamini_yekutieli([p_value_below(person.differences, epsilon) for person in people], risk)
+    ) / len(people)
 
 
 def _compare(
@@ -127,7 +142,9 @@ def _compare(
 
 
 def p_value_below(differences: Sequence[int], epsilon: float) -> float:
-    """One-sided, of a mean below ``epsilon``: Student's test, Wilcoxon's signed ranks below 30 rows."""
+    """One-sided, of a mean below ``epsilon``: Student's test, Wilcoxon's signed ranks below 30
+    rows.
+    """
     if min(differences) == max(differences):
         return 0.0 if differences[0] < epsilon else 1.0
     if len(differences) < FEWEST_ROWS:
@@ -137,7 +154,9 @@ def p_value_below(differences: Sequence[int], epsilon: float) -> float:
 
 
 def signed_ranks_below(values: Sequence[float]) -> float:
-    """Wilcoxon's exact one-sided p-value of values that lie below 0; equal sizes share a rank, zeros are left out."""
+    """Wilcoxon's exact one-sided p-value of values that lie below 0; equal sizes share a rank,
+    zeros are left out.
+    """
     sizes = sorted(abs(round(value, 12)) for value in values if round(value, 12) != 0)
     if not sizes:
         return 1.0
@@ -151,9 +170,18 @@ def signed_ranks_below(values: Sequence[float]) -> float:
 
 
 def benjamini_yekutieli(p_values: Sequence[float], risk: float) -> set[int]:
-    """The places of the hypotheses rejected at a false discovery rate of ``risk``, however they depend on each other."""
+    """The places of the hypotheses rejected at a false discovery rate of ``risk``, however they
+    depend on each other.
+    """
     count = len(p_values)
     harmonic = math.fsum(1 / place for place in range(1, count + 1))
     order = sorted(range(count), key=p_values.__getitem__)
-    last = max((rank for rank, at in enumerate(order, 1) if p_values[at] <= rank * risk / (count * harmonic)), default=0)
+    last = max(
+        (
+            rank
+            for rank, at in enumerate(order, 1)
+            if p_values[at] <= rank * risk / (count * harmonic)
+        ),
+        default=0,
+    )
     return set(order[:last])

@@ -1,8 +1,10 @@
-"""Whether a judge goes by what is not quality: the order, the length, who wrote it, another criteria beside it.
+"""Whether a judge goes by what is not quality: the order, the length, who wrote it, another
+criteria beside it.
 
-Order: a judge that answers by chance disagrees with itself in any order; that is noise. Bias is disagreement *between* orders
-beyond the disagreement *within* one. For an item whose answers have the probabilities p in one order and q in the other, the
-excess is half the squared distance of p and q: 0 without bias, 1 when every answer turns with the order.
+Order: a judge that answers by chance disagrees with itself in any order; that is noise. Bias is
+disagreement *between* orders beyond the disagreement *within* one. For an item whose answers have
+the probabilities p in one order and q in the other, the excess is half the squared distance of p
+and q: 0 without bias, 1 when every answer turns with the order.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ class BiasReport:
     """``flip_rate - noise_rate``: what the order alone does."""
     lower: float | None
     upper: float | None
-    """The excess lies between these with probability ``1 - level``; it cannot lie below 0, so neither can ``upper``.
+    """The excess lies between these with probability ``1 - level``; it cannot lie below 0, so
+    neither can ``upper``.
 
-    None below 8 items, which are too few for an interval that keeps its word."""
+    None below 8 items, which are too few for an interval that keeps its word.
+    """
     p_value: float | None
     """Of an excess as large as this in a judge without bias; one-sided."""
     detected: bool
@@ -54,11 +58,13 @@ class BiasReport:
 
 
 def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasReport:
-    """Judge the judge by ``results`` with ``check_positional_bias=True`` and at least two samples an order.
+    """Judge the judge by ``results`` with ``check_positional_bias=True`` and at least two samples
+    an order.
 
-    The items are taken as independent, and their mean excess as normal (Student's t). Excesses are skewed, which few items do
-    not even out. Simulated with a judge that errs in a fifth of its votes, at level 0.05: noise is called bias in 2 to 4 % of
-    runs over 30 to 200 items; an excess of 0.09 lies outside its interval in 7 % of runs over 30 items, in 5 % over 100.
+    The items are taken as independent, and their mean excess as normal (Student's t). Excesses are
+    skewed, which few items do not even out. Simulated with a judge that errs in a fifth of its
+    votes, at level 0.05: noise is called bias in 2 to 4 % of runs over 30 to 200 items; an excess
+    of 0.09 lies outside its interval in 7 % of runs over 30 items, in 5 % over 100.
     """
     if not 0 < level < 1:
         raise SetupError(f"level must lie between 0 and 1, not {level!r}")
@@ -77,7 +83,9 @@ def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasRepor
     if len(excesses) >= FEWEST:
         reach = t_quantile(1 - level / 2, len(excesses) - 1) * error
         lower, upper = mean - reach, max(mean + reach, 0.0)
-    return BiasReport(flips, noise, mean, lower, upper, p_value, p_value < level, len(rates), left_out)
+    return BiasReport(
+        flips, noise, mean, lower, upper, p_value, p_value < level, len(rates), left_out
+    )
 
 
 def _p_value(mean: float, error: float, freedom: int) -> float:
@@ -88,7 +96,9 @@ def _p_value(mean: float, error: float, freedom: int) -> float:
 
 
 def _item(votes: Sequence[Vote]) -> tuple[float, float] | None:
-    """Disagreement between and within orders, mean over the questions; None without enough votes."""
+    """Disagreement between and within orders, mean over the questions; None
+    without enough votes.
+    """
     rates = [rate for orders in _questions(votes) if (rate := _question(orders)) is not None]
     return (fmean(flip for flip, _ in rates), fmean(noise for _, noise in rates)) if rates else None
 
@@ -115,37 +125,74 @@ def _disagreement(pairs: Iterable[tuple[str, ...]]) -> float:
     return fmean(one != other for one, other in pairs)
 
 
-def first_rate(picked_first: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95) -> Estimate:
-    """How often the response shown first is picked, of verdicts that picked one: half without a leaning, in balanced orders."""
+def first_rate(
+    picked_first: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
+) -> Estimate:
+    """How often the response shown first is picked, of verdicts that picked one: half without a
+    leaning, in balanced orders.
+    """
     if not picked_first:
         return undefined("Wilson", 0, "no verdict picked a response", level=level)
-    interval = label_interval([float(first) for first in picked_first], level=level, clusters=clusters)
-    return Estimate(fmean(picked_first), interval.lower, interval.upper, len(picked_first), "Wilson", level)
-
-
-def first_advantage(right_when_first: Sequence[bool], right_when_second: Sequence[bool], *, level: float = 0.95) -> Estimate:
-    """With labels: how much more often the judge is right when the right answer is shown first than when it is shown second."""
-    return _difference_of_shares(
-        right_when_first, right_when_second, "the right answer was never shown {}", ("first", "second"), level
+    interval = label_interval(
+        [float(first) for first in picked_first], level=level, clusters=clusters
+    )
+    return Estimate(
+        fmean(picked_first), interval.lower, interval.upper, len(picked_first), "Wilson", level
     )
 
 
-def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool], *, level: float = 0.95) -> Estimate:
-    """How much more often the better answer is picked when the judge's own family wrote it (equal opportunity).
-
-    Each list holds, of rows whose better answer (by the labels) the judge's own family or another wrote, whether it was picked.
+def first_advantage(
+    right_when_first: Sequence[bool], right_when_second: Sequence[bool], *, level: float = 0.95
+) -> Estimate:
+    """With labels: how much more often the judge is right when the right answer is shown first than
+    when it is shown second.
     """
     return _difference_of_shares(
-        own_upheld, others_upheld, "no better answer is by {}", ("the judge's own family", "others"), level
+        right_when_first,
+        right_when_second,
+        "the right answer was never shown {}",
+        ("first", "second"),
+        level,
     )
 
 
-def preference_among_equals(picked_own: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95) -> Estimate:
-    """Without labels: of pairs that are equally good, how much oftener than half the judge picks its own family's."""
+def self_preference(
+    own_upheld: Sequence[bool], others_upheld: Sequence[bool], *, level: float = 0.95
+) -> Estimate:
+    """How much more often the better answer is picked when the judge's own family wrote it (equal
+    opportunity).
+
+    Each list holds, of rows whose better answer (by the labels) the judge's own family or another
+    wrote, whether it was picked.
+    """
+    return _difference_of_shares(
+        own_upheld,
+        others_upheld,
+        "no better answer is by {}",
+        ("the judge's own family", "others"),
+        level,
+    )
+
+
+def preference_among_equals(
+    picked_own: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
+) -> Estimate:
+    """Without labels: of pairs that are equally good, how much oftener than half the judge picks
+    its own family's.
+    """
     if not picked_own:
-        return undefined("Wilson", 0, "no pair of equal quality with one answer by its own family", level=level)
+        return undefined(
+            "Wilson", 0, "no pair of equal quality with one answer by its own family", level=level
+        )
     interval = label_interval([float(own) for own in picked_own], level=level, clusters=clusters)
-    return Estimate(fmean(picked_own) - 0.5, interval.lower - 0.5, interval.upper - 0.5, len(picked_own), "Wilson", level)
+    return Estimate(
+        fmean(picked_own) - 0.5,
+        interval.lower - 0.5,
+        interval.upper - 0.5,
+        len(picked_own),
+        "Wilson",
+        level,
+    )
 
 
 def _difference_of_shares(
@@ -157,7 +204,10 @@ def _difference_of_shares(
         if not values:
             return undefined("Newcombe", count, missing.format(side), level=level)
     p, q = fmean(one), fmean(other)
-    mine, theirs = wilson(sum(one), len(one), level=level), wilson(sum(other), len(other), level=level)
+    mine, theirs = (
+        wilson(sum(one), len(one), level=level),
+        wilson(sum(other), len(other), level=level),
+    )
     below = math.sqrt((p - mine.lower) ** 2 + (theirs.upper - q) ** 2)
     above = math.sqrt((mine.upper - p) ** 2 + (q - theirs.lower) ** 2)
     return Estimate(p - q, p - q - below, p - q + above, count, "Newcombe", level)
@@ -172,28 +222,45 @@ class Slope:
     p_value: float | None
 
 
-def verbosity_slope(errors: Sequence[float], lengths: Sequence[float], *, level: float = 0.95) -> Slope:
-    """With labels: the regression of the judge's error (verdict less label) on the logarithm of the length, with HC3 errors."""
-    points = [(math.log2(length), error) for length, error in zip(lengths, errors, strict=True) if length > 0]
+def verbosity_slope(
+    errors: Sequence[float], lengths: Sequence[float], *, level: float = 0.95
+) -> Slope:
+    """With labels: the regression of the judge's error (verdict less label) on the logarithm of the
+    length, with HC3 errors.
+    """
+    points = [
+        (math.log2(length), error)
+        for length, error in zip(lengths, errors, strict=True)
+        if length > 0
+    ]
     method, count = "regression, HC3", len(points)
     if count < 3:
-        return Slope(undefined(method, count, "fewer than three rows with a length", level=level), None)
+        return Slope(
+            undefined(method, count, "fewer than three rows with a length", level=level), None
+        )
     if min(x for x, _ in points) == max(x for x, _ in points):
         return Slope(undefined(method, count, "all answers are equally long", level=level), None)
     slope, error = _hc3([x for x, _ in points], [y for _, y in points])
     if error is None:
-        return Slope(Estimate(slope, None, None, count, method, level, "one row alone decides the slope"), None)
+        return Slope(
+            Estimate(slope, None, None, count, method, level, "one row alone decides the slope"),
+            None,
+        )
     reach = z_two_sided(level) * error
     p_value = 2 * t_cdf(-abs(slope) / error, count - 2) if error else float(slope == 0)
     return Slope(Estimate(slope, slope - reach, slope + reach, count, method, level), p_value)
 
 
 def _hc3(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float | None]:
-    """The slope of a straight line and its standard error, each residual divided by one less its leverage."""
+    """The slope of a straight line and its standard error, each residual divided by one less its
+    leverage.
+    """
     count, mean = len(xs), fmean(xs)
     spread = math.fsum((x - mean) ** 2 for x in xs)
     total, product = math.fsum(ys), math.fsum(x * y for x, y in zip(xs, ys, strict=True))
-    start, slope = solve([[count, math.fsum(xs)], [math.fsum(xs), math.fsum(x * x for x in xs)]], [total, product])
+    start, slope = solve(
+        [[count, math.fsum(xs)], [math.fsum(xs), math.fsum(x * x for x in xs)]], [total, product]
+    )
     variance = 0.0
     for x, y in zip(xs, ys, strict=True):
         free = 1 - 1 / count - (x - mean) ** 2 / spread
@@ -213,16 +280,28 @@ class Padding:
     """McNemar's exact test."""
 
 
-def padding_effect(plain: Sequence[bool], padded: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95) -> Padding:
+def padding_effect(
+    plain: Sequence[bool], padded: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
+) -> Padding:
     """Without labels: how many more answers pass once they are padded."""
     gained = sum(after and not before for before, after in zip(plain, padded, strict=True))
     lost = sum(before and not after for before, after in zip(plain, padded, strict=True))
-    found = compare([float(one) for one in padded], [float(one) for one in plain], clusters=clusters, level=level)
+    found = compare(
+        [float(one) for one in padded],
+        [float(one) for one in plain],
+        clusters=clusters,
+        level=level,
+    )
     return Padding(found, sign_test(gained, lost))
 
 
-def halo(joint: tuple[Sequence[float], Sequence[float]], separate: tuple[Sequence[float], Sequence[float]]) -> Figure:
-    """How much more two criteria go together when they are judged in one call than when each is judged alone."""
+def halo(
+    joint: tuple[Sequence[float], Sequence[float]],
+    separate: tuple[Sequence[float], Sequence[float]],
+) -> Figure:
+    """How much more two criteria go together when they are judged in one call than when each is
+    judged alone.
+    """
     together, apart = pearson(*joint), pearson(*separate)
     if together is None or apart is None:
         return Figure(None, "one of the criteria never varies")

@@ -1,7 +1,7 @@
 """Intervals of figures that have no formula for theirs: the figure again, over rows drawn anew.
 
-A statistic is a function of counted rows (each distinct row, and how often it is there), so that drawing a thousand times over
-a thousand rows costs little more than counting them.
+A statistic is a function of counted rows (each distinct row, and how often it is there), so that
+drawing a thousand times over a thousand rows costs little more than counting them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ class Draws:
 
 DRAWS = Draws()
 _MANY, _ALIKE = 5000, 20
-"""From so many rows on, of which so many are alike on average, those that are alike are drawn in one step."""
+"""From so many rows on, of which so many are alike on average, those that are alike are drawn in
+one step.
+"""
 _MANY_HITS = 10
 
 
-def redrawn(rows: Sequence[Row], clusters: Clusters = None, draws: Draws = DRAWS) -> Iterator[Counter[Row]]:
-    """As many rows (or whole clusters) as there are, drawn with replacement, counted; once per draw."""
+def redrawn(
+    rows: Sequence[Row], clusters: Clusters = None, draws: Draws = DRAWS
+) -> Iterator[Counter[Row]]:
+    """As many rows (or whole clusters) as there are, drawn with replacement, counted; once per
+    draw.
+    """
     choice = random.Random(draws.seed)  # noqa: S311 - statistics, not secrets
     if len(rows) >= _MANY and len(alike := Counter(_units(rows, clusters))) * _ALIKE <= len(rows):
         for _ in range(draws.count):
@@ -70,7 +76,9 @@ def _together(units: Mapping[tuple[Row, ...], int]) -> Counter[Row]:
 
 
 def drawn_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, int]:
-    """How often each would be there, if as many as there are were drawn with replacement: in one step for all that are alike."""
+    """How often each would be there, if as many as there are were drawn with replacement: in one
+    step for all that are alike.
+    """
     left = weight = sum(counted.values())
     found = {}
     for one, count in counted.items():
@@ -80,7 +88,9 @@ def drawn_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row,
 
 
 def binomial(choice: random.Random, tries: int, share: float) -> int:
-    """How many of so many tries hit; by their gaps where hits are few, else by Hörmann's rejection (BTRS)."""
+    """How many of so many tries hit; by their gaps where hits are few, else by Hörmann's rejection
+    (BTRS).
+    """
     if share > 0.5:
         return tries - binomial(choice, tries, 1 - share)
     if tries * share >= _MANY_HITS:
@@ -109,7 +119,9 @@ def _by_rejection(choice: random.Random, tries: int, share: float) -> int:
             continue
         if edge >= 0.07 and height <= 0.92 - 4.2 / width:
             return hits
-        chance = top - math.lgamma(hits + 1) - math.lgamma(tries - hits + 1) + (hits - middle) * odds
+        chance = (
+            top - math.lgamma(hits + 1) - math.lgamma(tries - hits + 1) + (hits - middle) * odds
+        )
         if math.log(height * scale / (slope / edge**2 + width)) <= chance:
             return hits
 
@@ -125,22 +137,32 @@ def bootstrap(
     """Each statistic of the rows with its percentile interval; all of them over the same draws."""
     seen: dict[str, list[float]] = {name: [] for name in statistics}
     figures = {name: statistic(Counter(rows)) for name, statistic in statistics.items()}
-    defined = {name: statistics[name] for name, figure in figures.items() if figure.value is not None}
+    defined = {
+        name: statistics[name] for name, figure in figures.items() if figure.value is not None
+    }
     for table in redrawn(rows, clusters, draws) if defined else ():
         for name, statistic in defined.items():
             value = statistic(table).value
             if value is not None:
                 seen[name].append(value)
     units = len(rows) if clusters is None else len(set(clusters))
-    return {name: _estimate(figure, seen[name], len(rows), units, draws, level) for name, figure in figures.items()}
+    return {
+        name: _estimate(figure, seen[name], len(rows), units, draws, level)
+        for name, figure in figures.items()
+    }
 
 
-def _estimate(figure: Figure, values: list[float], rows: int, units: int, draws: Draws, level: float) -> Estimate:
+def _estimate(
+    figure: Figure, values: list[float], rows: int, units: int, draws: Draws, level: float
+) -> Estimate:
     method, reason = f"bootstrap, {draws.count} draws, seed {draws.seed}", figure.reason
     if figure.value is not None and units < 2:
         reason = "one row or cluster has no interval"
     elif figure.value is not None and len(values) < DEFINED * draws.count:
-        reason = f"undefined in {draws.count - len(values)} of {draws.count} draws: too few rows for an interval"
+        reason = (
+            f"undefined in {draws.count - len(values)} of {draws.count} draws: too few rows for "
+            "an interval"
+        )
     if reason:
         return Estimate(figure.value, None, None, rows, method, level, reason)
     limits = percentile_interval(values, level)
@@ -150,11 +172,15 @@ def _estimate(figure: Figure, values: list[float], rows: int, units: int, draws:
 def percentile_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     """The middle of the values, ``level`` of them."""
     ordered = sorted(values)
-    return Interval(percentile(ordered, (1 - level) / 2), percentile(ordered, (1 + level) / 2), level)
+    return Interval(
+        percentile(ordered, (1 - level) / 2), percentile(ordered, (1 + level) / 2), level
+    )
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which ``share`` of the sorted values lie; between two of them in proportion."""
+    """The value below which ``share`` of the sorted values lie; between two of
+    them in proportion.
+    """
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)

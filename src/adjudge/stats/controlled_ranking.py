@@ -1,7 +1,8 @@
 """A ranking with what should not matter held still: who was shown first, and who wrote more.
 
-The logit of a win of the first is their difference in strength plus the covariates of the contest times their effects
-(contextual Bradley–Terry, as arenas call it style control). A tie is half a win for each.
+The logit of a win of the first is their difference in strength plus the covariates of the contest
+times their effects (contextual Bradley–Terry, as arenas call it style control). A tie is half a win
+for each.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from adjudge.stats.linear import solve
 from adjudge.stats.ranking import Contest, rating
 
 PENALTY = 1e-6
-"""On strengths: only differences between them matter, and this names the one solution whose mean is 0."""
+"""On strengths: only differences between them matter, and this names the one solution whose mean is
+0.
+"""
 _STEPS, _CLOSE = 100, 1e-10
 
 
@@ -33,17 +36,25 @@ def relative_length(first: float, second: float) -> float:
 
 
 def controlled_ranking(
-    contests: Sequence[Contest], covariates: Mapping[str, Sequence[float]], *, penalty: float = 0.1, order_effect: bool = True
+    contests: Sequence[Contest],
+    covariates: Mapping[str, Sequence[float]],
+    *,
+    penalty: float = 0.1,
+    order_effect: bool = True,
 ) -> Controlled:
-    """Fit strengths and effects together; ``covariates`` holds a value per contest, ``first`` counting positive.
+    """Fit strengths and effects together; ``covariates`` holds a value per contest, ``first``
+    counting positive.
 
-    With ``order_effect`` being shown first is a covariate too, so that the bias is estimated and not averaged away.
-    ``penalty`` holds effects back that the contests hardly show (L2).
+    With ``order_effect`` being shown first is a covariate too, so that the bias is estimated and
+    not averaged away. ``penalty`` holds effects back that the contests hardly show (L2).
     """
     names = sorted({name for contest in contests for name in (contest.first, contest.second)})
     effects = [*(["shown first"] if order_effect else []), *covariates]
     columns = [*([[1.0] * len(contests)] if order_effect else []), *covariates.values()]
-    rows = [_row(contest, names, [column[place] for column in columns]) for place, contest in enumerate(contests)]
+    rows = [
+        _row(contest, names, [column[place] for column in columns])
+        for place, contest in enumerate(contests)
+    ]
     penalties = [PENALTY] * len(names) + [penalty] * len(effects)
     found = _newton(rows, penalties)
     middle = math.fsum(found[: len(names)]) / max(1, len(names))
@@ -59,14 +70,20 @@ _Row = tuple[list[tuple[int, float]], float]
 def _row(contest: Contest, names: Sequence[str], values: Sequence[float]) -> _Row:
     """The columns that are not 0, and the outcome for the first."""
     sides = [(names.index(contest.first), 1.0), (names.index(contest.second), -1.0)]
-    return [*sides, *((len(names) + place, value) for place, value in enumerate(values))], contest.outcome
+    return [
+        *sides,
+        *((len(names) + place, value) for place, value in enumerate(values)),
+    ], contest.outcome
 
 
 def _newton(rows: Sequence[_Row], penalties: Sequence[float]) -> list[float]:
     found = [0.0] * len(penalties)
     for _ in range(_STEPS):
         slope = [-penalty * value for penalty, value in zip(penalties, found, strict=True)]
-        curve = [[penalty if at == place else 0.0 for at in range(len(found))] for place, penalty in enumerate(penalties)]
+        curve = [
+            [penalty if at == place else 0.0 for at in range(len(found))]
+            for place, penalty in enumerate(penalties)
+        ]
         for columns, outcome in rows:
             chance = 1 / (1 + math.exp(-math.fsum(found[at] * value for at, value in columns)))
             for at, value in columns:

@@ -1,11 +1,13 @@
 """A judge's mean, corrected by what people said of some of its rows.
 
-The default is the post-stratified estimate: the mean label among the rows of each verdict, weighted by how many rows got that
-verdict, with Wilson's limits joined by MOVER. PPI++ and Rogan and Gladen's estimate stand beside it for readers who know their
-names: the first is too narrow for rates near 0 or 1, the second too wide for judges that are weak.
+The default is the post-stratified estimate: the mean label among the rows of each verdict, weighted
+by how many rows got that verdict, with Wilson's limits joined by MOVER. PPI++ and Rogan and
+Gladen's estimate stand beside it for readers who know their names: the first is too narrow for
+rates near 0 or 1, the second too wide for judges that are weak.
 
-Values lie between 0 and 1 (a fail is 0, a pass is 1); scores of another scale are moved there by :func:`to_unit` and back by
-:func:`from_unit`. A judgment that failed has the verdict None: it is a stratum of its own, never left out.
+Values lie between 0 and 1 (a fail is 0, a pass is 1); scores of another scale are moved there by
+:func:`to_unit` and back by :func:`from_unit`. A judgment that failed has the verdict None: it is a
+stratum of its own, never left out.
 """
 
 from __future__ import annotations
@@ -17,10 +19,20 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Clusters, Interval, design_effect, interval_with_both_ends, mover, share_interval, wilson
+from adjudge.stats.intervals import (
+    Clusters,
+    Interval,
+    design_effect,
+    interval_with_both_ends,
+    mover,
+    share_interval,
+    wilson,
+)
 
 FEW = 5
-"""A verdict with fewer labels than this has no mean of its own, where there are more than two verdicts."""
+"""A verdict with fewer labels than this has no mean of its own, where there are more than two
+verdicts.
+"""
 METHOD = "post-stratified"
 
 Options = Sequence[str | None]
@@ -54,7 +66,9 @@ class Corrected:
     merged: tuple[str, ...] = ()
     """The verdicts that were merged, as "a + b"."""
     lowest: float | None = None
-    """The mean if every failed judgment without labels were a 0; equal to the mean where there is none."""
+    """The mean if every failed judgment without labels were a 0; equal to the mean where there is
+    none.
+    """
     highest: float | None = None
 
 
@@ -64,18 +78,33 @@ def to_unit(value: float, scale: tuple[float, float]) -> float:
 
 
 def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
-    """An estimate between 0 and 1 as one on the scale. No mean lies beyond its ends, whatever a method says of its limits."""
+    """An estimate between 0 and 1 as one on the scale.
+
+    No mean lies beyond its ends, whatever a method says of its limits.
+    """
 
     def moved(value: float | None) -> float | None:
-        return None if value is None else scale[0] + min(1.0, max(0.0, value)) * (scale[1] - scale[0])
+        return (
+            None if value is None else scale[0] + min(1.0, max(0.0, value)) * (scale[1] - scale[0])
+        )
 
-    return replace(estimate, value=moved(estimate.value), lower=moved(estimate.lower), upper=moved(estimate.upper))
+    return replace(
+        estimate,
+        value=moved(estimate.value),
+        lower=moved(estimate.lower),
+        upper=moved(estimate.upper),
+    )
 
 
 def stratify(
-    verdicts: Sequence[str | None], labels: Sequence[float | None], order: Sequence[str], clusters: Clusters = None
+    verdicts: Sequence[str | None],
+    labels: Sequence[float | None],
+    order: Sequence[str],
+    clusters: Clusters = None,
 ) -> list[Stratum]:
-    """The rows by verdict, in the given order of verdicts, failed ones last; a verdict that no row got is left out."""
+    """The rows by verdict, in the given order of verdicts, failed ones last; a verdict that no row
+    got is left out.
+    """
     rows: dict[str | None, int] = defaultdict(int)
     values: dict[str | None, list[float]] = defaultdict(list)
     members: dict[str | None, list[Hashable]] = defaultdict(list)
@@ -86,16 +115,28 @@ def stratify(
             members[verdict].append(clusters[place] if clusters is not None else place)
     unknown = rows.keys() - {*order, None}
     if unknown:
-        raise ValueError(f"verdicts that are not among the options: {', '.join(sorted(map(str, unknown)))}")
+        raise ValueError(
+            f"verdicts that are not among the options: {', '.join(sorted(map(str, unknown)))}"
+        )
     return [
-        Stratum(verdict, rows[verdict], tuple(values[verdict]), tuple(members[verdict]) if clusters is not None else None)
+        Stratum(
+            verdict,
+            rows[verdict],
+            tuple(values[verdict]),
+            tuple(members[verdict]) if clusters is not None else None,
+        )
         for verdict in (*order, None)
         if rows.get(verdict)
     ]
 
 
 def corrected_mean(
-    verdicts: Options, labels: Sequence[float | None], order: Sequence[str], *, clusters: Clusters = None, level: float = 0.95
+    verdicts: Options,
+    labels: Sequence[float | None],
+    order: Sequence[str],
+    *,
+    clusters: Clusters = None,
+    level: float = 0.95,
 ) -> Corrected:
     """The post-stratified mean of rows; ``labels`` holds None where nobody labelled."""
     strata = stratify(verdicts, labels, order, clusters)
@@ -105,7 +146,12 @@ def corrected_mean(
 
 
 def prevalences(
-    verdicts: Options, labels: Options, options: Sequence[str], *, clusters: Clusters = None, level: float = 0.95
+    verdicts: Options,
+    labels: Options,
+    options: Sequence[str],
+    *,
+    clusters: Clusters = None,
+    level: float = 0.95,
 ) -> dict[str, Corrected]:
     """The corrected share of each option: the same estimate, once per option."""
     return {
@@ -120,37 +166,63 @@ def prevalences(
     }
 
 
-def post_stratified(strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0) -> Corrected:
+def post_stratified(
+    strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0
+) -> Corrected:
     """The mean label of each verdict, weighted by the rows of that verdict, with limits by MOVER.
 
-    Labels must be random within each verdict; any split between the verdicts is allowed. Failed judgments are a stratum
-    of their own; where nobody labelled any, there is no value but an interval that holds whatever they are.
-    ``row_effect`` is the design effect of clusters among all rows.
+    Labels must be random within each verdict; any split between the verdicts is allowed. Failed
+    judgments are a stratum of their own; where nobody labelled any, there is no value but an
+    interval that holds whatever they are. ``row_effect`` is the design effect of clusters among all
+    rows.
     """
-    judged, merged = merge_neighbours([stratum for stratum in strata if stratum.verdict is not None])
+    judged, merged = merge_neighbours(
+        [stratum for stratum in strata if stratum.verdict is not None]
+    )
     failed = [stratum for stratum in strata if stratum.verdict is None]
     labels = sum(len(stratum.labels) for stratum in strata)
     if not all(stratum.labels for stratum in judged) or not strata:
-        return Corrected(undefined(METHOD, labels, "no row with a verdict has a label", level=level), tuple(judged), merged)
+        return Corrected(
+            undefined(METHOD, labels, "no row with a verdict has a label", level=level),
+            tuple(judged),
+            merged,
+        )
     parts = [*judged, *failed]
     if all(stratum.labels for stratum in parts):
         value, interval = _weighted(parts, level, row_effect)
         estimate = Estimate(value, interval.lower, interval.upper, labels, METHOD, level)
         return Corrected(estimate, tuple(parts), merged, value, value)
-    (lowest, low), (highest, high) = (_weighted(_assumed(parts, end), level, row_effect) for end in (0.0, 1.0))
-    estimate = Estimate(None, low.lower, high.upper, labels, METHOD, level, _unlabelled_failures(parts, lowest, highest))
+    (lowest, low), (highest, high) = (
+        _weighted(_assumed(parts, end), level, row_effect) for end in (0.0, 1.0)
+    )
+    estimate = Estimate(
+        None,
+        low.lower,
+        high.upper,
+        labels,
+        METHOD,
+        level,
+        _unlabelled_failures(parts, lowest, highest),
+    )
     return Corrected(estimate, tuple(parts), merged, lowest, highest)
 
 
-def merge_neighbours(strata: Sequence[Stratum], few: int = FEW) -> tuple[list[Stratum], tuple[str, ...]]:
-    """Join verdicts with too few labels to the neighbour with fewer labels; of two verdicts only one without any is joined."""
+def merge_neighbours(
+    strata: Sequence[Stratum], few: int = FEW
+) -> tuple[list[Stratum], tuple[str, ...]]:
+    """Join verdicts with too few labels to the neighbour with fewer labels; of two verdicts only
+    one without any is joined.
+    """
     parts = list(strata)
     while len(parts) > 1:
         enough = few if len(parts) > 2 else 1
         place = min(range(len(parts)), key=lambda at: len(parts[at].labels))
         if len(parts[place].labels) >= enough:
             break
-        other = min((at for at in (place - 1, place + 1) if 0 <= at < len(parts)), key=lambda at: len(parts[at].labels))
+        other = min(
+            (at for at in (place - 1, place + 1) if 0 <= at < len(parts)),
+            key=lambda at: len(parts[at].labels),
+        )
         first = min(place, other)
         parts[first : first + 2] = [_joined(parts[first], parts[first + 1])]
     known = {stratum.verdict for stratum in strata}
@@ -158,8 +230,15 @@ def merge_neighbours(strata: Sequence[Stratum], few: int = FEW) -> tuple[list[St
 
 
 def _joined(one: Stratum, other: Stratum) -> Stratum:
-    clusters = None if one.clusters is None or other.clusters is None else one.clusters + other.clusters
-    return Stratum(f"{one.verdict} + {other.verdict}", one.rows + other.rows, one.labels + other.labels, clusters)
+    clusters = (
+        None if one.clusters is None or other.clusters is None else one.clusters + other.clusters
+    )
+    return Stratum(
+        f"{one.verdict} + {other.verdict}",
+        one.rows + other.rows,
+        one.labels + other.labels,
+        clusters,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +253,16 @@ def _assumed(parts: Iterable[Stratum], value: float) -> list[Stratum | _Known]:
     return [part if part.labels else _Known(part.rows, value) for part in parts]
 
 
-def _weighted(parts: Sequence[Stratum | _Known], level: float, row_effect: float) -> tuple[float, Interval]:
+def _weighted(
+    parts: Sequence[Stratum | _Known], level: float, row_effect: float
+) -> tuple[float, Interval]:
     rows = sum(part.rows for part in parts)
     weighted = [(part.rows / rows, part.mean or 0.0, _limits(part, level)) for part in parts]
     value = math.fsum(weight * mean for weight, mean, _ in weighted)
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean, _ in weighted)
-    interval = mover(weighted, variance=spread / rows * row_effect, level=level, dependence=_dependence(parts))
+    interval = mover(
+        weighted, variance=spread / rows * row_effect, level=level, dependence=_dependence(parts)
+    )
     return value, Interval(max(0.0, interval.lower), min(1.0, interval.upper), level)
 
 
@@ -194,7 +277,11 @@ def _dependence(parts: Sequence[Stratum | _Known]) -> float:
                 whole[cluster] += share
                 apart[place, cluster] += share
     separate = math.fsum(value * value for value in apart.values())
-    return max(1.0, math.fsum(value * value for value in whole.values()) / separate) if separate else 1.0
+    return (
+        max(1.0, math.fsum(value * value for value in whole.values()) / separate)
+        if separate
+        else 1.0
+    )
 
 
 def _limits(part: Stratum | _Known, level: float) -> Interval:
@@ -203,7 +290,9 @@ def _limits(part: Stratum | _Known, level: float) -> Interval:
     return label_interval(part.labels, level=level, clusters=part.clusters)
 
 
-def label_interval(labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Interval:
+def label_interval(
+    labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
+) -> Interval:
     """Wilson's interval of zeros and ones, Student's with both ends added of anything between."""
     interval = share_interval if set(labels) <= {0, 1} else interval_with_both_ends
     return interval(labels, level=level, clusters=clusters)
@@ -212,7 +301,10 @@ def label_interval(labels: Sequence[float], *, level: float = 0.95, clusters: Cl
 def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float) -> str:
     count = sum(part.rows for part in parts if not part.labels)
     judgments = "1 failed judgment has" if count == 1 else f"{count} failed judgments have"
-    return f"{judgments} no label: the mean lies between {lowest:.3f} (all of them 0) and {highest:.3f} (all of them 1)"
+    return (
+        f"{judgments} no label: the mean lies between {lowest:.3f} (all of them 0) and "
+        f"{highest:.3f} (all of them 1)"
+    )
 
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
@@ -220,21 +312,36 @@ def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = 
     return _plain(values, "naive", "no row has a verdict", level, clusters)
 
 
-def labels_only(labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
-    """The labels without the judge. They must be a random sample of all rows, not of each verdict."""
+def labels_only(
+    labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
+) -> Estimate:
+    """The labels without the judge.
+
+    They must be a random sample of all rows, not of each verdict.
+    """
     return _plain(labels, "labels only", "no row has a label", level, clusters)
 
 
-def _plain(values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters) -> Estimate:
+def _plain(
+    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters
+) -> Estimate:
     if not values:
         return undefined(method, 0, reason, level=level)
     interval = label_interval(values, level=level, clusters=clusters)
     return Estimate(fmean(values), interval.lower, interval.upper, len(values), method, level)
 
 
-def expected_limits(shares: Sequence[tuple[float, float]], labels: float, rows: int, *, level: float = 0.95) -> Interval:
-    """The limits to expect of ``labels`` labels spread like the verdicts (share of the rows, mean label)."""
+def expected_limits(
+    shares: Sequence[tuple[float, float]], labels: float, rows: int, *, level: float = 0.95
+) -> Interval:
+    """The limits to expect of ``labels`` labels spread like the verdicts (share of the rows, mean
+    label).
+    """
     value = math.fsum(share * mean for share, mean in shares)
     spread = math.fsum(share * (mean - value) ** 2 for share, mean in shares)
-    parts = [(share, mean, wilson(share * labels * mean, share * labels, level=level)) for share, mean in shares if share > 0]
+    parts = [
+        (share, mean, wilson(share * labels * mean, share * labels, level=level))
+        for share, mean in shares
+        if share > 0
+    ]
     return mover(parts, variance=spread / rows, level=level)

@@ -1,7 +1,7 @@
 """Whether two series rise and fall together.
 
-Each function takes two series, and optionally how often each pair is there: a table of many equal pairs is then counted, not
-written out.
+Each function takes two series, and optionally how often each pair is there: a table of many equal
+pairs is then counted, not written out.
 """
 
 from __future__ import annotations
@@ -17,28 +17,42 @@ Correlation = Callable[[Sequence[float], Sequence[float], Counts], float | None]
 
 
 def pearson(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """The correlation of the values; None where one of the series never varies, or there are fewer than two."""
+    """The correlation of the values; None where one of the series never varies, or there are fewer
+    than two.
+    """
     if len(first) != len(second):
-        raise ValueError(f"two series of one length are needed, not of {len(first)} and {len(second)}")
+        raise ValueError(
+            f"two series of one length are needed, not of {len(first)} and {len(second)}"
+        )
     if len(first) < 2:
         return None
     weights = counts or [1] * len(first)
     one, other = _centred(first, weights), _centred(second, weights)
-    spread = math.sqrt(_sum_of_products(one, one, weights)) * math.sqrt(_sum_of_products(other, other, weights))
+    spread = math.sqrt(_sum_of_products(one, one, weights)) * math.sqrt(
+        _sum_of_products(other, other, weights)
+    )
     if spread == 0:
         return None
     return max(-1.0, min(1.0, _sum_of_products(one, other, weights) / spread))
 
 
-def spearman(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """The correlation of the ranks, which is what scores on a scale of words allow; equal values share a rank."""
+def spearman(
+    first: Sequence[float], second: Sequence[float], counts: Counts = None
+) -> float | None:
+    """The correlation of the ranks, which is what scores on a scale of words allow; equal values
+    share a rank.
+    """
     return pearson(ranks(first, counts), ranks(second, counts), counts)
 
 
 def kendall(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """Kendall's tau-b: pairs in the same order less pairs in the opposite one, with ties discounted."""
+    """Kendall's tau-b: pairs in the same order less pairs in the opposite one, with ties
+    discounted.
+    """
     if len(first) != len(second):
-        raise ValueError(f"two series of one length are needed, not of {len(first)} and {len(second)}")
+        raise ValueError(
+            f"two series of one length are needed, not of {len(first)} and {len(second)}"
+        )
     weights = counts or [1] * len(first)
     total = sum(weights)
     pairs = total * (total - 1) // 2
@@ -73,7 +87,9 @@ def correlation_of(method: Correlation) -> Callable[[Mapping[tuple[float, float]
     def figure(table: Mapping[tuple[float, float], int]) -> Figure:
         if sum(table.values()) < 2:
             return Figure(None, "fewer than two rows")
-        value = method([one for one, _ in table], [other for _, other in table], list(table.values()))
+        value = method(
+            [one for one, _ in table], [other for _, other in table], list(table.values())
+        )
         if value is None:
             return Figure(None, "one of the series never varies")
         return Figure(value)
@@ -122,7 +138,9 @@ def _add(tree: list[int], at: int, weight: int) -> None:
 def _centred(values: Sequence[float], weights: Sequence[int]) -> list[float]:
     if min(values) == max(values):
         return [0.0] * len(values)
-    mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
+    mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(
+        weights
+    )
     return [value - mean for value in values]
 
 

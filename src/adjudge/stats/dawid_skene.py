@@ -1,6 +1,8 @@
-"""What a panel says together, without labels: Dawid and Skene's model of members that each err in their own way.
+"""What a panel says together, without labels: Dawid and Skene's model of members that each err in
+their own way.
 
-Members that err together make it confidently wrong; :func:`adjudge.stats.panels.alikeness` tells, and ``effective`` refuses.
+Members that err together make it confidently wrong; :func:`adjudge.stats.panels.alikeness` tells,
+and ``effective`` refuses.
 """
 
 from __future__ import annotations
@@ -47,16 +49,21 @@ _Chances = dict[Hashable, dict[str, float]]
 _Confusion = dict[str, dict[tuple[str, str], float]]
 
 
-def dawid_skene(votes: Sequence[Said], *, effective: float | None = None, smoothing: float = SMOOTHING) -> Consensus:
-    """Fit the model by expectation and maximisation, from the shares of votes, until the bound of the likelihood stands still.
+def dawid_skene(
+    votes: Sequence[Said], *, effective: float | None = None, smoothing: float = SMOOTHING
+) -> Consensus:
+    """Fit the model by expectation and maximisation, from the shares of votes, until the bound of
+    the likelihood stands still.
 
-    ``effective`` is the effective number of members: below 1.5 the model is refused. ``smoothing`` is added to each count of
-    a member's confusion.
+    ``effective`` is the effective number of members: below 1.5 the model is refused. ``smoothing``
+    is added to each count of a member's confusion.
     """
     if not votes:
         return Consensus({}, reason="no votes")
     if effective is not None and effective < LEAST_EFFECTIVE:
-        return Consensus({}, reason=f"the members err together: they are worth {effective:.1f} independent ones")
+        return Consensus(
+            {}, reason=f"the members err together: they are worth {effective:.1f} independent ones"
+        )
     options = sorted({vote.option for vote in votes})
     chances = _shares(votes, options)
     priors, confusion = _maximise(votes, chances, options, smoothing)
@@ -76,13 +83,19 @@ def _shares(votes: Sequence[Said], options: Sequence[str]) -> _Chances:
     counts: dict[Hashable, Counter[str]] = defaultdict(Counter)
     for vote in votes:
         counts[vote.row][vote.option] += 1
-    return {row: {option: said[option] / said.total() for option in options} for row, said in counts.items()}
+    return {
+        row: {option: said[option] / said.total() for option in options}
+        for row, said in counts.items()
+    }
 
 
 def _maximise(
     votes: Sequence[Said], chances: _Chances, options: Sequence[str], smoothing: float
 ) -> tuple[dict[str, float], _Confusion]:
-    priors = {option: max(_TINY, math.fsum(row[option] for row in chances.values()) / len(chances)) for option in options}
+    priors = {
+        option: max(_TINY, math.fsum(row[option] for row in chances.values()) / len(chances))
+        for option in options
+    }
     used: dict[str, set[str]] = defaultdict(set)
     counts: dict[str, dict[tuple[str, str], float]] = defaultdict(lambda: defaultdict(float))
     for vote in votes:
@@ -90,19 +103,34 @@ def _maximise(
         for true in options:
             counts[vote.member][vote.option, true] += chances[vote.row][true]
     return priors, {
-        member: _normalised(counts[member], options, options if smoothing else used[member], smoothing) for member in counts
+        member: _normalised(
+            counts[member], options, options if smoothing else used[member], smoothing
+        )
+        for member in counts
     }
 
 
 def _normalised(
-    counts: Mapping[tuple[str, str], float], options: Sequence[str], said: Sequence[str] | set[str], smoothing: float
+    counts: Mapping[tuple[str, str], float],
+    options: Sequence[str],
+    said: Sequence[str] | set[str],
+    smoothing: float,
 ) -> dict[tuple[str, str], float]:
-    raised = {(one, true): max(_TINY, counts.get((one, true), 0.0) + smoothing) for one in said for true in options}
+    raised = {
+        (one, true): max(_TINY, counts.get((one, true), 0.0) + smoothing)
+        for one in said
+        for true in options
+    }
     totals = {true: math.fsum(raised[one, true] for one in said) for true in options}
     return {pair: value / totals[pair[1]] for pair, value in raised.items()}
 
 
-def _expect(votes: Sequence[Said], priors: Mapping[str, float], confusion: _Confusion, options: Sequence[str]) -> _Chances:
+def _expect(
+    votes: Sequence[Said],
+    priors: Mapping[str, float],
+    confusion: _Confusion,
+    options: Sequence[str],
+) -> _Chances:
     logs: dict[Hashable, list[float]] = {}
     start = [math.log(priors[option]) for option in options]
     for vote in votes:
@@ -119,13 +147,19 @@ def _chances(logs: Sequence[float], options: Sequence[str]) -> dict[str, float]:
     return {option: value / total for option, value in zip(options, raised, strict=True)}
 
 
-def _bound(votes: Sequence[Said], chances: _Chances, priors: Mapping[str, float], confusion: _Confusion) -> float:
-    """The lower bound of the likelihood as crowd-kit computes it (the prior counts with each vote), so that both stop alike."""
+def _bound(
+    votes: Sequence[Said], chances: _Chances, priors: Mapping[str, float], confusion: _Confusion
+) -> float:
+    """The lower bound of the likelihood as crowd-kit computes it (the prior counts with each vote),
+    so that both stop alike.
+    """
     total = 0.0
     for vote in votes:
         said = confusion[vote.member]
         for true, chance in chances[vote.row].items():
             total += chance * (math.log(said[vote.option, true]) + math.log(priors[true]))
     for row in chances.values():
-        total -= math.fsum(max(_TINY, chance) * math.log(max(_TINY, chance)) for chance in row.values())
+        total -= math.fsum(
+            max(_TINY, chance) * math.log(max(_TINY, chance)) for chance in row.values()
+        )
     return total

@@ -1,4 +1,6 @@
-"""Whether one run is better than another over the same rows: paired, clustered, and able to say "cannot tell"."""
+"""Whether one run is better than another over the same rows: paired, clustered, and able to say
+"cannot tell".
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from statistics import fmean, variance
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Clusters, Interval, count_units, mean_with_ends, variance_of_mean
+from adjudge.stats.intervals import (
+    Clusters,
+    Interval,
+    count_units,
+    mean_with_ends,
+    variance_of_mean,
+)
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.student import t_cdf, t_quantile
 
@@ -44,7 +52,8 @@ class Outcome(StrEnum):
 
 @dataclass
 class PairedScores:
-    """The scores of two runs for the same rows, taken unit by unit: rows that are independent, or clusters of rows.
+    """The scores of two runs for the same rows, taken unit by unit: rows that are independent, or
+    clusters of rows.
 
     Sums alone are kept, so that there may be any number of rows.
     """
@@ -75,7 +84,11 @@ class PairedScores:
         for one, two in unit:
             difference = one - two
             count, total = count + 1, total + difference
-            self.first, self.second, self.squares = self.first + one, self.second + two, self.squares + difference * difference
+            self.first, self.second, self.squares = (
+                self.first + one,
+                self.second + two,
+                self.squares + difference * difference,
+            )
             self.least, self.most = min(self.least, difference), max(self.most, difference)
             self.gains, self.losses = self.gains + (difference > 0), self.losses + (difference < 0)
             self.binary = self.binary and one in (0, 1) and two in (0, 1)
@@ -96,7 +109,13 @@ class PairedScores:
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
             reason = f"{units} independent rows; {FEWEST} are the fewest that can be compared"
-            return Difference(Estimate(mean, None, None, units, "paired", level, reason), Outcome.CANNOT_TELL, None, None, units)
+            return Difference(
+                Estimate(mean, None, None, units, "paired", level, reason),
+                Outcome.CANNOT_TELL,
+                None,
+                None,
+                units,
+            )
         worth = self.rows / self._design_effect(mean, clustered=clustered)
         middle, error = self._with_ends(mean, worth)
         freedom = units + 1
@@ -118,7 +137,11 @@ class PairedScores:
         """As :func:`adjudge.stats.intervals.design_effect` has it."""
         if not clustered:
             return 1.0
-        independent = (self.squares - self.rows * mean**2) / (self.rows - 1) / self.rows if self.least < self.most else 0.0
+        independent = (
+            (self.squares - self.rows * mean**2) / (self.rows - 1) / self.rows
+            if self.least < self.most
+            else 0.0
+        )
         if independent <= 0:
             return self.rows / self.units
         squares = self.sums - 2 * mean * self.products + mean**2 * self.sizes
@@ -128,18 +151,31 @@ class PairedScores:
         """The mean with one more difference at each end, and its standard error."""
         reach, count = _reach_of((self.least, self.most)), worth + 2
         middle = worth * mean / count
-        squares = worth / self.rows * (self.squares - 2 * middle * mean * self.rows + self.rows * middle**2)
-        return middle, math.sqrt((squares + (reach - middle) ** 2 + (reach + middle) ** 2) / (count - 1) / count)
+        squares = (
+            worth
+            / self.rows
+            * (self.squares - 2 * middle * mean * self.rows + self.rows * middle**2)
+        )
+        return middle, math.sqrt(
+            (squares + (reach - middle) ** 2 + (reach + middle) ** 2) / (count - 1) / count
+        )
 
 
 def compare(
-    first: Sequence[float], second: Sequence[float], *, clusters: Clusters = None, level: float = 0.95, margin: float = 0.0
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    clusters: Clusters = None,
+    level: float = 0.95,
+    margin: float = 0.0,
 ) -> Difference:
-    """Compare two runs row by row: ``first`` and ``second`` hold the scores (0 to 1) of the same rows in the same order.
+    """Compare two runs row by row: ``first`` and ``second`` hold the scores (0 to 1) of the same
+    rows in the same order.
 
-    The interval is Student's of the differences, with one difference at each end added (of passes and fails that is Bonett
-    and Price's interval) and errors clustered. Passes and fails without clusters must also differ by McNemar's exact test.
-    Better or worse is said only of differences that lie beyond ``margin`` with all of their interval.
+    The interval is Student's of the differences, with one difference at each end added (of passes
+    and fails that is Bonett and Price's interval) and errors clustered. Passes and fails without
+    clusters must also differ by McNemar's exact test. Better or worse is said only of differences
+    that lie beyond ``margin`` with all of their interval.
     """
     units: dict[Hashable, list[tuple[float, float]]] = defaultdict(list)
     for place, pair in enumerate(zip(first, second, strict=True)):
@@ -164,31 +200,47 @@ def three_valued(interval: Interval, margin: float = 0.0) -> Outcome:
 
 
 def smallest_detectable(error: float, *, level: float = 0.95, power: float = POWER) -> float:
-    """The smallest difference that a comparison with this standard error shows with probability ``power``."""
+    """The smallest difference that a comparison with this standard error shows with probability
+    ``power``.
+    """
     return (z_two_sided(level) + z_quantile(power)) * error
 
 
-def smallest_detectable_share(discordant: float, rows: float, *, level: float = 0.95, power: float = POWER) -> float:
-    """The same for passes and fails, from the share of rows on which the two runs differ (Connor 1987)."""
+def smallest_detectable_share(
+    discordant: float, rows: float, *, level: float = 0.95, power: float = POWER
+) -> float:
+    """The same for passes and fails, from the share of rows on which the two runs differ (Connor
+    1987).
+    """
 
     def too_small(difference: float) -> bool:
         share = max(discordant, difference)
-        reach = z_two_sided(level) * math.sqrt(share) + z_quantile(power) * math.sqrt(max(0.0, share - difference**2))
+        reach = z_two_sided(level) * math.sqrt(share) + z_quantile(power) * math.sqrt(
+            max(0.0, share - difference**2)
+        )
         return (reach / difference) ** 2 > rows
 
     return bisect(too_small, 0.0, 1.0)
 
 
-def rows_to_show(difference: float, discordant: float, *, level: float = 0.95, power: float = POWER) -> int:
-    """How many rows of passes and fails show a difference with probability ``power`` (Connor 1987)."""
+def rows_to_show(
+    difference: float, discordant: float, *, level: float = 0.95, power: float = POWER
+) -> int:
+    """How many rows of passes and fails show a difference with probability
+    ``power`` (Connor 1987).
+    """
     share = max(discordant, abs(difference))
-    reach = z_two_sided(level) * math.sqrt(share) + z_quantile(power) * math.sqrt(max(0.0, share - difference**2))
+    reach = z_two_sided(level) * math.sqrt(share) + z_quantile(power) * math.sqrt(
+        max(0.0, share - difference**2)
+    )
     return math.ceil((reach / difference) ** 2)
 
 
 LEAST_DISCORDANT = 5
-"""Labelled rows of which people say one thing in one run and another in the other; with fewer, nobody knows how far labels lie
-apart: thirty labels are often all alike where one row in twenty differs."""
+"""Labelled rows of which people say one thing in one run and another in the other; with fewer,
+nobody knows how far labels lie apart: thirty labels are often all alike where one row in twenty
+differs.
+"""
 ENOUGH_DISCORDANT = 10
 """From so many on PPI++ is trusted to say more than the labels alone."""
 
@@ -201,13 +253,15 @@ def corrected_difference(
     level: float = 0.95,
     clusters: BothClusters = (None, None),
 ) -> Estimate:
-    """The difference of two systems on the same rows, corrected by labels of both: PPI++ of the paired difference, with t.
+    """The difference of two systems on the same rows, corrected by labels of both: PPI++ of the
+    paired difference, with t.
 
-    All are differences, the first system less the second: ``labels`` what people said of the labelled rows, ``judged`` what the
-    judge says beside them, ``unlabelled`` what it says of the rows that have no labels. As in ``compare`` one more difference
-    at each end is reckoned with, so that no interval has width zero. While few labels differ, each limit is the wider one of
-    this and of the labels alone; below five there is no corrected difference. Where hardly a row is without a label, the
-    labels alone are the answer.
+    All are differences, the first system less the second: ``labels`` what people said of the
+    labelled rows, ``judged`` what the judge says beside them, ``unlabelled`` what it says of the
+    rows that have no labels. As in ``compare`` one more difference at each end is reckoned with, so
+    that no interval has width zero. While few labels differ, each limit is the wider one of this
+    and of the labels alone; below five there is no corrected difference. Where hardly a row is
+    without a label, the labels alone are the answer.
     """
     alone = labelled_difference(labels, level=level, clusters=clusters[0])
     if len(unlabelled) < 2 or alone.lower is None or alone.upper is None:
@@ -216,7 +270,15 @@ def corrected_difference(
     if differ < LEAST_DISCORDANT:
         reason = f"{differ} labels differ between the systems; {LEAST_DISCORDANT} are the fewest"
         return undefined("PPI++ with t", len(labels), reason, level=level)
-    found = ppi_plus_plus(labels, judged, unlabelled, with_t=True, level=level, clusters=clusters, end=_reach_of(labels))
+    found = ppi_plus_plus(
+        labels,
+        judged,
+        unlabelled,
+        with_t=True,
+        level=level,
+        clusters=clusters,
+        end=_reach_of(labels),
+    )
     if differ >= ENOUGH_DISCORDANT or found.lower is None or found.upper is None:
         return found
     return replace(found, lower=min(found.lower, alone.lower), upper=max(found.upper, alone.upper))
@@ -235,7 +297,9 @@ class VoteNoise:
     reason: str = ""
 
 
-def vote_noise(votes: Sequence[Sequence[float]], *, level: float = 0.95, counts: Sequence[int] = (1, 3, 5, 10)) -> VoteNoise:
+def vote_noise(
+    votes: Sequence[Sequence[float]], *, level: float = 0.95, counts: Sequence[int] = (1, 3, 5, 10)
+) -> VoteNoise:
     """What more votes a row would gain; ``votes`` holds the values of the votes of each row.
 
     The variance of the mean is (variance between rows + variance within rows / votes) / rows.
@@ -243,7 +307,9 @@ def vote_noise(votes: Sequence[Sequence[float]], *, level: float = 0.95, counts:
     asked = [row for row in votes if row]
     repeated = [row for row in asked if len(row) > 1]
     if len(asked) < 2 or not repeated:
-        return VoteNoise(None, reason="no row was asked twice" if len(asked) > 1 else "fewer than two rows")
+        return VoteNoise(
+            None, reason="no row was asked twice" if len(asked) > 1 else "fewer than two rows"
+        )
     within = fmean(variance(row) for row in repeated)
     total = variance_of_mean([fmean(row) for row in asked])
     noise = within * fmean(1 / len(row) for row in asked) / len(asked)
@@ -251,13 +317,21 @@ def vote_noise(votes: Sequence[Sequence[float]], *, level: float = 0.95, counts:
         return VoteNoise(None, 0.0, reason="all rows are alike")
     between = max(0.0, total - noise)
     critical = t_quantile((1 + level) / 2, len(asked) - 1)
-    widths = {count: critical * math.sqrt(between + within / count / len(asked)) for count in counts}
+    widths = {
+        count: critical * math.sqrt(between + within / count / len(asked)) for count in counts
+    }
     return VoteNoise(min(1.0, noise / total), critical * math.sqrt(total), widths)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted so that all of them together are wrong no more often than one alone (Holm)."""
-    order, adjusted, highest = sorted(range(len(p_values)), key=p_values.__getitem__), [0.0] * len(p_values), 0.0
+    """P-values adjusted so that all of them together are wrong no more often
+    than one alone (Holm).
+    """
+    order, adjusted, highest = (
+        sorted(range(len(p_values)), key=p_values.__getitem__),
+        [0.0] * len(p_values),
+        0.0,
+    )
     for rank, place in enumerate(order):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = highest
@@ -265,19 +339,29 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted so that of those called different no larger share is wrong (Benjamini and Hochberg)."""
-    order, adjusted, lowest = sorted(range(len(p_values)), key=p_values.__getitem__), [0.0] * len(p_values), 1.0
+    """P-values adjusted so that of those called different no larger share is wrong (Benjamini and
+    Hochberg).
+    """
+    order, adjusted, lowest = (
+        sorted(range(len(p_values)), key=p_values.__getitem__),
+        [0.0] * len(p_values),
+        1.0,
+    )
     for rank in range(len(order), 0, -1):
         lowest = min(lowest, p_values[order[rank - 1]] * len(p_values) / rank)
         adjusted[order[rank - 1]] = lowest
     return adjusted
 
 
-def labelled_difference(differences: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
+def labelled_difference(
+    differences: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
+) -> Estimate:
     """The difference by the labels alone, for comparison with the corrected one."""
     if count_units(differences, clusters) < 2:
         return undefined("labels only", len(differences), "fewer than two labels", level=level)
     end = _reach_of(differences)
     mean, error, freedom = mean_with_ends(differences, (-end, end), clusters)
     reach = t_quantile((1 + level) / 2, freedom) * error
-    return Estimate(fmean(differences), mean - reach, mean + reach, len(differences), "labels only", level)
+    return Estimate(
+        fmean(differences), mean - reach, mean + reach, len(differences), "labels only", level
+    )

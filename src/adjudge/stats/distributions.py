@@ -26,7 +26,9 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function, by its continued fraction."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
     if x < (a + 1) / (a + b + 2):
         return front * _continued_fraction(x, a, b) / a
     return 1 - front * _continued_fraction(1 - x, b, a) / b
@@ -72,15 +74,22 @@ def bisect(too_low: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def sign_test(one: int, other: int) -> float:
-    """The two-sided p-value of ``one`` against ``other`` when each is as likely: McNemar's exact test of discordant pairs."""
+    """The two-sided p-value of ``one`` against ``other`` when each is as likely: McNemar's exact
+    test of discordant pairs.
+    """
     count = one + other
     tail = sum(math.comb(count, k) for k in range(min(one, other) + 1))
     return min(1.0, 2 * tail / (1 << count))
 
 
 def fisher_greater(both: int, first_only: int, second_only: int, neither: int) -> float:
-    """Fisher's exact one-sided p-value: ``both`` as large as this or larger when the two traits are unrelated."""
+    """Fisher's exact one-sided p-value: ``both`` as large as this or larger when the two traits are
+    unrelated.
+    """
     first, second = both + first_only, both + second_only
     count = first + second_only + neither
-    ways = sum(math.comb(first, k) * math.comb(count - first, second - k) for k in range(both, min(first, second) + 1))
+    ways = sum(
+        math.comb(first, k) * math.comb(count - first, second - k)
+        for k in range(both, min(first, second) + 1)
+    )
     return ways / math.comb(count, second)

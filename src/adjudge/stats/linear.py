@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 
 def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
-    """The x with ``matrix`` x = ``values``, by Gauss's elimination with pivots; ValueError where there is not one x."""
+    """The x with ``matrix`` x = ``values``, by Gauss's elimination with pivots; ValueError where
+    there is not one x.
+    """
     rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     size = len(rows)
     for column in range(size):
@@ -16,8 +18,12 @@ def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[fl
             raise ValueError("the equations do not have one solution")
         for at in range(column + 1, size):
             factor = rows[at][column] / rows[column][column]
-            rows[at] = [value - factor * above for value, above in zip(rows[at], rows[column], strict=True)]
+            rows[at] = [
+                value - factor * above for value, above in zip(rows[at], rows[column], strict=True)
+            ]
     found = [0.0] * size
     for at in reversed(range(size)):
-        found[at] = (rows[at][size] - sum(rows[at][k] * found[k] for k in range(at + 1, size))) / rows[at][at]
+        found[at] = (
+            rows[at][size] - sum(rows[at][k] * found[k] for k in range(at + 1, size))
+        ) / rows[at][at]
     return found

@@ -1,7 +1,9 @@
-"""What a panel of judges is worth: whether its members err together, how to weigh them, and what they say together.
+"""What a panel of judges is worth: whether its members err together, how to weigh them, and what
+they say together.
 
-Members that make the same mistakes are one member: ten votes of one opinion. The effective number of members says how many
-independent ones the panel amounts to; where it is small, neither a majority nor Dawid and Skene's model can be trusted.
+Members that make the same mistakes are one member: ten votes of one opinion. The effective number
+of members says how many independent ones the panel amounts to; where it is small, neither a
+majority nor Dawid and Skene's model can be trusted.
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ LEAST_EFFECTIVE = 1.5
 """Fewer effective members than these are one opinion, and Dawid and Skene's model is refused."""
 
 PENALTY = 3.0
-"""Holds weights back that the labels hardly support. Picked from 0.3, 1 and 3 on splits of LLMBar with 50 labels, so figures from
-that set flatter it; ``benchmarks/panels.py`` measures it on sets that had no part in it."""
+"""Holds weights back that the labels hardly support. Picked from 0.3, 1 and 3 on splits of LLMBar
+with 50 labels, so figures from that set flatter it; ``benchmarks/panels.py`` measures it on sets
+that had no part in it.
+"""
 _STEPS, _CLOSE = 30, 1e-8
 
 Votes = Mapping[str, Sequence[str | None]]
@@ -43,13 +47,26 @@ class Alikeness:
     reason: str = ""
 
 
-def alikeness(votes: Votes, truth: Sequence[str | None], weights: Mapping[str, float] | None = None) -> Alikeness:
-    """The correlation of errors, and the effective number of members; a pair without a correlation counts as unrelated."""
-    shares = dict.fromkeys(votes, 1.0) if weights is None else {name: max(0.0, weights[name]) for name in votes}
+def alikeness(
+    votes: Votes, truth: Sequence[str | None], weights: Mapping[str, float] | None = None
+) -> Alikeness:
+    """The correlation of errors, and the effective number of members; a pair without a correlation
+    counts as unrelated.
+    """
+    shares = (
+        dict.fromkeys(votes, 1.0)
+        if weights is None
+        else {name: max(0.0, weights[name]) for name in votes}
+    )
     if not any(true is not None for true in truth):
         return Alikeness({}, None, "no row has a label")
-    found = {(one, other): _error_correlation(votes[one], votes[other], truth) for one, other in combinations(votes, 2)}
-    both = 2 * math.fsum(shares[one] * shares[other] * (value or 0.0) for (one, other), value in found.items())
+    found = {
+        (one, other): _error_correlation(votes[one], votes[other], truth)
+        for one, other in combinations(votes, 2)
+    }
+    both = 2 * math.fsum(
+        shares[one] * shares[other] * (value or 0.0) for (one, other), value in found.items()
+    )
     own = math.fsum(share**2 for share in shares.values())
     total = math.fsum(shares.values())
     if total == 0:
@@ -58,7 +75,9 @@ def alikeness(votes: Votes, truth: Sequence[str | None], weights: Mapping[str, f
     return Alikeness(found, min(float(len(shares)), max(1.0, effective)))
 
 
-def _error_correlation(one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str | None]) -> float | None:
+def _error_correlation(
+    one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str | None]
+) -> float | None:
     rows = [
         (float(a != true), float(b != true))
         for a, b, true in zip(one, other, truth, strict=True)
@@ -81,23 +100,35 @@ class Weights:
         return fmean(self.by_member[member].values())
 
 
-def weights_from_labels(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -> Weights:
-    """The weights under which the panel's votes best explain the labels, held back by a penalty; equal until there are labels.
+def weights_from_labels(
+    votes: Votes, truth: Sequence[str | None], options: Sequence[str]
+) -> Weights:
+    """The weights under which the panel's votes best explain the labels, held back by a penalty;
+    equal until there are labels.
 
-    All members are fitted together (a conditional logit with ridge), so that members who err together share one weight instead
-    of outvoting a better one: log-odds of each member alone lose to the best member there.
+    All members are fitted together (a conditional logit with ridge), so that members who err
+    together share one weight instead of outvoting a better one: log-odds of each member alone lose
+    to the best member there.
     """
     fitted = _fitted(votes, truth, options)
-    return _towards_equal({name: dict.fromkeys(options, weight) for name, weight in fitted.items()}, truth)
+    return _towards_equal(
+        {name: dict.fromkeys(options, weight) for name, weight in fitted.items()}, truth
+    )
 
 
 def log_odds_weights(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -> Weights:
-    """Log-odds that a member who says an option is right, with one right and one wrong vote added: naive Bayes.
+    """Log-odds that a member who says an option is right, with one right and one wrong vote added:
+    naive Bayes.
 
-    A member that is wrong more often than right about an option gets a weight below 0: its vote speaks against it.
+    A member that is wrong more often than right about an option gets a weight below 0: its vote
+    speaks against it.
     """
     return _towards_equal(
-        {name: {option: _log_odds(said, truth, option) for option in options} for name, said in votes.items()}, truth
+        {
+            name: {option: _log_odds(said, truth, option) for option in options}
+            for name, said in votes.items()
+        },
+        truth,
     )
 
 
@@ -107,36 +138,55 @@ def _towards_equal(raw: Mapping[str, Mapping[str, float]], truth: Sequence[str |
     middle = fmean(weight for row in raw.values() for weight in row.values())
     equal = middle if middle > 0 else 1.0
     mixed = {
-        name: {option: (1 - shrunk) * weight + shrunk * equal for option, weight in row.items()} for name, row in raw.items()
+        name: {option: (1 - shrunk) * weight + shrunk * equal for option, weight in row.items()}
+        for name, row in raw.items()
     }
     return Weights(mixed, labels, shrunk)
 
 
 def _fitted(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -> dict[str, float]:
-    """Newton's method; the chance of an option is the exponential of the weights of those who voted for it."""
+    """Newton's method; the chance of an option is the exponential of the weights of those who voted
+    for it.
+    """
     weights = [0.0] * len(votes)
-    rows = [(true, said) for true, *said in zip(truth, *votes.values(), strict=True) if true is not None]
+    rows = [
+        (true, said) for true, *said in zip(truth, *votes.values(), strict=True) if true is not None
+    ]
     for _ in range(_STEPS):
         slope = [-PENALTY * weight for weight in weights]
-        curve = [[PENALTY if at == place else 0.0 for at in range(len(weights))] for place in range(len(weights))]
+        curve = [
+            [PENALTY if at == place else 0.0 for at in range(len(weights))]
+            for place in range(len(weights))
+        ]
         for true, said in rows:
             _add_row(true, said, _chances(said, weights, options), slope, curve)
         step = solve(curve, slope)
-        weights = [weight + max(-2.0, min(2.0, move)) for weight, move in zip(weights, step, strict=True)]
+        weights = [
+            weight + max(-2.0, min(2.0, move)) for weight, move in zip(weights, step, strict=True)
+        ]
         if max(map(abs, step)) < _CLOSE:
             break
     return dict(zip(votes, weights, strict=True))
 
 
-def _chances(said: Sequence[str | None], weights: Sequence[float], options: Sequence[str]) -> dict[str | None, float]:
-    sums = {option: math.fsum(w for w, one in zip(weights, said, strict=True) if one == option) for option in options}
+def _chances(
+    said: Sequence[str | None], weights: Sequence[float], options: Sequence[str]
+) -> dict[str | None, float]:
+    sums = {
+        option: math.fsum(w for w, one in zip(weights, said, strict=True) if one == option)
+        for option in options
+    }
     highest = max(sums.values())
     total = math.fsum(math.exp(value - highest) for value in sums.values())
     return {option: math.exp(value - highest) / total for option, value in sums.items()}
 
 
 def _add_row(
-    true: str, said: Sequence[str | None], chances: Mapping[str | None, float], slope: list[float], curve: list[list[float]]
+    true: str,
+    said: Sequence[str | None],
+    chances: Mapping[str | None, float],
+    slope: list[float],
+    curve: list[list[float]],
 ) -> None:
     voted = [(place, option) for place, option in enumerate(said) if option is not None]
     for place, option in voted:
@@ -146,13 +196,19 @@ def _add_row(
 
 
 def _log_odds(said: Sequence[str | None], truth: Sequence[str | None], option: str) -> float:
-    judged = [true == option for one, true in zip(said, truth, strict=True) if one == option and true is not None]
+    judged = [
+        true == option
+        for one, true in zip(said, truth, strict=True)
+        if one == option and true is not None
+    ]
     right = sum(judged)
     return math.log((right + 1) / (len(judged) - right + 1))
 
 
 def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | None:
-    """The option with the greatest sum of weights; None where nobody voted or two options are level."""
+    """The option with the greatest sum of weights; None where nobody voted or two options are
+    level.
+    """
     totals: dict[str, float] = defaultdict(float)
     for member, option in said.items():
         if option is not None:
@@ -167,7 +223,9 @@ def majority(said: Mapping[str, str | None]) -> str | None:
 
 def _single_best(totals: Mapping[str, float]) -> str | None:
     best = sorted(totals, key=lambda option: -totals[option])[:2]
-    if not best or (len(best) == 2 and math.isclose(totals[best[0]], totals[best[1]], abs_tol=1e-12)):
+    if not best or (
+        len(best) == 2 and math.isclose(totals[best[0]], totals[best[1]], abs_tol=1e-12)
+    ):
         return None
     return best[0]
 
@@ -183,13 +241,23 @@ class PanelCheck:
 
 
 def against_best_member(
-    panel: Sequence[str | None], votes: Votes, truth: Sequence[str | None], *, clusters: Clusters = None, level: float = 0.95
+    panel: Sequence[str | None],
+    votes: Votes,
+    truth: Sequence[str | None],
+    *,
+    clusters: Clusters = None,
+    level: float = 0.95,
 ) -> PanelCheck:
-    """Warn where the panel is surely worse than its best member. A missing verdict is a wrong one."""
+    """Warn where the panel is surely worse than its best member.
+
+    A missing verdict is a wrong one.
+    """
     rows = [place for place, true in enumerate(truth) if true is not None]
     if not rows or not votes:
         return PanelCheck(None, None, "no row has a label")
-    right = {name: [float(said[place] == truth[place]) for place in rows] for name, said in votes.items()}
+    right = {
+        name: [float(said[place] == truth[place]) for place in rows] for name, said in votes.items()
+    }
     best = max(right, key=lambda name: math.fsum(right[name]))
     groups = None if clusters is None else [clusters[place] for place in rows]
     ours = [float(panel[place] == truth[place]) for place in rows]
@@ -197,6 +265,7 @@ def against_best_member(
     if found.outcome != Outcome.WORSE:
         return PanelCheck(best, found)
     text = (
-        f"the panel is worse than {best} alone: {fmean(ours):.1%} against {fmean(right[best]):.1%} of {len(rows)} labelled rows"
+        f"the panel is worse than {best} alone: {fmean(ours):.1%} against "
+        f"{fmean(right[best]):.1%} of {len(rows)} labelled rows"
     )
     return PanelCheck(best, found, text)

@@ -33,11 +33,16 @@ def brier(rows: Stated) -> Figure:
     total = sum(rows.values())
     if not total:
         return Figure(None, "no rows")
-    return Figure(math.fsum((probability - true) ** 2 * count for (probability, true), count in rows.items()) / total)
+    return Figure(
+        math.fsum((probability - true) ** 2 * count for (probability, true), count in rows.items())
+        / total
+    )
 
 
 def calibration_error(rows: Stated, bins: int = 10) -> Figure:
-    """How far stated probabilities are from what comes true, mean over bins of equal width (ECE)."""
+    """How far stated probabilities are from what comes true, mean over bins of
+    equal width (ECE).
+    """
     total = sum(rows.values())
     if not total:
         return Figure(None, "no rows")

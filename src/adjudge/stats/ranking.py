@@ -1,9 +1,10 @@
 """Who is best, from comparisons of two at a time: Davidson's model of wins and ties.
 
-With strengths p and q the first wins with probability p/D and the two tie with ν√(pq)/D, where D = p + q + ν√(pq). Without
-ties it is the model of Bradley and Terry. Where a judge states how likely the first is the better one, that is the share of a win
-that each gets. Strengths are identified only where everybody can be reached from everybody by a chain of wins; elsewhere a tenth
-of a win each way is added to every pair, and the ranking says so.
+With strengths p and q the first wins with probability p/D and the two tie with ν√(pq)/D, where D =
+p + q + ν√(pq). Without ties it is the model of Bradley and Terry. Where a judge states how likely
+the first is the better one, that is the share of a win that each gets. Strengths are identified
+only where everybody can be reached from everybody by a chain of wins; elsewhere a tenth of a win
+each way is added to every pair, and the ranking says so.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class Strengths:
     padded: bool
     """A tenth of a win each way was added to every pair: the comparisons alone rank nobody."""
     unbounded: frozenset[str] = frozenset()
-    """Those whose strength nothing but that addition holds: all their contests with any other go one way."""
+    """Those whose strength nothing but that addition holds: all their contests with any other go
+    one way.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,16 @@ class Place:
     rank: int
     best_rank: int | None
     worst_rank: int | None
-    """The ranks held in ``level`` of the draws; without limits, those that no significant win rules out."""
+    """The ranks held in ``level`` of the draws; without limits, those that no significant win rules
+    out.
+    """
     wins: int
     losses: int
     ties: int
     win_rate: float
-    """Mean over its contests: a tie is half a win, and a stated probability counts as what it is."""
+    """Mean over its contests: a tie is half a win, and a stated probability
+    counts as what it is.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,9 @@ class Ranking:
     level: float
     reason: str = ""
     one_prompt: bool = False
-    """Whether all contests are about one prompt: what others would give nobody knows, and there are no limits."""
+    """Whether all contests are about one prompt: what others would give nobody knows, and there are
+    no limits.
+    """
 
 
 _Counts = Mapping[tuple[str, str], float]
@@ -107,7 +116,11 @@ class _Table:
     ties: _Counts
 
     def games(self, one: str, other: str) -> float:
-        return self.wins.get((one, other), 0) + self.wins.get((other, one), 0) + self.ties.get(_pair(one, other), 0)
+        return (
+            self.wins.get((one, other), 0)
+            + self.wins.get((other, one), 0)
+            + self.ties.get(_pair(one, other), 0)
+        )
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:
@@ -143,13 +156,17 @@ def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -
     padded, alone = len(groups) > 1, frozenset(group[0] for group in groups if len(group) == 1)
     if padded:
         pairs = ((one, other) for one in table.names for other in table.names if one != other)
-        table = _Table(table.names, {pair: table.wins.get(pair, 0) + PSEUDO for pair in pairs}, table.ties)
+        table = _Table(
+            table.names, {pair: table.wins.get(pair, 0) + PSEUDO for pair in pairs}, table.ties
+        )
     tied = math.fsum(table.ties.values())
     scores, games = _scores(table), _games(table)
     strength = {name: math.exp(start.log_strengths[name]) if start else 1.0 for name in table.names}
     ties = (start.ties if start and start.ties else 1.0) if tied else 0.0
     for _ in range(_STEPS):
-        updated = _normalised({name: _update(name, scores[name], strength, ties, games[name]) for name in strength})
+        updated = _normalised(
+            {name: _update(name, scores[name], strength, ties, games[name]) for name in strength}
+        )
         eager = tied / _expected(updated, ties, games) if tied else 0.0
         moved = max(abs(math.log(updated[name] / strength[name])) for name in strength)
         settled = moved < close and abs(eager - ties) <= close * eager
@@ -172,12 +189,22 @@ def _scores(table: _Table) -> dict[str, float]:
 
 def _games(table: _Table) -> dict[str, list[tuple[str, float]]]:
     return {
-        name: [(other, played) for other in table.names if other != name and (played := table.games(name, other))]
+        name: [
+            (other, played)
+            for other in table.names
+            if other != name and (played := table.games(name, other))
+        ]
         for name in table.names
     }
 
 
-def _update(name: str, score: float, strength: Mapping[str, float], ties: float, games: Sequence[tuple[str, float]]) -> float:
+def _update(
+    name: str,
+    score: float,
+    strength: Mapping[str, float],
+    ties: float,
+    games: Sequence[tuple[str, float]],
+) -> float:
     own, total = strength[name], 0.0
     for other, played in games:
         between = math.sqrt(own * strength[other])
@@ -185,7 +212,9 @@ def _update(name: str, score: float, strength: Mapping[str, float], ties: float,
     return score / total
 
 
-def _expected(strength: Mapping[str, float], ties: float, games: Mapping[str, Sequence[tuple[str, float]]]) -> float:
+def _expected(
+    strength: Mapping[str, float], ties: float, games: Mapping[str, Sequence[tuple[str, float]]]
+) -> float:
     """Σ n√(pq)/D over the pairs, each of which stands in the games twice."""
     total = 0.0
     for name, others in games.items():
@@ -236,7 +265,9 @@ def _finish_order(start: str, edges: Mapping[str, Sequence[str]], seen: set[str]
 
 
 def cycles(contests: Mapping[Contest, int], *, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
-    """Groups of three or more that beat each other in a circle, each win significant by the sign test."""
+    """Groups of three or more that beat each other in a circle, each win significant by the sign
+    test.
+    """
     table = _tabulate(contests, _names(contests))
     beats = []
     for one, other in combinations(table.names, 2):
@@ -246,8 +277,17 @@ def cycles(contests: Mapping[Contest, int], *, level: float = 0.95) -> tuple[tup
     return tuple(group for group in components(table.names, beats) if len(group) > 1)
 
 
-def rank(contests: Sequence[Contest], *, prompts: Clusters = None, draws: Draws = DRAWS, level: float = 0.95) -> Ranking:
-    """The leaderboard, best first. ``prompts`` names the prompt of each contest: whole prompts are drawn for the intervals."""
+def rank(
+    contests: Sequence[Contest],
+    *,
+    prompts: Clusters = None,
+    draws: Draws = DRAWS,
+    level: float = 0.95,
+) -> Ranking:
+    """The leaderboard, best first.
+
+    ``prompts`` names the prompt of each contest: whole prompts are drawn for the intervals.
+    """
     counted = Counter(contests)
     if len(_names(contests)) < 2:
         return Ranking((), 0.0, False, (), draws, level, "no two were compared")
@@ -257,16 +297,31 @@ def rank(contests: Sequence[Contest], *, prompts: Clusters = None, draws: Draws 
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
     beaten = _beaten(contests, prompts, level)
     places = tuple(_place(name, found, drawn, counted, beaten, level) for name in ordered)
-    return Ranking(places, found.ties, found.padded, cycles(counted, level=level), draws, level, one_prompt=one_prompt)
+    return Ranking(
+        places,
+        found.ties,
+        found.padded,
+        cycles(counted, level=level),
+        draws,
+        level,
+        one_prompt=one_prompt,
+    )
 
 
-def _drawn(contests: Sequence[Contest], prompts: Clusters, draws: Draws, start: Strengths) -> list[Strengths]:
+def _drawn(
+    contests: Sequence[Contest], prompts: Clusters, draws: Draws, start: Strengths
+) -> list[Strengths]:
     names = list(start.log_strengths)
-    return [_fit(_tabulate(table, names), start, close=1e-5) for table in redrawn(contests, prompts, draws)]
+    return [
+        _fit(_tabulate(table, names), start, close=1e-5)
+        for table in redrawn(contests, prompts, draws)
+    ]
 
 
 def _beaten(contests: Sequence[Contest], prompts: Clusters, level: float) -> set[tuple[str, str]]:
-    """(better, worse) of every two of whom one wins significantly by the sign test, each prompt counted once."""
+    """(better, worse) of every two of whom one wins significantly by the sign test, each prompt
+    counted once.
+    """
     leads: dict[tuple[str, str], dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
     for contest, prompt in zip(contests, prompts or range(len(contests)), strict=True):
         pair = _pair(contest.first, contest.second)
@@ -289,12 +344,26 @@ def _place(
 ) -> Place:
     own = found.log_strengths
     bounded = drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
-    limits = percentile_interval([one.log_strengths[name] for one in drawn], level) if bounded else None
-    held = percentile_interval([_rank(name, one.log_strengths) for one in drawn], level) if bounded else None
-    mine = [(contest, count) for contest, count in counted.items() if name in (contest.first, contest.second)]
-    wins, ties = (sum(count for contest, count in mine if contest.winner == who) for who in (name, None))
+    limits = (
+        percentile_interval([one.log_strengths[name] for one in drawn], level) if bounded else None
+    )
+    held = (
+        percentile_interval([_rank(name, one.log_strengths) for one in drawn], level)
+        if bounded
+        else None
+    )
+    mine = [
+        (contest, count)
+        for contest, count in counted.items()
+        if name in (contest.first, contest.second)
+    ]
+    wins, ties = (
+        sum(count for contest, count in mine if contest.winner == who) for who in (name, None)
+    )
     played = sum(count for _, count in mine)
-    won = math.fsum(count * (one.outcome if one.first == name else 1 - one.outcome) for one, count in mine)
+    won = math.fsum(
+        count * (one.outcome if one.first == name else 1 - one.outcome) for one, count in mine
+    )
     return Place(
         name,
         rating(own[name]),

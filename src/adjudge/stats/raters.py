@@ -1,6 +1,7 @@
 """Agreement of any number of raters, some of whom left rows out.
 
-A row is the tuple of what its raters said, None where one said nothing; figures are functions of counted rows.
+A row is the tuple of what its raters said, None where one said nothing; figures are functions of
+counted rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def counted(raters: Mapping[str, Sequence[Rating | None]]) -> Counter[Ratings]:
 
 
 def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
-    """Gwet's AC1; ``options`` is how many there are to choose from, those that were used where it is left out."""
+    """Gwet's AC1; ``options`` is how many there are to choose from, those that were used where it
+    is left out.
+    """
     units = [(_counts(row), count) for row, count in rows.items()]
     rated = [(counts, count) for counts, count in units if counts]
     paired = [(counts, count) for counts, count in rated if counts.total() > 1]
@@ -33,9 +36,14 @@ def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
     number = max(options or 0, len(used))
     if number < 2:
         return Figure(None, "every rating is the same")
-    observed = math.fsum(_pairs_alike(counts) * count for counts, count in paired) / sum(count for _, count in paired)
+    observed = math.fsum(_pairs_alike(counts) * count for counts, count in paired) / sum(
+        count for _, count in paired
+    )
     weight = sum(count for _, count in rated)
-    shares = [math.fsum(counts[option] / counts.total() * count for counts, count in rated) / weight for option in used]
+    shares = [
+        math.fsum(counts[option] / counts.total() * count for counts, count in rated) / weight
+        for option in used
+    ]
     chance = math.fsum(share * (1 - share) for share in shares) / (number - 1)
     return Figure((observed - chance) / (1 - chance))
 
@@ -49,7 +57,9 @@ def _pairs_alike(counts: Counter[Rating]) -> float:
     return sum(count * (count - 1) for count in counts.values()) / (total * (total - 1))
 
 
-def krippendorff_alpha(rows: Mapping[Ratings, int], metric: Metric = "nominal", order: Sequence[Rating] | None = None) -> Figure:
+def krippendorff_alpha(
+    rows: Mapping[Ratings, int], metric: Metric = "nominal", order: Sequence[Rating] | None = None
+) -> Figure:
     """Krippendorff's alpha; rows with fewer than two ratings do not count.
 
     "ordinal" and "interval" need numbers, or an ``order`` of the options from lowest to highest.
@@ -63,25 +73,43 @@ def krippendorff_alpha(rows: Mapping[Ratings, int], metric: Metric = "nominal", 
     if len(totals) < 2:
         return Figure(None, "every rating is the same")
     places = _places(totals, metric, order)
-    observed = math.fsum(_spread(counts, places) * times / (counts.total() - 1) for counts, times in units)
+    observed = math.fsum(
+        _spread(counts, places) * times / (counts.total() - 1) for counts, times in units
+    )
     expected = _spread(totals, places) / (totals.total() - 1)
     return Figure(1 - observed / expected)
 
 
 def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> float:
-    """The sum of distances over all ordered pairs of the values counted: squared ones of places, else 1 for two that differ."""
+    """The sum of distances over all ordered pairs of the values counted: squared ones of places,
+    else 1 for two that differ.
+    """
     total = counts.total()
     if places is None:
         return total**2 - sum(count**2 for count in counts.values())
     mean = math.fsum(count * places[value] for value, count in counts.items()) / total
-    return 2 * total * math.fsum(count * (places[value] - mean) ** 2 for value, count in counts.items())
+    return (
+        2
+        * total
+        * math.fsum(count * (places[value] - mean) ** 2 for value, count in counts.items())
+    )
 
 
-def _places(totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None) -> dict[Rating, float] | None:
+def _places(
+    totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None
+) -> dict[Rating, float] | None:
     if metric == "nominal":
         return None
-    ordered = sorted(totals, key=_number) if order is None else [value for value in order if value in totals]
-    return _ordinal_places(ordered, totals) if metric == "ordinal" else _interval_places(ordered, order)
+    ordered = (
+        sorted(totals, key=_number)
+        if order is None
+        else [value for value in order if value in totals]
+    )
+    return (
+        _ordinal_places(ordered, totals)
+        if metric == "ordinal"
+        else _interval_places(ordered, order)
+    )
 
 
 def _ordinal_places(ordered: Iterable[Rating], totals: Counter[Rating]) -> dict[Rating, float]:
@@ -94,8 +122,13 @@ def _ordinal_places(ordered: Iterable[Rating], totals: Counter[Rating]) -> dict[
     return places
 
 
-def _interval_places(ordered: Iterable[Rating], order: Sequence[Rating] | None) -> dict[Rating, float]:
-    return {value: float(_number(value)) if order is None else float(order.index(value)) for value in ordered}
+def _interval_places(
+    ordered: Iterable[Rating], order: Sequence[Rating] | None
+) -> dict[Rating, float]:
+    return {
+        value: float(_number(value)) if order is None else float(order.index(value))
+        for value in ordered
+    }
 
 
 def _number(value: Rating) -> float:

@@ -25,7 +25,9 @@ HELD = 0.05
 RISK = 0.05
 """How often a judge that knows nothing may pass for one that does."""
 NO_GAIN = 0.95
-"""A corrected interval that is no narrower than this share of the labels' own is not worth a judge."""
+"""A corrected interval that is no narrower than this share of the labels' own
+is not worth a judge.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +39,44 @@ class Refusal:
 
 
 def refusal(
-    strata: Sequence[Stratum], verdicts: Sequence[float], labels: Sequence[float], corrected: Corrected, alone: Estimate
+    strata: Sequence[Stratum],
+    verdicts: Sequence[float],
+    labels: Sequence[float],
+    corrected: Corrected,
+    alone: Estimate,
 ) -> Refusal | None:
     """The first reason to give no corrected number, None where there is none.
 
-    ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side by side.
+    ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side
+    by side.
     """
-    return too_few(strata) or no_better_than_chance(verdicts, labels) or adds_nothing(corrected.estimate, alone)
+    return (
+        too_few(strata)
+        or no_better_than_chance(verdicts, labels)
+        or adds_nothing(corrected.estimate, alone)
+    )
 
 
 def too_few(strata: Sequence[Stratum]) -> Refusal | None:
     """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got."""
-    labels, rows = sum(len(stratum.labels) for stratum in strata), sum(stratum.rows for stratum in strata)
+    labels, rows = (
+        sum(len(stratum.labels) for stratum in strata),
+        sum(stratum.rows for stratum in strata),
+    )
     judged = [stratum for stratum in strata if stratum.verdict is not None]
     held = [stratum for stratum in judged if stratum.rows >= HELD * rows]
-    short = {str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)}
+    short = {
+        str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)
+    }
     if labels >= min(LEAST_LABELS, rows) and not short:
         return None
     missing = {one: min(FLOOR, one.rows) - len(one.labels) for one in held}
     more = max(min(FIRST_LABELS, rows) - labels, sum(max(0, count) for count in missing.values()))
-    wanted = {str(one.verdict): count for one, count in missing.items() if count > max(0, more * one.rows / rows)}
+    wanted = {
+        str(one.verdict): count
+        for one, count in missing.items()
+        if count > max(0, more * one.rows / rows)
+    }
     return Refusal("too_few_labels", _shortage(labels, more, wanted))
 
 
@@ -64,7 +84,9 @@ def _shortage(labels: int, more: int, wanted: dict[str, int]) -> str:
     among = " and ".join(f"{count} among {verdict}" for verdict, count in wanted.items())
     if sum(wanted.values()) == more and among:
         return f"too few labels: {labels}; {among} more would do"
-    return f"too few labels: {labels}; {more} more{f', of which {among},' if among else ''} would do"
+    return (
+        f"too few labels: {labels}; {more} more{f', of which {among},' if among else ''} would do"
+    )
 
 
 def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) -> Refusal | None:
@@ -79,9 +101,12 @@ def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) ->
         shown = f"agreement {agreement:.2f}, chance {passed * true + (1 - passed) * (1 - true):.2f}"
     else:
         found = pearson(verdicts, labels)
-        shown = "one of them never varies" if found is None else f"correlation {found:.2f}, chance 0.00"
+        shown = (
+            "one of them never varies" if found is None else f"correlation {found:.2f}, chance 0.00"
+        )
     return Refusal(
-        "no_better_than_chance", f"on your labels the verdict says nothing about the truth ({shown}); no corrected rate"
+        "no_better_than_chance",
+        f"on your labels the verdict says nothing about the truth ({shown}); no corrected rate",
     )
 
 
@@ -91,8 +116,13 @@ def chance_p_value(verdicts: Sequence[float], labels: Sequence[float]) -> float:
     Fisher's exact test of passes and fails, the test of Pearson's correlation of anything else.
     """
     if {*verdicts, *labels} <= {0, 1}:
-        cells = [(bool(verdict), bool(label)) for verdict, label in zip(verdicts, labels, strict=True)]
-        both, passed, true, neither = (cells.count(cell) for cell in ((True, True), (True, False), (False, True), (False, False)))
+        cells = [
+            (bool(verdict), bool(label)) for verdict, label in zip(verdicts, labels, strict=True)
+        ]
+        both, passed, true, neither = (
+            cells.count(cell)
+            for cell in ((True, True), (True, False), (False, True), (False, False))
+        )
         return fisher_greater(both, passed, true, neither)
     found, count = pearson(verdicts, labels), len(labels)
     if found is None or count < 3:
@@ -106,7 +136,10 @@ def adds_nothing(corrected: Estimate, alone: Estimate) -> Refusal | None:
     """The corrected interval is no narrower than the one of the labels alone."""
     if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
         return None
-    text = "the judge adds nothing to the labels: corrected ±{:.3f}, the labels alone ±{:.3f}; the labels alone are the answer"
+    text = (
+        "the judge adds nothing to the labels: corrected ±{:.3f}, the labels alone ±{:.3f}; the "
+        "labels alone are the answer"
+    )
     return Refusal("adds_nothing", text.format(corrected.width / 2, alone.width / 2))
 
 
@@ -127,20 +160,30 @@ class Needed:
     @property
     def saved(self) -> int | None:
         """Labels that the judge saves."""
-        return None if self.labels is None or self.labels_alone is None else max(0, self.labels_alone - self.labels)
+        return (
+            None
+            if self.labels is None or self.labels_alone is None
+            else max(0, self.labels_alone - self.labels)
+        )
 
 
 def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: float = 0.95) -> Needed:
-    """How many labels, spread like the verdicts, make the expected width (upper limit less lower limit) ``target_width``.
+    """How many labels, spread like the verdicts, make the expected width (upper limit less lower
+    limit) ``target_width``.
 
-    The labels there are serve as a pilot: each verdict's mean is taken from them. Failed judgments that nobody labelled are
-    left out of the plan: they need labels of their own.
+    The labels there are serve as a pilot: each verdict's mean is taken from them. Failed judgments
+    that nobody labelled are left out of the plan: they need labels of their own.
     """
     parts, _ = merge_neighbours([one for one in strata if one.verdict is not None])
     parts += [one for one in strata if one.verdict is None and one.labels]
     rows, have = sum(part.rows for part in parts), sum(len(part.labels) for part in parts)
     if not rows or not have or any(part.mean is None for part in parts):
-        return Needed(target_width, None, None, reason="no labels to plan with: label a few rows at random first")
+        return Needed(
+            target_width,
+            None,
+            None,
+            reason="no labels to plan with: label a few rows at random first",
+        )
     shares = [(part.rows / rows, part.mean or 0.0) for part in parts]
     mean = math.fsum(share * mean for share, mean in shares)
     alone = _least(lambda labels: _width_alone(mean, labels, level), target_width, rows)
@@ -148,12 +191,26 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
     if count is None:
         widest = _width(shares, rows, rows, level)
         return Needed(
-            target_width, None, None, {}, alone, f"{rows} rows, all of them labelled, would give a width of {widest:.3f}"
+            target_width,
+            None,
+            None,
+            {},
+            alone,
+            f"{rows} rows, all of them labelled, would give a width of {widest:.3f}",
         )
-    missing = {_named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels)) for part in parts}
+    missing = {
+        _named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels))
+        for part in parts
+    }
     more = sum(missing.values())
     total = have + more if more else count
-    return Needed(target_width, total, more, {name: number for name, number in missing.items() if number}, alone)
+    return Needed(
+        target_width,
+        total,
+        more,
+        {name: number for name, number in missing.items() if number},
+        alone,
+    )
 
 
 def _named(part: Stratum) -> str:
@@ -171,7 +228,9 @@ def _width_alone(mean: float, labels: int, level: float) -> float:
 
 
 def _least(width: Callable[[int], float], target: float, most: int) -> int | None:
-    """The least number of labels whose width is the target or less; wider intervals never come of more labels."""
+    """The least number of labels whose width is the target or less; wider intervals never come of
+    more labels.
+    """
     if width(most) > target:
         return None
     low, high = 0, most

@@ -1,7 +1,8 @@
 """How good a ranking of retrieved things is, by what is known to be relevant. No model is asked.
 
-``retrieved``: ids, the best first; one that comes again counts at its first place. ``relevant``: id → its grade; all grades above
-0 are relevant, and only nDCG tells them apart. ``k``: how many of the first are looked at; None: all of them.
+``retrieved``: ids, the best first; one that comes again counts at its first place. ``relevant``: id
+→ its grade; all grades above 0 are relevant, and only nDCG tells them apart. ``k``: how many of the
+first are looked at; None: all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ NAMES: tuple[Name, ...] = get_args(Name)
 NOTHING_RELEVANT = "nothing is marked as relevant"
 NOTHING_RETRIEVED = "nothing was retrieved"
 _AT = re.compile(r"([a-z_]+)(?:@([0-9]{1,6}))?")
-_OTHER_NAMES: Mapping[str, Name] = {"hits": "hit", "hit_rate": "hit", "ap": "average_precision", "map": "average_precision"}
+_OTHER_NAMES: Mapping[str, Name] = {
+    "hits": "hit",
+    "hit_rate": "hit",
+    "ap": "average_precision",
+    "map": "average_precision",
+}
 
 
 @light_dataclass(frozen=True)
@@ -33,9 +39,14 @@ class RankMeasure:
 
     @classmethod
     def of(cls, text: str) -> RankMeasure | None:
-        """``ndcg@5``, ``MRR``, ``hit@3``, …; None where it is none of them. A SetupError where its cut-off is 0."""
+        """``ndcg@5``, ``MRR``, ``hit@3``, …; None where it is none of them.
+
+        A SetupError where its cut-off is 0.
+        """
         found = _AT.fullmatch(text.strip().casefold())
-        name = next((one for one in NAMES if found and one == _OTHER_NAMES.get(found[1], found[1])), None)
+        name = next(
+            (one for one in NAMES if found and one == _OTHER_NAMES.get(found[1], found[1])), None
+        )
         if found is None or name is None:
             return None
         if found[2] is not None and int(found[2]) < 1:
@@ -56,13 +67,18 @@ def hit(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Fig
 
 
 def mrr(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
-    """1 divided by the place of the first relevant one; 0 where there is none. Over many rankings the mean is taken."""
+    """1 divided by the place of the first relevant one; 0 where there is none.
+
+    Over many rankings the mean is taken.
+    """
     hits = _hits(retrieved, relevant, k)
     return _defined(relevant) or Figure(1 / (hits.index(True) + 1) if any(hits) else 0.0)
 
 
 def precision(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
-    """The share of relevant ones among the first ``k``, also where fewer were retrieved; without ``k`` among all retrieved."""
+    """The share of relevant ones among the first ``k``, also where fewer were retrieved; without
+    ``k`` among all retrieved.
+    """
     hits = _hits(retrieved, relevant, k)
     if not hits and k is None:
         return _defined(relevant) or Figure(None, NOTHING_RETRIEVED)
@@ -71,17 +87,23 @@ def precision(retrieved: Sequence[str], relevant: Grades, k: int | None = None) 
 
 def recall(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
     """The share of the relevant ones that are among the first ``k``."""
-    return _defined(relevant) or Figure(sum(_hits(retrieved, relevant, k)) / len(_relevant(relevant)))
+    return _defined(relevant) or Figure(
+        sum(_hits(retrieved, relevant, k)) / len(_relevant(relevant))
+    )
 
 
 def average_precision(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
-    """The mean, over the relevant ones, of the precision at the place of each; 0 for one that is not among the first ``k``."""
+    """The mean, over the relevant ones, of the precision at the place of each; 0 for one that is
+    not among the first ``k``.
+    """
     hits = _hits(retrieved, relevant, k)
     return _defined(relevant) or Figure(_sum_of_precisions(hits) / len(_relevant(relevant)))
 
 
 def ndcg(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
-    """The grades, each divided by the binary logarithm of 1 + its place, as a share of what the best order would give."""
+    """The grades, each divided by the binary logarithm of 1 + its place, as a share of what the
+    best order would give.
+    """
     if missing := _defined(relevant):
         return missing
     known = _relevant(relevant)
@@ -90,7 +112,9 @@ def ndcg(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Fi
 
 
 def ranked_precision(hits: Sequence[bool]) -> Figure:
-    """The average precision of a ranking, by whether each of the retrieved ones, the best first, is relevant."""
+    """The average precision of a ranking, by whether each of the retrieved ones, the best first, is
+    relevant.
+    """
     if not hits:
         return Figure(None, NOTHING_RETRIEVED)
     return Figure(_sum_of_precisions(hits) / sum(hits) if any(hits) else 0.0)

@@ -22,7 +22,9 @@ HOME_OF = {
     "find_sandbox": "sandbox.find",
     "improve": "strategy.improving",
 }
-"""Where each name lives; no module is called like one of them, since loading it would take the name."""
+"""Where each name lives; no module is called like one of them, since loading it would take the
+name.
+"""
 __all__ = sorted(HOME_OF)  # noqa: PLE0605
 
 if TYPE_CHECKING:

@@ -22,21 +22,29 @@ class Agent:
     """Something that turns a task into a value, by code that a model writes."""
 
     output_schema: Any = None
-    """A type (int, list[int], a dataclass, a TypedDict, a pydantic model) or a JSON schema; None: any JSON value."""
+    """A type (int, list[int], a dataclass, a TypedDict, a pydantic model) or a JSON schema; None:
+    any JSON value.
+    """
     name: str = "agent"
     description: str = ""
     """Shown to the model before the task."""
     input_schema: Any = None
-    """The inputs by name, each with its type: a dict, a dataclass, a TypedDict or a pydantic model."""
+    """The inputs by name, each with its type: a dict, a dataclass, a TypedDict
+    or a pydantic model.
+    """
     tools: Sequence[Tool] | Mapping[str, Tool] = ()
-    """Functions, sync or async, and LLMs that the code may call; they run here, outside the sandbox."""
+    """Functions, sync or async, and LLMs that the code may call; they run here, outside the
+    sandbox.
+    """
     llm: ModelLike | Sequence[ModelLike] | None = None
     """Who writes the code; several models take turns over the candidates."""
     strategy: Strategy = USUAL
     """How candidates are chosen; left out, as the runtime says."""
     _: KW_ONLY
     task: str = ""
-    """What it is asked right now: set by the runtime for ``verify`` and ``cost``, which are called with the agent."""
+    """What it is asked right now: set by the runtime for ``verify`` and ``cost``, which are called
+    with the agent.
+    """
     writes: Literal["code", "text"] = "code"
 
     def __post_init__(self) -> None:
@@ -45,7 +53,10 @@ class Agent:
             if not callable(tool):
                 raise SetupError(f"tool {name!r} is no function: {tool!r:.80}")
             if not name.isidentifier() or iskeyword(name):
-                raise SetupError(f"tool {name!r} cannot be called from code: give it a name with tools={{'name': function}}")
+                raise SetupError(
+                    f"tool {name!r} cannot be called from code: give it a name with "
+                    f"tools={{'name': function}}"
+                )
 
     @property
     def toolbox(self) -> dict[str, Tool]:
@@ -83,18 +94,29 @@ class Agent:
         return [(name, describe(kind)) for name, kind in self.inputs.items()]
 
     def writers(self, otherwise: ModelLike | Sequence[ModelLike] | None = None) -> list[OpenModel]:
-        """Who writes: the agent's model, else the runtime's, else one of its tools, else the one that its criteria ask."""
+        """Who writes: the agent's model, else the runtime's, else one of its tools, else the one
+        that its criteria ask.
+        """
         own = [tool for tool in self.toolbox.values() if isinstance(tool, LLM)]
-        chosen = next((one for one in (self.llm, otherwise, *own[:1], self.strategy.judge_model) if one is not None), None)
+        chosen = next(
+            (
+                one
+                for one in (self.llm, otherwise, *own[:1], self.strategy.judge_model)
+                if one is not None
+            ),
+            None,
+        )
         if chosen is None:
             raise SetupError(_NOBODY_WRITES[self.writes])
         return list(open_panel(chosen).values())
 
 
 _NOBODY_WRITES = {
-    "code": "no model is named that writes the code: name one with Agent(llm=…), such as Agent(llm='openai/gpt-4o-mini'), "
+    "code": "no model is named that writes the code: name one with Agent(llm=…), such as "
+    "Agent(llm='openai/gpt-4o-mini'), "
     "or with Runtime(llm=…) for all agents",
-    "text": "no model is named that writes the texts: name one with llm=…, such as llm='openai/gpt-4o-mini', "
+    "text": "no model is named that writes the texts: name one with llm=…, such as "
+    "llm='openai/gpt-4o-mini', "
     "or give a function that writes in the place of the prompt",
 }
 """The embedded model is none of them: it was made to choose among options."""

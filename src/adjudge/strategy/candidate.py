@@ -24,9 +24,13 @@ class Try:
     reasons: tuple[str, ...] = ()
     """Why it may not be used; none when it may."""
     no_verdict: tuple[str, ...] = ()
-    """Those of the reasons that are a judge's failure and not the candidate's: no writer is told of them."""
+    """Those of the reasons that are a judge's failure and not the candidate's: no writer is told of
+    them.
+    """
     results: tuple[SampledResult, ...] = ()
-    """What every criteria said of it, with all samples: of those asked inside functions and subclasses too."""
+    """What every criteria said of it, with all samples: of those asked inside functions and
+    subclasses too.
+    """
     cost: float | None = None
     no_cost: str | None = None
     """Why the cost of a try that may be used is not known; it ranks behind every known cost."""
@@ -44,7 +48,13 @@ class Try:
     def to_dict(self) -> dict[str, object]:
         """This try as a JSON-ready dict."""
         results = [result.to_dict() for result in self.results]
-        return {"code": self.code, "reasons": list(self.reasons), "cost": self.cost, "no_cost": self.no_cost, "results": results}
+        return {
+            "code": self.code,
+            "reasons": list(self.reasons),
+            "cost": self.cost,
+            "no_cost": self.no_cost,
+            "results": results,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +86,14 @@ class Candidate:
     def to_dict(self) -> dict[str, object]:
         """This candidate as a JSON-ready dict."""
         tries = [one.to_dict() for one in self.tries]
-        return {"number": self.number, "state": self.state, "why": self.why, "code": self.code, "cost": self.cost, "tries": tries}
+        return {
+            "number": self.number,
+            "state": self.state,
+            "why": self.why,
+            "code": self.code,
+            "cost": self.cost,
+            "tries": tries,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +110,9 @@ class FreshCost:
 class Selection:
     """All candidates, the one that was taken, and how.
 
-    The cheapest of several noisy costs is, on average, cheaper than it is: the more candidates and the wider the spread, the
-    more so. That is why ``cost`` comes with ``compared`` and ``cost_spread``, and why ``fresh`` can be asked for.
+    The cheapest of several noisy costs is, on average, cheaper than it is: the more candidates and
+    the wider the spread, the more so. That is why ``cost`` comes with ``compared`` and
+    ``cost_spread``, and why ``fresh`` can be asked for.
     """
 
     task: str
@@ -135,7 +153,12 @@ class Selection:
     def to_dict(self) -> dict[str, object]:
         """This selection as a JSON-ready dict."""
         fresh = self.fresh and {"cost": self.fresh.cost, "reason": self.fresh.reason}
-        chosen = {"cost": self.cost, "compared": self.compared, "cost_spread": self.cost_spread, "cost_is": self.cost_is}
+        chosen = {
+            "cost": self.cost,
+            "compared": self.compared,
+            "cost_spread": self.cost_spread,
+            "cost_is": self.cost_is,
+        }
         return {
             "task": self.task,
             "output": self.raw,

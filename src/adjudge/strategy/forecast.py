@@ -1,4 +1,6 @@
-"""What a strategy would take, before anything is asked: from one text a candidate to every try with all its samples."""
+"""What a strategy would take, before anything is asked: from one text a candidate to every try with
+all its samples.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ _NOTHING = Estimate(0, 0, (0, 0), (0, 0), (0.0, 0.0))
 
 
 def forecast(
-    agent: Agent, writer: Conversations | None, known: Known | None = None, prices: PriceTable | None = None
+    agent: Agent,
+    writer: Conversations | None,
+    known: Known | None = None,
+    prices: PriceTable | None = None,
 ) -> Estimate:
     """Functions of the caller's own, and models that are called as tools, are not in it."""
     strategy, table = agent.strategy, prices or PriceTable.load()
@@ -39,7 +44,9 @@ def forecast(
     return found
 
 
-def _written(model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable) -> Estimate:
+def _written(
+    model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable
+) -> Estimate:
     """One candidate. A try that failed is in the conversation of the next."""
     ballot = writing_ballot(model, request)
     answered = known.recall([ballot], [writing_key(model, ballot, known.wordings)])[0] is not None
@@ -60,10 +67,14 @@ def _written(model: OpenModel, request: Request, tries: int, known: Known, price
     )
 
 
-def _judged(part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable) -> Estimate:
+def _judged(
+    part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable
+) -> Estimate:
     """By one criteria; none of it has to be, since no candidate may come so far."""
     judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
-    once = part.estimate([Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices)
+    once = part.estimate(
+        [Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices
+    )
     calls, tokens, usd = (end[1] * times for end in (once.calls, once.tokens, once.usd))
     return Estimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
 

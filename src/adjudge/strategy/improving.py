@@ -1,4 +1,6 @@
-"""Better text by feedback: judge, rewrite by what the judge advises, judge again, and keep the best."""
+"""Better text by feedback: judge, rewrite by what the judge advises, judge again, and keep the
+best.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Improvement:
 
     @property
     def best(self) -> int:
-        """The place of the version with the highest score; of equals the earlier, so nothing is changed for nothing."""
+        """The place of the version with the highest score; of equals the earlier, so nothing is
+        changed for nothing.
+        """
         scores = [-1.0 if result.score is None else result.score for result in self.results]
         return scores.index(max(scores))
 
@@ -35,18 +39,29 @@ class Improvement:
         return str(text)
 
 
-def improve(instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3) -> Improvement:
-    """Rewrite a text by the judge's feedback, up to ``rounds`` times; stops when there is nothing left to change."""
+def improve(
+    instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3
+) -> Improvement:
+    """Rewrite a text by the judge's feedback, up to ``rounds`` times; stops when there is nothing
+    left to change.
+    """
     return event_loop.run(aimprove(instance, judge, criteria, rounds))
 
 
-async def aimprove(instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3) -> Improvement:
+async def aimprove(
+    instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3
+) -> Improvement:
     """``improve`` for async code."""
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:
-        raise SetupError("the judge gives no feedback to improve by: make it with generate_feedback=True")
+        raise SetupError(
+            "the judge gives no feedback to improve by: make it with generate_feedback=True"
+        )
     asked = judge.as_criteria(criteria)
-    versions, results = [judge.case(judge.instance_of(instance), asked).instance], await judge.aevaluate([instance], asked)
+    versions, results = (
+        [judge.case(judge.instance_of(instance), asked).instance],
+        await judge.aevaluate([instance], asked),
+    )
     while len(versions) <= rounds and results[-1].feedback:
         text = await judge.aimprove(versions[-1], results[-1])
         *_, judged = shown_fields(asked, versions[-1])

@@ -1,4 +1,7 @@
-"""Values checked by a JSON schema (draft 2020-12). Nothing is fetched: a ``$ref`` reaches only into its own schema."""
+"""Values checked by a JSON schema (draft 2020-12).
+
+Nothing is fetched: a ``$ref`` reaches only into its own schema.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,18 @@ JsonSchema = Mapping[str, object]
 def check_json_schema(schema: JsonSchema) -> None:
     """Raise a SetupError where nothing can be checked by ``schema``."""
     if find_spec("jsonschema") is None:
-        raise SetupError("an output_schema that is a JSON schema needs jsonschema: pip install 'adjudge[schema]'")
+        raise SetupError(
+            "an output_schema that is a JSON schema needs jsonschema: pip install 'adjudge[schema]'"
+        )
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise SetupError(f"output_schema{_place(error.absolute_path)} is not JSON Schema: {error.message}") from None
+        raise SetupError(
+            f"output_schema{_place(error.absolute_path)} is not JSON Schema: {error.message}"
+        ) from None
     _check_references(schema)
 
 
@@ -44,7 +51,9 @@ def _check_references(schema: JsonSchema) -> None:
         try:
             resolver.lookup(reference)
         except Unresolvable:
-            raise SetupError(f"output_schema refers to {reference!r}, which is not in it: put it under $defs") from None
+            raise SetupError(
+                f"output_schema refers to {reference!r}, which is not in it: put it under $defs"
+            ) from None
 
 
 def _references(schema: object) -> Iterator[str]:

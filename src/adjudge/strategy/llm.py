@@ -12,9 +12,11 @@ from adjudge.gateway.open import ModelLike, OpenModel, OpenSettings, open_model
 
 
 class LLM(OpenModel):
-    """``LLM("gpt-4o-mini")``: ``await llm("…")`` gives the answer; judges, criteria and agents take it as their model.
+    """``LLM("gpt-4o-mini")``: ``await llm("…")`` gives the answer; judges, criteria and agents take
+    it as their model.
 
-    Takes what ``open_model`` takes: an id, a function ``prompt -> text`` or a model object, and its settings.
+    Takes what ``open_model`` takes: an id, a function ``prompt -> text`` or a model object, and its
+    settings.
     """
 
     def __init__(self, model: ModelLike, **settings: Unpack[OpenSettings]) -> None:
@@ -26,11 +28,15 @@ class LLM(OpenModel):
             seed=opened.seed,
         )
         name = re.sub(r"\W+", "_", self.name.rpartition("/")[2]).strip("_")
-        self.__name__ = name if name.isidentifier() and not iskeyword(name) else f"llm_{name}".strip("_")
+        self.__name__ = (
+            name if name.isidentifier() and not iskeyword(name) else f"llm_{name}".strip("_")
+        )
         """What generated code calls it."""
         self.__doc__ = f"Ask the language model {self.name}."
 
     async def __call__(self, prompt: str) -> str:
         """What the model answers to ``prompt``."""
-        request = Request(Prompt((Message("user", prompt),)), temperature=self.temperature, seed=self.seed)
+        request = Request(
+            Prompt((Message("user", prompt),)), temperature=self.temperature, seed=self.seed
+        )
         return (await written(self, request)).text or ""

@@ -26,7 +26,9 @@ class Ended:
 
 @dataclass(frozen=True)
 class Program:
-    """What ``Runtime.aot`` gives: code that was written and chosen once. Running it asks no model, but for its tools."""
+    """What ``Runtime.aot`` gives: code that was written and chosen once. Running it asks no model,
+    but for its tools.
+    """
 
     code: str
     agent: Agent
@@ -36,7 +38,10 @@ class Program:
     limits: Limits = field(repr=False)
 
     async def arun(self, inputs: Inputs | None = None) -> object:
-        """The output for these inputs, checked. A SandboxError says what went wrong when the code was run."""
+        """The output for these inputs, checked.
+
+        A SandboxError says what went wrong when the code was run.
+        """
         check_inputs(self.agent, inputs or {})
         try:
             ended = await run_code(self.sandbox, self.agent, self.code, inputs or {}, self.limits)
@@ -51,8 +56,13 @@ class Program:
         return self.run(inputs)
 
 
-async def run_code(sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs, limits: Limits) -> Ended:
-    """What it gave, checked. SandboxError when it ends badly, WrongShape when its output is not what the agent wants."""
+async def run_code(
+    sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs, limits: Limits
+) -> Ended:
+    """What it gave, checked.
+
+    SandboxError when it ends badly, WrongShape when its output is not what the agent wants.
+    """
     try:
         ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=limits)
     except SandboxError:
@@ -68,10 +78,15 @@ def check_inputs(agent: Agent, inputs: Inputs) -> None:
     """Raise a SetupError when the agent's code cannot be run with these inputs."""
     missing = [name for name in agent.inputs if name not in inputs]
     if missing:
-        raise SetupError(f"the agent needs the inputs {', '.join(missing)}: give them with inputs={{…}}")
+        raise SetupError(
+            f"the agent needs the inputs {', '.join(missing)}: give them with inputs={{…}}"
+        )
     both = [name for name in inputs if name in agent.toolbox]
     if both:
-        raise SetupError(f"{', '.join(both)} cannot be an input and a tool at once: give one of them another name")
+        raise SetupError(
+            f"{', '.join(both)} cannot be an input and a tool at once: give one of them "
+            "another name"
+        )
     for name, value in inputs.items():
         try:
             conform(value, agent.inputs.get(name))

@@ -30,7 +30,10 @@ _PARTS = ("verify", "cost", "generate")
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateResult(Result):
-    """A candidate as a row of a run. Its cost is no score: with most strategies the lowest is the best."""
+    """A candidate as a row of a run.
+
+    Its cost is no score: with most strategies the lowest is the best.
+    """
 
     verdict: State
     cost: float | None = None
@@ -41,32 +44,51 @@ class CandidateResult(Result):
         return CandidateDetail(verdict=self.verdict, cost=self.cost, tries=self.tries)
 
 
-def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def configuration(
+    agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]
+) -> dict[str, dict[str, object]]:
     """What a run of this strategy is called, and everything that decides what is asked in it."""
     strategy = agent.strategy
-    own = {one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS}
+    own = {
+        one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS
+    }
     wanted = {"task": agent.task, "writes": agent.writes, "output": describe(agent.output_schema)}
-    asked = {name: [_part(part) for part in getattr(strategy, name)] for name in ("verifiers", "costings")}
+    asked = {
+        name: [_part(part) for part in getattr(strategy, name)]
+        for name in ("verifiers", "costings")
+    }
     models = _models(writers, _criteria(strategy), agent.toolbox.values())
     language = str(settings.get("language", "en"))
-    return {LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)}
+    return {
+        LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)
+    }
 
 
-async def keep_candidates(run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]) -> None:
-    """A row a candidate, with the votes of all its tries: what it was written by, and what it was judged by."""
+async def keep_candidates(
+    run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]
+) -> None:
+    """A row a candidate, with the votes of all its tries: what it was written by, and what it was
+    judged by.
+    """
     for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
-        await run.ledger.keep_judgment(LABEL, place, _result(selection.task, candidate), list(dict.fromkeys(keys)))
+        await run.ledger.keep_judgment(
+            LABEL, place, _result(selection.task, candidate), list(dict.fromkeys(keys))
+        )
     await run.ledger.finish(LABEL, len(selection.candidates))
 
 
 def _result(task: str, candidate: Candidate) -> CandidateResult:
     judged = any(one.text for one in candidate.tries)
     return CandidateResult(
-        instance=Instance({"task": task, "response": candidate.code}, id=f"candidate {candidate.number}"),
+        instance=Instance(
+            {"task": task, "response": candidate.code}, id=f"candidate {candidate.number}"
+        ),
         criteria=_CANDIDATE,
         status=Status.SCORED if judged else Status.FAILED,
         explanation=candidate.why,
-        votes=tuple(vote for one in candidate.tries for result in one.results for vote in result.votes),
+        votes=tuple(
+            vote for one in candidate.tries for result in one.results for vote in result.votes
+        ),
         verdict=candidate.state,
         cost=candidate.cost,
         tries=len(candidate.tries),
@@ -74,18 +96,27 @@ def _result(task: str, candidate: Candidate) -> CandidateResult:
 
 
 def _criteria(strategy: Strategy) -> list[QualitativeCriteria | QuantitativeCriteria]:
-    return [part for part in (*strategy.verifiers, *strategy.costings) if isinstance(part, SampledCriteria)]
+    return [
+        part
+        for part in (*strategy.verifiers, *strategy.costings)
+        if isinstance(part, SampledCriteria)
+    ]
 
 
 def _part(part: object) -> object:
     """A criteria with its settings; of a function its name."""
     if isinstance(part, SampledCriteria):
-        return {"kind": type(part).__name__, **cast(Mapping[str, object], part.configuration()["settings"])}
+        return {
+            "kind": type(part).__name__,
+            **cast(Mapping[str, object], part.configuration()["settings"]),
+        }
     return getattr(part, "__name__", type(part).__name__)
 
 
 def _models(
-    writers: Sequence[OpenModel], criteria: Sequence[QualitativeCriteria | QuantitativeCriteria], tools: Iterable[Tool]
+    writers: Sequence[OpenModel],
+    criteria: Sequence[QualitativeCriteria | QuantitativeCriteria],
+    tools: Iterable[Tool],
 ) -> dict[str, OpenModel]:
     judges = [model for one in criteria for model in one.panel.values()]
     own = [tool for tool in tools if isinstance(tool, LLM)]

@@ -1,4 +1,6 @@
-"""A task and an agent in, a checked value out: candidates are written, chosen, and run in the sandbox."""
+"""A task and an agent in, a checked value out: candidates are written, chosen, and run in the
+sandbox.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +46,21 @@ class Runtime:
     timeout: float = 30.0
     """Seconds that the chosen code may take."""
     sandbox: str | Sandbox | None = None
-    """A sandbox or its name; None: the first that works here. "none" runs the code without one, with all your rights."""
+    """A sandbox or its name; None: the first that works here. "none" runs the code without one,
+    with all your rights.
+    """
     limits: Limits | None = field(default=None, kw_only=True)
-    """What the code may use up besides ``timeout``; None: the usual, and as much CPU time as ``timeout``."""
+    """What the code may use up besides ``timeout``; None: the usual, and as much CPU time as
+    ``timeout``.
+    """
     llm: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=True)
     """Who writes the code of agents that name no model."""
     strategy: Strategy | None = field(default=None, kw_only=True)
     """How candidates are chosen for agents that have no strategy of their own."""
     allowed_imports: Sequence[str] = field(default=tuple(sorted(DEFAULT_IMPORTS)), kw_only=True)
-    """Modules of the standard library that the code may import: no installed package can be seen inside."""
+    """Modules of the standard library that the code may import: no installed package can be seen
+    inside.
+    """
     language: str = field(default="en", kw_only=True)
     """Of the prompts: "en" or "ru"."""
     temperature: float | None = field(default=None, kw_only=True)
@@ -72,11 +80,25 @@ class Runtime:
 
     @overload
     async def ajit(
-        self, agent: Agent, task: str, *, inputs: Given = ..., detail: Literal[False] = ..., run: Kept = ..., budget: Limit = ...
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Given = ...,
+        detail: Literal[False] = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
     ) -> Any: ...
     @overload
     async def ajit(
-        self, agent: Agent, task: str, *, inputs: Given = ..., detail: Literal[True], run: Kept = ..., budget: Limit = ...
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Given = ...,
+        detail: Literal[True],
+        run: Kept = ...,
+        budget: Limit = ...,
     ) -> Selection: ...
     async def ajit(
         self,
@@ -88,13 +110,16 @@ class Runtime:
         run: RunFolder | None = None,
         budget: Budget | None = None,
     ) -> Any:
-        """Have code written for the task, choose, run, and give its checked output; with ``detail`` the whole Selection.
+        """Have code written for the task, choose, run, and give its checked output; with ``detail``
+        the whole Selection.
 
-        ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds already is not asked again.
-        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. Raises
-        NoValidCandidate when no candidate may be used.
+        ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds
+        already is not asked again. ``budget``: what may be spent, an ``adjudge.runs.Budget``; at
+        its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may be used.
         """
-        selection, _ = await event_loop.visit(self._selected(agent, task, inputs or {}, run, budget))
+        selection, _ = await event_loop.visit(
+            self._selected(agent, task, inputs or {}, run, budget)
+        )
         return selection if detail else selection.output
 
     jit = sync_edge(ajit)
@@ -108,23 +133,36 @@ class Runtime:
         run: RunFolder | None = None,
         budget: Budget | None = None,
     ) -> Program:
-        """Have code written for the task and choose, once; the program is then run as often as you like.
+        """Have code written for the task and choose, once; the program is then run as often as you
+        like.
 
-        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with, as ``jit`` does; without one
-        the cheapest valid code is taken unrun.
-        ``run`` and ``budget`` as for ``jit``.
+        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with,
+        as ``jit`` does; without one the cheapest valid code is taken unrun. ``run`` and ``budget``
+        as for ``jit``.
         """
         wanted = task or agent.description
-        selection, sandbox = await event_loop.visit(self._selected(agent, wanted, inputs, run, budget))
+        selection, sandbox = await event_loop.visit(
+            self._selected(agent, wanted, inputs, run, budget)
+        )
         assert selection.winner is not None
-        return Program(selection.winner.code, self._asked(agent, wanted), selection, sandbox, self._limits)
+        return Program(
+            selection.winner.code, self._asked(agent, wanted), selection, sandbox, self._limits
+        )
 
     aot = sync_edge(aaot)
 
     def estimate(
-        self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, known: Known | None = None
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Mapping[str, object] | None = None,
+        known: Known | None = None,
     ) -> Estimate:
-        """What ``jit`` would take; nothing is asked. ``known`` says what a run was answered already."""
+        """What ``jit`` would take; nothing is asked.
+
+        ``known`` says what a run was answered already.
+        """
         _check_task(task)
         check_inputs(agent, inputs or {})
         asked = self._asked(agent, task)
@@ -132,13 +170,20 @@ class Runtime:
         return forecast(asked, writer, known)
 
     async def _selected(
-        self, agent: Agent, task: str, inputs: Inputs | None, run: RunFolder | None, budget: Budget | None
+        self,
+        agent: Agent,
+        task: str,
+        inputs: Inputs | None,
+        run: RunFolder | None,
+        budget: Budget | None,
     ) -> tuple[Selection, Sandbox]:
         """Without inputs nothing is run: the code is for later."""
         _check_task(task)
         if inputs is not None:
             check_inputs(agent, inputs)
-        sandbox = await self._sandbox()  # before anything is written: without one nothing could be run
+        sandbox = (
+            await self._sandbox()
+        )  # before anything is written: without one nothing could be run
         asked = self._asked(agent, task)
         search = Search(self._work(asked, inputs or {}))
         settings = self._configuration(asked, inputs or {}) if run or budget else {}
@@ -152,21 +197,40 @@ class Runtime:
 
     def _asked(self, agent: Agent, task: str) -> Agent:
         """The agent with its task; one without a strategy of its own with the runtime's."""
-        own = self.strategy if self.strategy is not None and agent.strategy is USUAL else agent.strategy
+        own = (
+            self.strategy
+            if self.strategy is not None and agent.strategy is USUAL
+            else agent.strategy
+        )
         return replace(agent, task=task, strategy=own)
 
-    async def _select(self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Inputs | None) -> Selection:
+    async def _select(
+        self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Inputs | None
+    ) -> Selection:
         while search.unfinished:
             await search.run()
             for place in search.ranked():
-                ended = None if inputs is None else await self._run(sandbox, agent, search.last(place).code, inputs)
+                ended = (
+                    None
+                    if inputs is None
+                    else await self._run(sandbox, agent, search.last(place).code, inputs)
+                )
                 if not isinstance(ended, str):
                     return await self._chosen(agent, search, place, ended)
                 search.fail(place, ended)
-        return Selection(task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is)
+        return Selection(
+            task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is
+        )
 
-    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, object]]:
-        own = {"language": self.language, "temperature": self.temperature, "seed": self.seed, "inputs": dict(inputs)}
+    def _configuration(
+        self, agent: Agent, inputs: Mapping[str, object]
+    ) -> dict[str, dict[str, object]]:
+        own = {
+            "language": self.language,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "inputs": dict(inputs),
+        }
         writers = [] if agent.strategy.generate else agent.writers(self.llm)
         return configuration(agent, writers, own)
 
@@ -194,7 +258,12 @@ class Runtime:
     def _conversations(self, agent: Agent, inputs: Mapping[str, object]) -> Conversations:
         models, start = agent.writers(self.llm), _first_prompt(self, agent, inputs)
         return Conversations(
-            models, start, agent.strategy.num_candidates, self.language, temperature=self.temperature, seed=self.seed
+            models,
+            start,
+            agent.strategy.num_candidates,
+            self.language,
+            temperature=self.temperature,
+            seed=self.seed,
         )
 
     async def _run(self, sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs) -> Ended | str:
@@ -206,7 +275,9 @@ class Runtime:
         except WrongShape as error:
             return f"it ran, but {error}"
 
-    async def _chosen(self, agent: Agent, search: Search, place: int, ended: Ended | None) -> Selection:
+    async def _chosen(
+        self, agent: Agent, search: Search, place: int, ended: Ended | None
+    ) -> Selection:
         with gathered(search.asked[place]):
             fresh = await fresh_cost(agent.strategy, search.last(place).code, agent)
         return Selection(
@@ -243,6 +314,7 @@ def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> Non
     foreign = sorted({name.partition(".")[0] for name in allowed} - sys.stdlib_module_names)
     if foreign and (sandbox is None or isinstance(sandbox, str)):
         raise SetupError(
-            f"allowed_imports names {', '.join(foreign)}, but the sandbox holds the standard library and no installed packages: "
+            f"allowed_imports names {', '.join(foreign)}, but the sandbox holds the "
+            "standard library and no installed packages: "
             "give the agent a tool that uses them, since tools run outside"
         )

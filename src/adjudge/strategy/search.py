@@ -59,7 +59,9 @@ class Search:
         """By candidate: the keys of what was asked for it, where a run is kept."""
 
     async def run(self) -> None:
-        """Let every candidate go on that is neither valid nor at its end; stop when the choice is made."""
+        """Let every candidate go on that is neither valid nor at its end; stop when the choice is
+        made.
+        """
         lines = {asyncio.create_task(self._line(place)) for place in self.unfinished}
         self._running = set(self.unfinished)
         waiting = set(lines)
@@ -70,7 +72,9 @@ class Search:
                 if self._decided():
                     return
         except HALTS:
-            await asyncio.gather(*lines, return_exceptions=True)  # what was sent is paid for: it is waited for, and kept
+            await asyncio.gather(
+                *lines, return_exceptions=True
+            )  # what was sent is paid for: it is waited for, and kept
             raise
         finally:
             for line in lines:
@@ -81,11 +85,17 @@ class Search:
     def unfinished(self) -> list[int]:
         """Places of candidates that may still become valid."""
         most = self._strategy.max_iterations
-        return [place for place, tries in enumerate(self._tries) if len(tries) < most and not (tries and tries[-1].valid)]
+        return [
+            place
+            for place, tries in enumerate(self._tries)
+            if len(tries) < most and not (tries and tries[-1].valid)
+        ]
 
     def ranked(self) -> list[int]:
         """Places of the valid candidates, the cheapest first; of equals the earlier."""
-        return sorted(self._valid(), key=lambda place: (self._strategy.rank(self.last(place).cost), place))
+        return sorted(
+            self._valid(), key=lambda place: (self._strategy.rank(self.last(place).cost), place)
+        )
 
     def last(self, place: int) -> Try:
         """A candidate's last try."""
@@ -110,10 +120,14 @@ class Search:
         return place
 
     async def _try(self, place: int) -> Try:
-        """Write and weigh; what no judge gave a verdict on is weighed again as it is, by other samples."""
+        """Write and weigh; what no judge gave a verdict on is weighed again as it is, by other
+        samples.
+        """
         tries = self._tries[place]
         if tries and tries[-1].reasons and not tries[-1].feedback:
-            return await self._weighed(tries[-1].text, tries[-1].code, first=len(tries) * _OTHER_SAMPLES)
+            return await self._weighed(
+                tries[-1].text, tries[-1].code, first=len(tries) * _OTHER_SAMPLES
+            )
         try:
             written = await self._work.write(place, tuple(tries))
         except ModelError as error:
@@ -148,13 +162,18 @@ class Search:
         """Whether no candidate under way has to be waited for."""
         strategy = self._strategy
         valid = self._valid()
-        if not strategy.costings:  # equals: the earliest wins, whatever the later ones turn out to be
+        if (
+            not strategy.costings
+        ):  # equals: the earliest wins, whatever the later ones turn out to be
             return bool(valid) and not any(place < valid[0] for place in self._running)
         costs = [self.last(place).cost for place in valid]
         if any(strategy.reaches(cost, strategy.accept_cost_threshold) for cost in costs):
             return True
         cheap = sum(strategy.reaches(cost, strategy.compare_cost_threshold) for cost in costs)
-        return strategy.compare_cost_threshold is not None and cheap >= strategy.min_candidates_for_comparison
+        return (
+            strategy.compare_cost_threshold is not None
+            and cheap >= strategy.min_candidates_for_comparison
+        )
 
     def _candidate(self, place: int, winner: int | None) -> Candidate:
         state, why = self._fate(place, winner)
@@ -176,10 +195,17 @@ class Search:
         failed = ", ".join(str(one + 1) for one in sorted(self._tried_out - {place}))
         beaten = f"candidate {failed} failed when run; " if failed else ""
         if cost is None:
-            alone = "the only one that may be used" if len(valid) == 1 else f"the first of {len(valid)} that may be used"
+            alone = (
+                "the only one that may be used"
+                if len(valid) == 1
+                else f"the first of {len(valid)} that may be used"
+            )
             return "; ".join(filter(None, (f"{beaten}{alone}", self.last(place).no_cost)))
         if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
-            return f"{beaten}cost {cost:g} reaches the threshold {self._strategy.accept_cost_threshold:g}"
+            return (
+                f"{beaten}cost {cost:g} reaches the threshold "
+                f"{self._strategy.accept_cost_threshold:g}"
+            )
         extreme = "highest" if self._strategy.cost_is == "higher" else "lowest"
         return f"{beaten}cost {cost:g}, the {extreme} of {len(valid)}"
 

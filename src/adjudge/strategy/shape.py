@@ -8,7 +8,18 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, NotRequired, Protocol, TypeGuard, Union, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Protocol,
+    TypeGuard,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from adjudge.errors import SetupError
 from adjudge.strategy.json_schema import check_json_schema, mismatch
@@ -59,7 +70,9 @@ def describe(schema: object) -> str:
         found = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
         return f"a value that fits the JSON schema {json.dumps(found, ensure_ascii=False)}"
     if _is_record(schema):
-        keys = ", ".join(f"{name!r}: {describe(kind)}" for name, kind in get_type_hints(schema).items())
+        keys = ", ".join(
+            f"{name!r}: {describe(kind)}" for name, kind in get_type_hints(schema).items()
+        )
         return f"a dict {{{keys}}}"
     if isinstance(schema, type) and issubclass(schema, Enum):
         return " or ".join(repr(member.value) for member in schema)
@@ -67,7 +80,9 @@ def describe(schema: object) -> str:
 
 
 def conform(value: object, schema: object) -> object:
-    """``value`` as ``schema`` wants it (a dict becomes the dataclass that was asked for), or WrongShape."""
+    """``value`` as ``schema`` wants it (a dict becomes the dataclass that was asked for), or
+    WrongShape.
+    """
     if isinstance(schema, Mapping):
         wrong = mismatch(value, schema)
         if wrong:
@@ -79,9 +94,12 @@ def conform(value: object, schema: object) -> object:
 def _json_schema_of(model: Validating) -> object:
     try:
         return model.model_json_schema()
-    except Exception as error:  # a class of somebody's own: whatever it raises, there is nothing to check by
+    except (
+        Exception
+    ) as error:  # a class of somebody's own: whatever it raises, there is nothing to check by
         raise SetupError(
-            f"output_schema {model.__name__} cannot be described as a JSON schema ({type(error).__name__}: {error}): "
+            f"output_schema {model.__name__} cannot be described as a JSON schema "
+            f"({type(error).__name__}: {error}): "
             "give a pydantic model with fields of its own, a dataclass or a JSON schema"
         ) from error
 
@@ -96,10 +114,15 @@ def _describe_generic(schema: object, origin: object, parts: Sequence[object]) -
     if origin is dict and parts[:1] == (str,):
         return f"dict[str, {describe(parts[1])}]"
     if origin is tuple:
-        inner = f"[{describe(parts[0])}, …]" if parts[1:] == (...,) else f"[{', '.join(map(describe, parts))}]"
+        inner = (
+            f"[{describe(parts[0])}, …]"
+            if parts[1:] == (...,)
+            else f"[{', '.join(map(describe, parts))}]"
+        )
         return f"a list {inner}"
     raise SetupError(
-        f"output_schema {schema!r} cannot be checked: use int, float, str, bool, list, dict, list[…], dict[str, …], a dataclass, "
+        f"output_schema {schema!r} cannot be checked: use int, float, str, bool, list, "
+        "dict, list[…], dict[str, …], a dataclass, "
         "a TypedDict, a pydantic model or a JSON schema"
     )
 
@@ -139,14 +162,20 @@ def _generic(value: object, schema: object, where: str) -> object:
         return _first_that_fits(value, schema, parts, where)
     if origin is dict:
         pairs = _plain(value, dict, where)
-        return {key: _conform(item, parts[1], f"{where}[{key!r}]") for key, item in typing.cast(dict[str, object], pairs).items()}
+        return {
+            key: _conform(item, parts[1], f"{where}[{key!r}]")
+            for key, item in typing.cast(dict[str, object], pairs).items()
+        }
     items = typing.cast(list[object], _plain(value, list, where))
     if origin is list:
         return [_conform(item, parts[0], f"{where}[{place}]") for place, item in enumerate(items)]
     kinds = [parts[0]] * len(items) if parts[1:] == (...,) else parts
     if len(kinds) != len(items):
         raise _wrong(value, describe(schema), where)
-    return tuple(_conform(item, kind, f"{where}[{place}]") for place, (item, kind) in enumerate(zip(items, kinds, strict=True)))
+    return tuple(
+        _conform(item, kind, f"{where}[{place}]")
+        for place, (item, kind) in enumerate(zip(items, kinds, strict=True))
+    )
 
 
 def _first_that_fits(value: object, schema: object, parts: Sequence[object], where: str) -> object:
@@ -174,7 +203,9 @@ def _record(value: object, schema: type, where: str) -> object:
         raise WrongShape(f"{where} lacks {', '.join(missing)}")
     if unknown:
         raise WrongShape(f"{where} has {', '.join(unknown)}, which nobody asked for")
-    found = {name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in given.items()}
+    found = {
+        name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in given.items()
+    }
     if typing.is_typeddict(schema):
         return found
     made: object = schema(**found)
@@ -183,9 +214,19 @@ def _record(value: object, schema: type, where: str) -> object:
 
 def _required(schema: type) -> list[str]:
     if dataclasses.is_dataclass(schema):
-        return [one.name for one in dataclasses.fields(schema) if one.default is one.default_factory is dataclasses.MISSING]
-    hints = get_type_hints(schema, include_extras=True)  # written as text, NotRequired is not seen by __required_keys__
-    return [name for name in hints if name in vars(schema)["__required_keys__"] and get_origin(hints[name]) is not NotRequired]
+        return [
+            one.name
+            for one in dataclasses.fields(schema)
+            if one.default is one.default_factory is dataclasses.MISSING
+        ]
+    hints = get_type_hints(
+        schema, include_extras=True
+    )  # written as text, NotRequired is not seen by __required_keys__
+    return [
+        name
+        for name in hints
+        if name in vars(schema)["__required_keys__"] and get_origin(hints[name]) is not NotRequired
+    ]
 
 
 def _validated(value: object, schema: Validating, where: str) -> object:
@@ -203,7 +244,9 @@ def _member(value: object, schema: type[Enum], where: str) -> Enum:
 
 
 def _is_record(schema: object) -> TypeGuard[type]:
-    return isinstance(schema, type) and (dataclasses.is_dataclass(schema) or typing.is_typeddict(schema))
+    return isinstance(schema, type) and (
+        dataclasses.is_dataclass(schema) or typing.is_typeddict(schema)
+    )
 
 
 def _wrong(value: object, wanted: str, where: str) -> WrongShape:

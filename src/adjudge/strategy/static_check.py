@@ -1,6 +1,8 @@
-"""Read generated code before it runs: is it Python, does it import only what it may, does it leave back doors alone?
+"""Read generated code before it runs: is it Python, does it import only what it may, does it leave
+back doors alone?
 
-This is no wall. It tells a model early and in words what the sandbox would refuse later, and keeps honest code honest.
+This is no wall. It tells a model early and in words what the sandbox would refuse later, and keeps
+honest code honest.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ DEFAULT_IMPORTS = _words(
 )
 """Modules of the standard library that compute and do nothing else."""
 
-_BACK_DOORS = _words("__import__ breakpoint compile delattr eval exec getattr globals input locals open setattr vars")
+_BACK_DOORS = _words(
+    "__import__ breakpoint compile delattr eval exec getattr globals input locals open setattr vars"
+)
 _BY_NAME = frozenset({"getattr", "setattr", "delattr", "attrgetter", "methodcaller"})
 """They take the name of an attribute as a text; a text that is written out can be checked."""
 _INNARDS = _words(
@@ -43,13 +47,16 @@ _FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")
 _WILD = "*"
 _NO_CODE = "the reply holds no code: write the program, in a fence that begins with ```python"
 _CODE_LINE = re.compile(
-    r"\s*(?:from [\w.]+ import\b|import [\w.]+ *(?:,|as\b|$)|(?:async )?def \w+ *\(|class \w+ *[:(]|@\w|[\w.]+\("
+    r"\s*(?:from [\w.]+ import\b|import [\w.]+ *(?:,|as\b|$)|(?:async )?def \w+ *\(|class "
+    r"\w+ *[:(]|@\w|[\w.]+\("
     r"|[\w.\[\]'\"]+(?: *, *[\w.\[\]'\"]+)* *(?:[-+*/%|&^]|//|\*\*)?=(?!=))"
 )
 """How a line begins that somebody meant as Python, whatever is wrong further on."""
 
 
-def static_check(code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, known: Collection[str] = ()) -> list[str]:
+def static_check(
+    code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, known: Collection[str] = ()
+) -> list[str]:
     """Why this code should not run, each reason with its line; nothing when it may.
 
     ``known`` are the names the code finds ready: its inputs and tools.
@@ -60,7 +67,11 @@ def static_check(code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, 
             tree = ast.parse(code)
             compile(tree, "<code>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return [f"line {error.lineno or 1}: not valid Python: {error.msg}"] if _looks_like_code(code) else [_NO_CODE]
+        return (
+            [f"line {error.lineno or 1}: not valid Python: {error.msg}"]
+            if _looks_like_code(code)
+            else [_NO_CODE]
+        )
     except (ValueError, RecursionError, MemoryError) as error:
         return [f"line 1: not valid Python: {error or type(error).__name__}"]
     if not tree.body:
@@ -99,7 +110,13 @@ class _Reader(ast.NodeVisitor):
 
     def _import(self, node: ast.AST, module: str) -> None:
         if not self._may_import(module):
-            self._refuse(node, f"import of {module} is not allowed; allowed are {', '.join(sorted(self.allowed)) or 'none'}")
+            self._refuse(
+                node,
+                (
+                    f"import of {module} is not allowed; allowed are "
+                    f"{', '.join(sorted(self.allowed)) or 'none'}"
+                ),
+            )
 
     def _may_import(self, module: str) -> bool:
         parts = module.split(".")
@@ -114,14 +131,20 @@ class _Reader(ast.NodeVisitor):
         if name in _INNARDS or not _plain(name):
             self._refuse(node, f"attribute {name} is not allowed: it reaches into the interpreter")
         elif of_module and self._leads_elsewhere(of_module, name):
-            self._refuse(node, f"{of_module}.{name} is not allowed: it leads to what may not be imported")
+            self._refuse(
+                node, f"{of_module}.{name} is not allowed: it leads to what may not be imported"
+            )
 
     def _leads_elsewhere(self, module: str, name: str) -> bool:
         """``random._os`` is another spelling of ``import os``."""
         if module == "io":
             return name == "open"
         bare = name.lstrip("_")
-        return bare in sys.stdlib_module_names and bare not in self.allowed and f"{module}.{name}" not in self.allowed
+        return (
+            bare in sys.stdlib_module_names
+            and bare not in self.allowed
+            and f"{module}.{name}" not in self.allowed
+        )
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in self.known:
@@ -132,15 +155,26 @@ class _Reader(ast.NodeVisitor):
             self._used(node)
 
     def _used(self, node: ast.Name) -> None:
-        if node.id in _BACK_DOORS and id(node) not in self._checked and not (node.id == "input" and "input" in self.names):
+        if (
+            node.id in _BACK_DOORS
+            and id(node) not in self._checked
+            and not (node.id == "input" and "input" in self.names)
+        ):
             self._refuse(node, f"{node.id} is not allowed")
-        elif not hasattr(builtins, node.id) and node.id not in self.names and _WILD not in self.names and _plain_name(node.id):
+        elif (
+            not hasattr(builtins, node.id)
+            and node.id not in self.names
+            and _WILD not in self.names
+            and _plain_name(node.id)
+        ):
             self._refuse(node, f"name {node.id} is not defined")
 
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if called in _BY_NAME and called not in self.known:
-            self._named_attributes(node, node.args if called in ("attrgetter", "methodcaller") else node.args[1:2])
+            self._named_attributes(
+                node, node.args if called in ("attrgetter", "methodcaller") else node.args[1:2]
+            )
             self._checked.add(id(node.func))
         self.generic_visit(node)
 
@@ -148,14 +182,20 @@ class _Reader(ast.NodeVisitor):
         first = names[:1] if names else [ast.Constant(None)]
         for name in first:
             if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-                self._refuse(node, "an attribute may be named by a text only where the text is written out")
+                self._refuse(
+                    node, "an attribute may be named by a text only where the text is written out"
+                )
             else:
                 for part in name.value.split("."):
                     self._attribute(node, part)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str) and (_FIELD_WITH_DUNDER.search(node.value) or not _plain_text(node.value)):
-            self._refuse(node, f"the text {node.value[:40]!r} names what reaches into the interpreter")
+        if isinstance(node.value, str) and (
+            _FIELD_WITH_DUNDER.search(node.value) or not _plain_text(node.value)
+        ):
+            self._refuse(
+                node, f"the text {node.value[:40]!r} names what reaches into the interpreter"
+            )
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
         for name in node.kwd_attrs:
@@ -179,7 +219,9 @@ class _Reader(ast.NodeVisitor):
 
 def _looks_like_code(text: str) -> bool:
     """Whether a line of what does not compile was meant to: prose has none."""
-    return not any(map(str.isalpha, text)) or any(_CODE_LINE.match(line) or _is_statement(line) for line in text.splitlines())
+    return not any(map(str.isalpha, text)) or any(
+        _CODE_LINE.match(line) or _is_statement(line) for line in text.splitlines()
+    )
 
 
 def _is_statement(line: str) -> bool:
@@ -204,7 +246,9 @@ def _plain_name(name: str) -> bool:
 
 def _plain_text(text: str) -> bool:
     """Prose may speak of anything; a text without a blank could be used as a name."""
-    return any(map(str.isspace, text)) or all(found in _PLAIN_DUNDERS for found in _DUNDER.findall(text))
+    return any(map(str.isspace, text)) or all(
+        found in _PLAIN_DUNDERS for found in _DUNDER.findall(text)
+    )
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:

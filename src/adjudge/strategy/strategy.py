@@ -1,4 +1,6 @@
-"""How candidates are chosen: who verifies, what they cost, how many there are and when it is enough."""
+"""How candidates are chosen: who verifies, what they cost, how many there are and when it is
+enough.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from adjudge.judges.sampled import SampledCriteria
 from adjudge.judges.settings import at_least, one_of
 
 Verifier = QualitativeCriteria | Callable[[str, Any], object]
-"""A criteria, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool, reason)``."""
+"""A criteria, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool,
+reason)``.
+"""
 Costing = QuantitativeCriteria | Callable[[str, Any], object]
 """A criteria, or a sync or async function ``(code, agent)`` that gives a number."""
 
@@ -55,18 +59,28 @@ class Strategy:
     max_iterations: int = 3
     """Tries of a candidate: one that failed is told why and tries again."""
     min_candidates_for_comparison: int = 1
-    """With ``compare_cost_threshold``: how many candidates must be that cheap before they are compared."""
+    """With ``compare_cost_threshold``: how many candidates must be that cheap before they are
+    compared.
+    """
     accept_cost_threshold: float | None = None
     """A verified candidate at or below it is taken at once; the others are stopped."""
     compare_cost_threshold: float | None = None
-    """When enough verified candidates are at or below it, the cheapest is taken now; the others are stopped."""
+    """When enough verified candidates are at or below it, the cheapest is taken now; the others are
+    stopped.
+    """
     generate: Callable[..., object] | None = None
-    """Writes candidates instead of a model: ``(task)``, ``(task, agent)`` or ``(task, agent, feedback)``, sync or async."""
+    """Writes candidates instead of a model: ``(task)``, ``(task, agent)`` or ``(task, agent,
+    feedback)``, sync or async.
+    """
     _: KW_ONLY
     cost_is: Literal["lower", "higher"] = "lower"
-    """Which cost wins. "higher" turns a quality score round; the thresholds are then reached from below."""
+    """Which cost wins. "higher" turns a quality score round; the thresholds are then reached from
+    below.
+    """
     fresh_samples: int = 0
-    """Samples that the winner's cost is measured with once more: none of them had a part in its choice."""
+    """Samples that the winner's cost is measured with once more: none of them had a part in its
+    choice.
+    """
 
     def __post_init__(self) -> None:
         at_least("num_candidates", self.num_candidates, 1)
@@ -77,28 +91,41 @@ class Strategy:
         if self.min_candidates_for_comparison > self.num_candidates:
             few = f"num_candidates={self.num_candidates}"
             raise SetupError(
-                f"min_candidates_for_comparison={self.min_candidates_for_comparison} can never be reached with {few}"
+                f"min_candidates_for_comparison={self.min_candidates_for_comparison} can "
+                f"never be reached with {few}"
             )
         self._check_parts()
 
     def _check_parts(self) -> None:
         for check in self.verifiers:
             if not isinstance(check, Verifies) and not callable(check):
-                raise SetupError(f"verify takes a QualitativeCriteria or a function (code, agent), not {_kind(check)}")
+                raise SetupError(
+                    "verify takes a QualitativeCriteria or a function (code, agent), not "
+                    f"{_kind(check)}"
+                )
         for part in self.costings:
             if not isinstance(part, Computes) and not callable(part):
-                raise SetupError(f"cost takes a QuantitativeCriteria or a function (code, agent), not {_kind(part)}")
+                raise SetupError(
+                    "cost takes a QuantitativeCriteria or a function (code, agent), not "
+                    f"{_kind(part)}"
+                )
         if self.generate is not None and not callable(self.generate):
             raise SetupError(f"generate takes a function (task, agent), not {_kind(self.generate)}")
         for name in ("accept_cost_threshold", "compare_cost_threshold"):
             self._check_threshold(name, getattr(self, name))
         if self.fresh_samples and not self.costings:
-            raise SetupError("fresh_samples measures the winner's cost again: say what it costs with cost=…")
+            raise SetupError(
+                "fresh_samples measures the winner's cost again: say what it costs with cost=…"
+            )
 
     def _check_threshold(self, name: str, value: object) -> None:
         if value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             raise SetupError(f"{name} must be a number, not {value!r}")
 
     def check_ready(self) -> None:
@@ -120,18 +147,26 @@ class Strategy:
     @property
     def judge_model(self) -> OpenModel | None:
         """The model that the first criteria asks, where there is one."""
-        parts = [part for part in (*self.verifiers, *self.costings) if isinstance(part, SampledCriteria)]
+        parts = [
+            part for part in (*self.verifiers, *self.costings) if isinstance(part, SampledCriteria)
+        ]
         return next(iter(parts[0].panel.values())) if parts else None
 
     def rank(self, cost: float | None) -> float:
-        """What candidates are sorted by: the lowest first, a cost that is not known behind all others."""
+        """What candidates are sorted by: the lowest first, a cost that is not known behind all
+        others.
+        """
         if cost is None:
             return math.inf if self.costings else 0.0
         return -cost if self.cost_is == "higher" else cost
 
     def reaches(self, cost: float | None, threshold: float | None) -> bool:
         """Whether a cost is as good as the threshold."""
-        return cost is not None and threshold is not None and not above(self.rank(cost), self.rank(threshold))
+        return (
+            cost is not None
+            and threshold is not None
+            and not above(self.rank(cost), self.rank(threshold))
+        )
 
 
 def _several(parts: T | Sequence[T] | None) -> tuple[T, ...]:

@@ -23,7 +23,9 @@ from adjudge.strategy.writer import Conversations, from_function
 Verify = Verifier | Sequence[Verifier] | None
 Cost = Costing | Sequence[Costing] | None
 Generate = str | Callable[[], str | Awaitable[str]] | Callable[[str | None], str | Awaitable[str]]
-"""A prompt for ``llm``, or a function that writes: without parameters, or with one, the reasons against its last try."""
+"""A prompt for ``llm``, or a function that writes: without parameters, or with one, the reasons
+against its last try.
+"""
 
 
 class More(TypedDict, total=False):
@@ -55,16 +57,29 @@ def best_of(
 ) -> str: ...
 @overload
 def best_of(
-    generate: Generate, n: int = 3, verify: Verify = ..., cost: Cost = ..., *, detail: Literal[True], **more: Unpack[More]
+    generate: Generate,
+    n: int = 3,
+    verify: Verify = ...,
+    cost: Cost = ...,
+    *,
+    detail: Literal[True],
+    **more: Unpack[More],
 ) -> Selection: ...
 def best_of(
-    generate: Generate, n: int = 3, verify: Verify = None, cost: Cost = None, *, detail: bool = False, **more: Unpack[More]
+    generate: Generate,
+    n: int = 3,
+    verify: Verify = None,
+    cost: Cost = None,
+    *,
+    detail: bool = False,
+    **more: Unpack[More],
 ) -> str | Selection:
     """The best of ``n`` texts: of those that pass ``verify``, the one with the lowest ``cost``.
 
-    ``more``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, ``run`` (a folder
-    in which every answer is kept; what it holds already is not asked again), ``budget`` (what may be spent), and what Strategy
-    takes besides: ``max_iterations``, the thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
+    ``more``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``,
+    ``seed``, ``run`` (a folder in which every answer is kept; what it holds already is not asked
+    again), ``budget`` (what may be spent), and what Strategy takes besides: ``max_iterations``, the
+    thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
     """
     selection = event_loop.run(abest_of(generate, n, verify, cost, **more))
     return selection if detail else str(selection.output)
@@ -138,7 +153,12 @@ async def _select(search: Search, agent: Agent) -> Selection:
     with gathered(search.asked[places[0]]):
         fresh = await fresh_cost(strategy, chosen, agent)
     return Selection(
-        task=agent.task, candidates=search.candidates(places[0]), output=chosen, raw=chosen, cost_is=strategy.cost_is, fresh=fresh
+        task=agent.task,
+        candidates=search.candidates(places[0]),
+        output=chosen,
+        raw=chosen,
+        cost_is=strategy.cost_is,
+        fresh=fresh,
     )
 
 
@@ -146,10 +166,14 @@ def _check(text: str) -> list[str]:
     return [] if text else ["it is empty"]
 
 
-def _writer(generate: object, agent: Agent, language: str, temperature: float | None, seed: int | None) -> Write:
+def _writer(
+    generate: object, agent: Agent, language: str, temperature: float | None, seed: int | None
+) -> Write:
     if callable(generate):
         return from_function(generate)
     if not isinstance(generate, str) or not generate.strip():
         raise SetupError("generate is a prompt (a text) or a function that writes a text")
     start = Prompt((Message("user", generate),))
-    return Conversations(agent.writers(), start, agent.strategy.num_candidates, language, temperature, seed).write
+    return Conversations(
+        agent.writers(), start, agent.strategy.num_candidates, language, temperature, seed
+    ).write

@@ -67,7 +67,11 @@ async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) ->
     said = await _all(list(map(_verify, strategy.verifiers)), code, agent, first)
     named = list(zip(said, map(_name, strategy.verifiers), strict=True))
     unjudged = tuple(_no_verdict(one, name) for one, name in named if _is_unjudged(one))
-    reasons = tuple(reason for one, name in named if not _is_unjudged(one) and (reason := _against(one, name)) is not None)
+    reasons = tuple(
+        reason
+        for one, name in named
+        if not _is_unjudged(one) and (reason := _against(one, name)) is not None
+    )
     results = tuple(result for one in said for result in one.results)
     if reasons or unjudged or not strategy.costings:
         return Weighed(reasons, unjudged, results=results)
@@ -75,12 +79,16 @@ async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) ->
     return replace(costed, results=results + costed.results)
 
 
-async def cost_of(strategy: Strategy, code: str, agent: object, first: int = 0, count: int | None = None) -> Weighed:
+async def cost_of(
+    strategy: Strategy, code: str, agent: object, first: int = 0, count: int | None = None
+) -> Weighed:
     """The sum of all costings, from samples with other numbers where the caller says so."""
     said = await _all(list(map(_compute, strategy.costings)), code, agent, first, count)
     results = tuple(result for one in said for result in one.results)
     try:
-        parts = [_number(one, _name(part)) for one, part in zip(said, strategy.costings, strict=True)]
+        parts = [
+            _number(one, _name(part)) for one, part in zip(said, strategy.costings, strict=True)
+        ]
     except _NoNumber as error:
         return Weighed((str(error),), results=results)
     except _NoCost as error:
@@ -89,26 +97,43 @@ async def cost_of(strategy: Strategy, code: str, agent: object, first: int = 0, 
 
 
 async def fresh_cost(strategy: Strategy, code: str, agent: object) -> FreshCost | None:
-    """The winner's cost once more, from samples that had no part in the choice; None where that was not asked for."""
+    """The winner's cost once more, from samples that had no part in the choice; None where that was
+    not asked for.
+    """
     if not strategy.fresh_samples:
         return None
     said = await cost_of(strategy, code, agent, first=_FRESH, count=strategy.fresh_samples)
-    return FreshCost(cost=said.cost, results=said.results, reason=said.no_cost or "; ".join(said.reasons) or None)
+    return FreshCost(
+        cost=said.cost, results=said.results, reason=said.no_cost or "; ".join(said.reasons) or None
+    )
 
 
 async def _all(
-    functions: Sequence[Callable[..., object]], code: str, agent: object, first: int = 0, count: int | None = None
+    functions: Sequence[Callable[..., object]],
+    code: str,
+    agent: object,
+    first: int = 0,
+    count: int | None = None,
 ) -> list[_Said]:
-    asking = [asyncio.ensure_future(_ask(function, code, agent, first, count)) for function in functions]
+    asking = [
+        asyncio.ensure_future(_ask(function, code, agent, first, count)) for function in functions
+    ]
     try:
         return await asyncio.gather(*asking)
     except HALTS:
-        await asyncio.gather(*asking, return_exceptions=True)  # what was sent is paid for: it is waited for, and kept
+        await asyncio.gather(
+            *asking, return_exceptions=True
+        )  # what was sent is paid for: it is waited for, and kept
         raise
 
 
-async def _ask(function: Callable[..., object], code: str, agent: object, first: int, count: int | None) -> _Said:
-    """What it says, and what the criteria inside it said. What a function raises is its answer: it cannot pass the code."""
+async def _ask(
+    function: Callable[..., object], code: str, agent: object, first: int, count: int | None
+) -> _Said:
+    """What it says, and what the criteria inside it said.
+
+    What a function raises is its answer: it cannot pass the code.
+    """
     heard: list[SampledResult] = []
     try:
         with sampling(first, count, heard.append):
@@ -134,11 +159,15 @@ def _compute(part: Costing) -> Callable[..., object]:
 
 def _in_our_context(function: Callable[..., object]) -> Callable[..., object]:
     """Criteria that a sync function asks from its thread are sampled and heard as well."""
-    return function if inspect.iscoroutinefunction(function) else partial(copy_context().run, function)
+    return (
+        function if inspect.iscoroutinefunction(function) else partial(copy_context().run, function)
+    )
 
 
 def _is_unjudged(said: _Said) -> bool:
-    """Whether what was said rests on a judge that gave no verdict: a pass that does, or a failure without another reason."""
+    """Whether what was said rests on a judge that gave no verdict: a pass that does, or a failure
+    without another reason.
+    """
     if said.error or not said.fallbacks:
         return said.unanswered
     passed, reason = _passed(said.value)
@@ -152,7 +181,11 @@ def _no_verdict(said: _Said, name: str) -> str:
 
 
 def _too_few(result: SampledResult) -> str:
-    why = "; ".join(dict.fromkeys(f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid))
+    why = "; ".join(
+        dict.fromkeys(
+            f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid
+        )
+    )
     counts = f"{result.votes_valid} of {result.votes_requested} samples valid"
     return f"{result.criteria.description} – no verdict, {counts} ({why})"
 
@@ -163,7 +196,9 @@ def _against(said: _Said, name: str) -> str | None:
         return f"{name}: {said.error}"
     passed, reason = _passed(said.value)
     if passed is None:
-        raise SetupError(f"verify must give a bool or (bool, reason); {name} gave {said.value!r:.80}")
+        raise SetupError(
+            f"verify must give a bool or (bool, reason); {name} gave {said.value!r:.80}"
+        )
     if passed:
         return None
     return str(reason) if reason else _why(_failed(said.results)) or f"{name} did not pass it"
@@ -174,19 +209,29 @@ def _passed(value: object) -> tuple[bool | None, object]:
     reason: object = None
     if isinstance(value, tuple) and len(value) == 2:
         value, reason = value
-    return (bool(value) if type(value).__name__ in ("bool", "bool_") else None), reason  # the second is numpy's
+    return (
+        bool(value) if type(value).__name__ in ("bool", "bool_") else None
+    ), reason  # the second is numpy's
 
 
 def _failed(results: Sequence[SampledResult]) -> list[QualitativeResult]:
-    return [one for one in results if isinstance(one, QualitativeResult) and not (one.passed or one.fallback)]
+    return [
+        one
+        for one in results
+        if isinstance(one, QualitativeResult) and not (one.passed or one.fallback)
+    ]
 
 
 def _why(failed: Sequence[QualitativeResult]) -> str:
-    return "; ".join(f"{one.criteria.description} – {one.explanation or _no_explanation(one)}" for one in failed)
+    return "; ".join(
+        f"{one.criteria.description} – {one.explanation or _no_explanation(one)}" for one in failed
+    )
 
 
 def _no_explanation(result: QualitativeResult) -> str:
-    return f"{result.passes} of {result.votes_valid} samples passed it, {result.min_pass} are needed"
+    return (
+        f"{result.passes} of {result.votes_valid} samples passed it, {result.min_pass} are needed"
+    )
 
 
 def _number(said: _Said, name: str) -> float:
@@ -205,4 +250,6 @@ def _number(said: _Said, name: str) -> float:
 
 
 def _name(part: object) -> str:
-    return getattr(part, "expression", None) or getattr(part, "__name__", None) or type(part).__name__
+    return (
+        getattr(part, "expression", None) or getattr(part, "__name__", None) or type(part).__name__
+    )

@@ -1,4 +1,6 @@
-"""Who writes candidates: models, each candidate in a conversation of its own, or a function of the caller's."""
+"""Who writes candidates: models, each candidate in a conversation of its own, or a function of the
+caller's.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Conversations:
     """Candidate *i* is written with seed + i."""
 
     async def write(self, place: int, tries: Sequence[Try]) -> Written:
-        """The candidate's next text; what it wrote before, and why that was not accepted, is in its conversation."""
+        """The candidate's next text; what it wrote before, and why that was not accepted, is in its
+        conversation.
+        """
         model, request = self.request(place, tries)
         vote = await written(model, request)
         return Written(vote.text or "", vote.reason)
@@ -41,14 +45,20 @@ class Conversations:
         """Who is asked for it, and what."""
         model = self.models[place % len(self.models)]
         prompt = self.start
-        for one in (one for one in tries if one.text and one.feedback):  # what others failed at is no part of it
+        for one in (
+            one for one in tries if one.text and one.feedback
+        ):  # what others failed at is no part of it
             prompt = render_retry(prompt, one.text, one.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
-        return model, Request(prompt, temperature=temperature, seed=model.seed_for(place, self.seed), sample=place)
+        return model, Request(
+            prompt, temperature=temperature, seed=model.seed_for(place, self.seed), sample=place
+        )
 
 
 def from_function(function: Callable[..., object], *arguments: object) -> Write:
-    """The function is called with as many of ``arguments`` and, behind them, the reasons against the last try as it takes."""
+    """The function is called with as many of ``arguments`` and, behind them, the reasons against
+    the last try as it takes.
+    """
     takes = _parameters(function)
 
     async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001 - the function does not know its place
@@ -58,7 +68,9 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
         except AdjudgeError:
             raise
         except Exception as error:
-            raise ModelError(f"it raised {type(error).__name__}: {error}", model=_name(function)) from error
+            raise ModelError(
+                f"it raised {type(error).__name__}: {error}", model=_name(function)
+            ) from error
         if not isinstance(written, str):
             raise ModelError(f"it gave {type(written).__name__}, not a text", model=_name(function))
         return Written(written)
@@ -71,7 +83,10 @@ def _parameters(function: Callable[..., object]) -> int | None:
     kinds = [one.kind for one in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return None
-    return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+    return sum(
+        kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for kind in kinds
+    )
 
 
 def _name(function: Callable[..., object]) -> str:

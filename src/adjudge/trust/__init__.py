@@ -1,4 +1,6 @@
-"""Labels and results → how far a judge can be trusted: corrected numbers, agreement, comparisons, rankings."""
+"""Labels and results → how far a judge can be trusted: corrected numbers, agreement, comparisons,
+rankings.
+"""
 
 from __future__ import annotations
 

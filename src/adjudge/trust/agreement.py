@@ -32,7 +32,9 @@ class AgreementSettings:
     group: str | None = None
     """The column by which it is told apart."""
     epsilon: float = EPSILON["skilled"]
-    """How much worse than a person the judge may be in the alternative annotator test: .2 experts, .15 skilled, .1 crowd."""
+    """How much worse than a person the judge may be in the alternative annotator test: .2 experts,
+    .15 skilled, .1 crowd.
+    """
     draws: Draws = DRAWS
 
 
@@ -72,10 +74,15 @@ class AgreementReport:
             "alt_test": self.alt_test and _alt_test(self.alt_test),
             "figures": figures,
             "baselines": {name: _estimate(one) for name, one in self.baselines.items()},
-            "classes": {name: {each: _estimate(e) for each, e in one.items()} for name, one in self.classes.items()},
+            "classes": {
+                name: {each: _estimate(e) for each, e in one.items()}
+                for name, one in self.classes.items()
+            },
             "groups": {name: one.to_dict() for name, one in self.groups.items()},
             "annotators": {name: one.to_dict() for name, one in self.annotators.items()},
-            "people": [{"annotators": list(names), **one.to_dict()} for names, one in self.people.items()],
+            "people": [
+                {"annotators": list(names), **one.to_dict()} for names, one in self.people.items()
+            ],
             "people_alpha": self.people_alpha.value,
             "orders": {name or "all": one.to_dict() for name, one in self.orders.items()},
             "bootstrap": {"draws": self.settings.draws.count, "seed": self.settings.draws.seed},
@@ -83,7 +90,13 @@ class AgreementReport:
 
 
 def _estimate(one: Estimate) -> dict[str, object]:
-    return {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason}
+    return {
+        "value": one.value,
+        "lower": one.lower,
+        "upper": one.upper,
+        "n": one.count,
+        "reason": one.reason,
+    }
 
 
 def _alt_test(one: AltTest) -> dict[str, object]:
@@ -94,7 +107,13 @@ def _alt_test(one: AltTest) -> dict[str, object]:
         "epsilon": one.epsilon,
         "nearby": {f"{epsilon:g}": rate for epsilon, rate in (one.nearby or {}).items()},
         "annotators": [
-            {"annotator": each.annotator, "n": each.rows, "advantage": each.advantage, "p_value": each.p_value, "won": each.won}
+            {
+                "annotator": each.annotator,
+                "n": each.rows,
+                "advantage": each.advantage,
+                "p_value": each.p_value,
+                "won": each.won,
+            }
             for each in one.comparisons
         ],
         "skipped": list(one.skipped),
@@ -102,7 +121,9 @@ def _alt_test(one: AltTest) -> dict[str, object]:
     }
 
 
-def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, level: float) -> AgreementReport:
+def agreement_of(
+    rows: Rows, measure: Measure, settings: AgreementSettings, level: float
+) -> AgreementReport:
     """Over the rows that were drawn at random; where none was, over the others."""
     drawn = [one for one in rows.labelled if one.counts]
     seen = drawn or rows.labelled
@@ -121,14 +142,20 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         groups=_groups(kept, measure) if settings.group else {},
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
         people=_each_two(seen, people, measure),
-        people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
+        people_alpha=_people_alpha(seen, people, measure)
+        if len(people) > 1
+        else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
         orders=_orders(kept, settings),
     )
 
 
 def _options(
-    rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
+    rows: Sequence[LabelledRow],
+    measure: Measure,
+    settings: AgreementSettings,
+    clusters: Sequence[Hashable] | None,
+    level: float,
 ) -> AgreementReport:
     truth = [str(one.truth) for one in rows]
     order = measure.options if measure.ordered and len(measure.options) > 2 else None
@@ -147,12 +174,15 @@ def _options(
     more = _further(rows, truth, measure, settings, clusters, level)
     figures = {**found.figures, **more}
     classes = _classes(found)
-    return AgreementReport(len(rows), settings, figures, found.left_out, baselines=found.baselines, classes=classes)
+    return AgreementReport(
+        len(rows), settings, figures, found.left_out, baselines=found.baselines, classes=classes
+    )
 
 
 def _classes(found: Agreement) -> dict[str, dict[str, Estimate]]:
     return {
-        str(option): {"precision": one.precision, "recall": one.recall, "F1": one.f1} for option, one in found.classes.items()
+        str(option): {"precision": one.precision, "recall": one.recall, "F1": one.f1}
+        for option, one in found.classes.items()
     }
 
 
@@ -164,7 +194,9 @@ def _further(
     clusters: Sequence[Hashable] | None,
     level: float,
 ) -> dict[str, Estimate]:
-    """Chance-corrected figures of rows with a verdict, correlations of options that stand in an order, and of probabilities."""
+    """Chance-corrected figures of rows with a verdict, correlations of options that stand in an
+    order, and of probabilities.
+    """
     judged = [place for place, one in enumerate(rows) if one.verdict is not None]
     pairs = [(str(rows[place].verdict), truth[place]) for place in judged]
     ratings: list[Ratings] = [*pairs]
@@ -175,46 +207,69 @@ def _further(
         ratings,
         {
             "AC1": lambda table: gwet_ac1(table, options),
-            "alpha": lambda table: krippendorff_alpha(table, metric, measure.options if metric == "ordinal" else None),
+            "alpha": lambda table: krippendorff_alpha(
+                table, metric, measure.options if metric == "ordinal" else None
+            ),
         },
         clusters=own,
         draws=settings.draws,
         level=level,
     )
     if metric == "ordinal":
-        found |= _correlations([(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level)
+        found |= _correlations(
+            [(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level
+        )
     return found | _probabilities(rows, measure, settings.draws, level)
 
 
 def _tied(rows: Sequence[LabelledRow]) -> bool:
-    """Whether anybody called responses equally good: else nobody was free to, and a tie is no option that chance could hit."""
+    """Whether anybody called responses equally good: else nobody was free to, and a tie is no
+    option that chance could hit.
+    """
     said = (
-        answer for one in rows for answer in (one.verdict, *one.answers.values(), *(vote.get("option") for vote in one.votes))
+        answer
+        for one in rows
+        for answer in (
+            one.verdict,
+            *one.answers.values(),
+            *(vote.get("option") for vote in one.votes),
+        )
     )
     return any(answer == TIE for answer in said)
 
 
 def _correlations(
-    pairs: Sequence[tuple[float, float]], clusters: Sequence[Hashable] | None, draws: Draws, level: float
+    pairs: Sequence[tuple[float, float]],
+    clusters: Sequence[Hashable] | None,
+    draws: Draws,
+    level: float,
 ) -> dict[str, Estimate]:
     methods = {"Kendall": kendall, "Spearman": spearman, "Pearson": pearson}
     statistics = {name: correlation_of(method) for name, method in methods.items()}
     return bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
 
 
-def _probabilities(rows: Sequence[LabelledRow], measure: Measure, draws: Draws, level: float) -> dict[str, Estimate]:
+def _probabilities(
+    rows: Sequence[LabelledRow], measure: Measure, draws: Draws, level: float
+) -> dict[str, Estimate]:
     """Where the votes state how likely a pass is."""
     if not measure.is_binary:
         return {}
     _, good = measure.ends
-    stated = [(p, int(one.truth == good)) for one in rows if (p := probability(one, good)) is not None]
+    stated = [
+        (p, int(one.truth == good)) for one in rows if (p := probability(one, good)) is not None
+    ]
     if not stated:
         return {}
-    return bootstrap(stated, {"AUC": auc, "Brier": brier, "ECE": calibration_error}, draws=draws, level=level)
+    return bootstrap(
+        stated, {"AUC": auc, "Brier": brier, "ECE": calibration_error}, draws=draws, level=level
+    )
 
 
 def probability(row: LabelledRow, option: str) -> float | None:
-    """What the votes say of an option's probability, their mean; None where none of them says it."""
+    """What the votes say of an option's probability, their mean; None where
+    none of them says it.
+    """
     shares = [vote.get("distribution") for vote in row.votes]
     stated = [one.get(option) for one in shares if isinstance(one, Mapping)]
     known = [float(one) for one in stated if isinstance(one, int | float)]
@@ -222,11 +277,17 @@ def probability(row: LabelledRow, option: str) -> float | None:
 
 
 def _numbers(
-    rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
+    rows: Sequence[LabelledRow],
+    measure: Measure,
+    settings: AgreementSettings,
+    clusters: Sequence[Hashable] | None,
+    level: float,
 ) -> AgreementReport:
     judged = [place for place, one in enumerate(rows) if one.number is not None]
     pairs = [
-        (measure.value(number), rows[place].value(measure)) for place in judged if (number := rows[place].number) is not None
+        (measure.value(number), rows[place].value(measure))
+        for place in judged
+        if (number := rows[place].number) is not None
     ]
     own = None if clusters is None else [clusters[place] for place in judged]
     found = _correlations(pairs, own, settings.draws, level)
@@ -249,11 +310,17 @@ def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
 
 def _beside(rows: Iterable[LabelledRow], own: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
     """What the judge and one person say of the same rows."""
-    return [(said, own[one.identity]) for one in rows if one.identity in own and (said := one.said) is not None]
+    return [
+        (said, own[one.identity])
+        for one in rows
+        if one.identity in own and (said := one.said) is not None
+    ]
 
 
 def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Answer, Answer]]:
-    """What two persons say of the same rows; a text that stands on several rows counts as often, as it does for the judge."""
+    """What two persons say of the same rows; a text that stands on several rows counts as often, as
+    it does for the judge.
+    """
     both = [row.answers for row in rows if one in row.answers and other in row.answers]
     return [(answers[one], answers[other]) for answers in both]
 
@@ -272,7 +339,9 @@ def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters
     return TwoRaters.of(pairs)
 
 
-def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], TwoRaters]:
+def _each_two(
+    rows: Sequence[LabelledRow], people: _People, measure: Measure
+) -> dict[tuple[str, str], TwoRaters]:
     if len(people) > CROWD:
         return {}
     return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
@@ -292,13 +361,25 @@ def _people_alpha(rows: Sequence[LabelledRow], people: _People, measure: Measure
     if measure.is_number:
         return krippendorff_alpha(table, "interval")
     ordered = measure.ordered and len(measure.options) > 2
-    return krippendorff_alpha(table, "ordinal" if ordered else "nominal", measure.options if ordered else None)
+    return krippendorff_alpha(
+        table, "ordinal" if ordered else "nominal", measure.options if ordered else None
+    )
 
 
-def _replaceable(rows: Sequence[LabelledRow], people: _People, measure: Measure, epsilon: float) -> AltTest:
+def _replaceable(
+    rows: Sequence[LabelledRow], people: _People, measure: Measure, epsilon: float
+) -> AltTest:
     if measure.is_number:
-        numbers = {name: {row: measure.value(said) for row, said in own.items()} for name, own in people.items()}
+        numbers = {
+            name: {row: measure.value(said) for row, said in own.items()}
+            for name, own in people.items()
+        }
         judge = {one.identity: measure.value(one.number) for one in rows if one.number is not None}
         return alt_test(judge, numbers, epsilon=epsilon, alignment=closeness)
     said = {one.identity: one.verdict for one in rows if one.verdict is not None}
-    return alt_test(said, {name: dict(own) for name, own in people.items()}, epsilon=epsilon, alignment=share_alike)
+    return alt_test(
+        said,
+        {name: dict(own) for name, own in people.items()},
+        epsilon=epsilon,
+        alignment=share_alike,
+    )

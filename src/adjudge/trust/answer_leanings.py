@@ -1,4 +1,6 @@
-"""What a judge of single answers goes by beside quality: text that adds nothing, and what it says by another criteria."""
+"""What a judge of single answers goes by beside quality: text that adds nothing, and what it says
+by another criteria.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,17 @@ def padding_text(folder: str | Path, judge: str) -> str:
                 passed[record.get("criteria"), str(record.get("id"))] = bool(score)
     pairs = [(passed[key], after) for key, after in padded if key in passed]
     if not pairs:
-        return f"not measured: it takes rows with a column {PADDING}, the id of the row whose answer they hold with padding"
+        return (
+            f"not measured: it takes rows with a column {PADDING}, the id of the row whose "
+            "answer they hold with padding"
+        )
     found = padding_effect([before for before, _ in pairs], [after for _, after in pairs])
     one = found.difference.estimate
-    limits = one.reason if one.lower is None else f"{one.lower:+.3f} to {one.upper:+.3f}; {one.count} answers"
+    limits = (
+        one.reason
+        if one.lower is None
+        else f"{one.lower:+.3f} to {one.upper:+.3f}; {one.count} answers"
+    )
     return f"answers pass {one.value:+.3f} more often once they are padded ({limits})"
 
 
@@ -51,20 +60,38 @@ def _padded(record: Mapping[str, object]) -> str:
 
 
 def halo_text(folder: str | Path, judge: str) -> str | None:
-    """Of two criteria: how much more they go together in the judge's verdicts than in people's labels; None of one alone."""
+    """Of two criteria: how much more they go together in the judge's verdicts than in people's
+    labels; None of one alone.
+    """
     if sum(judge in one.judges for one in label_scales(folder)) < 2:
         return None
-    series = {rows.scale.name: dict(_series(rows)) for rows in labelled_rows(folder, judge)} if holds_labels(folder) else {}
-    found = [(figure.value, one, other, rows) for one, other, figure, rows in _each_two(series) if figure.value is not None]
+    series = (
+        {rows.scale.name: dict(_series(rows)) for rows in labelled_rows(folder, judge)}
+        if holds_labels(folder)
+        else {}
+    )
+    found = [
+        (figure.value, one, other, rows)
+        for one, other, figure, rows in _each_two(series)
+        if figure.value is not None
+    ]
     if not found:
-        return f"not measured: it takes people's labels of the same {FEWEST} rows by two of its criteria, which vary"
+        return (
+            f"not measured: it takes people's labels of the same {FEWEST} rows by two of its "
+            "criteria, which vary"
+        )
     value, one, other, rows = max(found)
-    return f"{one} and {other} go together by {value:+.2f} more than in people's labels (correlation; {rows} rows)"
+    return (
+        f"{one} and {other} go together by {value:+.2f} more than in people's labels "
+        f"(correlation; {rows} rows)"
+    )
 
 
 def _each_two(series: Mapping[str, _Series]) -> Iterator[tuple[str, str, Figure, int]]:
     for one, other in combinations(series, 2):
-        both = [(series[one][row], series[other][row]) for row in series[one] if row in series[other]]
+        both = [
+            (series[one][row], series[other][row]) for row in series[one] if row in series[other]
+        ]
         if len(both) >= FEWEST:
             judged = [a[0] for a, _ in both], [b[0] for _, b in both]
             labelled = [a[1] for a, _ in both], [b[1] for _, b in both]

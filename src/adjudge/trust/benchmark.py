@@ -106,7 +106,9 @@ class BenchedJudge(Judged):
     behind: Difference | None = None
     """The best judge less this one, over the rows that both decided."""
     told_apart: bool | None = None
-    """Whether the best is better, with every comparison of the ranking allowed for; None for the best itself."""
+    """Whether the best is better, with every comparison of the ranking allowed for; None for the
+    best itself.
+    """
     scores: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Row → whether the judge was right."""
 
@@ -136,7 +138,12 @@ class BenchedJudge(Judged):
             "cost_usd_per_1000_rows": effort.usd_per_1000,
             "unpriced_models": list(effort.unpriced),
             "seconds_per_row": effort.seconds,
-            "behind_best": behind and {**_estimate(behind.estimate), "p_value": behind.p_value, "smallest": behind.smallest},
+            "behind_best": behind
+            and {
+                **_estimate(behind.estimate),
+                "p_value": behind.p_value,
+                "smallest": behind.smallest,
+            },
             "told_apart_from_best": self.told_apart,
             "details": self.report.to_dict(),
             "disagreements": [one.to_dict() for one in self.disagreements],
@@ -144,12 +151,20 @@ class BenchedJudge(Judged):
 
 
 def _estimate(one: Estimate) -> dict[str, object]:
-    return {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason}
+    return {
+        "value": one.value,
+        "lower": one.lower,
+        "upper": one.upper,
+        "n": one.count,
+        "reason": one.reason,
+    }
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """How well people agree among themselves: no judge can be expected to agree with them better."""
+    """How well people agree among themselves: no judge can be expected to agree
+    with them better.
+    """
 
     people: int
     pairs: int
@@ -159,7 +174,12 @@ class Ceiling:
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        return {"people": self.people, "pairs": self.pairs, "agreement": self.accuracy, "kappa": self.kappa}
+        return {
+            "people": self.people,
+            "pairs": self.pairs,
+            "agreement": self.accuracy,
+            "kappa": self.kappa,
+        }
 
 
 @dataclass(frozen=True)
@@ -205,29 +225,47 @@ _SETTINGS = BenchSettings()
 
 
 def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Benchmark:
-    """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones are kept."""
+    """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones
+    are kept.
+    """
     with reading(folder) as ledger:
         meta = read_meta(ledger)
     kept = as_mapping(meta.get(FACT))
-    labels = [one for one in LabelStore(folder).of_each_copy() if one.state == "given" and one.kind != "model"]
+    labels = [
+        one
+        for one in LabelStore(folder).of_each_copy()
+        if one.state == "given" and one.kind != "model"
+    ]
     if not labels:
-        raise RunError(f"{folder} has no labels of people to measure judges by: label rows with 'adjudge label {folder}'")
+        raise RunError(
+            f"{folder} has no labels of people to measure judges by: label rows with "
+            f"'adjudge label {folder}'"
+        )
     configurations = as_mapping(as_mapping(meta.get("configuration")).get("judges"))
     found = [
         one
         for judge, scale, identity in judge_scales(folder)
         if as_mapping(configurations.get(judge)).get("models")
-        and (one := _benched(folder, judge, scale, identity, labels, settings, as_mapping(configurations[judge])))
+        and (
+            one := _benched(
+                folder, judge, scale, identity, labels, settings, as_mapping(configurations[judge])
+            )
+        )
     ]
     if not found:
-        raise RunError(f"{folder} has labels, and no judge that judged those rows: name models with -m, and criteria with -c")
+        raise RunError(
+            f"{folder} has labels, and no judge that judged those rows: name models with "
+            "-m, and criteria with -c"
+        )
     groups: dict[str, list[BenchedJudge]] = {}
     for one in found:
         groups.setdefault("" if kept else one.criteria, []).append(one)
     rankings = tuple(_ranked(name, each, settings) for name, each in groups.items())
     notes = kept.get("notes")
     told = tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
-    return Benchmark(str(kept.get("data") or folder), rankings, settings, (*told, *_notes(found, settings)))
+    return Benchmark(
+        str(kept.get("data") or folder), rankings, settings, (*told, *_notes(found, settings))
+    )
 
 
 def _benched(
@@ -262,7 +300,8 @@ def _benched(
         reasons=reasons_of(judged),
         figure=figure,
         agreement=report.figures[figure],
-        kappa=report.figures.get("kappa") or undefined("kappa", 0, "of numbers there is none", level=level),
+        kappa=report.figures.get("kappa")
+        or undefined("kappa", 0, "of numbers there is none", level=level),
         single_vote=vote_agreement([] if measure.is_number else judged, level),
         consistency=consistency(judged, level),
         order_effect=order_effect(judged, level),
@@ -285,13 +324,19 @@ def _with_numbers(scale: LabelScale, labels: Sequence[Label]) -> LabelScale:
 
 
 def _judged(
-    ledger: sqlite3.Connection, judge: str, scale: LabelScale, labels: Sequence[Label], only: str | None
+    ledger: sqlite3.Connection,
+    judge: str,
+    scale: LabelScale,
+    labels: Sequence[Label],
+    only: str | None,
 ) -> tuple[Rows, list[JudgedRow]]:
     def votes(record: Record) -> Votes:
         row = record.get("row")
         return votes_of(ledger, judge, row - 1) if isinstance(row, int) else ()
 
-    rows = Rows(scale, by_row(labels), read_votes=votes, contestants=Contestants.of_judge(ledger, judge))
+    rows = Rows(
+        scale, by_row(labels), read_votes=votes, contestants=Contestants.of_judge(ledger, judge)
+    )
     judged: list[JudgedRow] = []
     for record in judgments_in(ledger, judge=judge):
         if only is not None and not fnmatchcase(str(record.get("id")), only):
@@ -315,20 +360,37 @@ def _disagreements(judged: Sequence[JudgedRow], measure: Measure) -> Iterator[Di
     """Of numbers, which are seldom equal, the rows on which both are furthest apart."""
     wrong = [one for one in judged if one.right is False]
     if measure.is_number:
-        wrong.sort(key=lambda one: -abs(measure.value(one.row.said or 0.0) - one.row.value(measure)))
+        wrong.sort(
+            key=lambda one: -abs(measure.value(one.row.said or 0.0) - one.row.value(measure))
+        )
         wrong = wrong[:_MOST_NUMBERS]
     for one in wrong:
         said, truth, row = one.row.said, one.row.truth, one.record.get("row")
         if said is not None and truth is not None and isinstance(row, int):
             id, why = one.record.get("id"), one.record.get("explanation")
             known = None if id is None else str(id)
-            yield Disagreement(row, known, said, truth, one.row.answers, str(why or ""), _text(one.record), one.row.identity)
+            yield Disagreement(
+                row,
+                known,
+                said,
+                truth,
+                one.row.answers,
+                str(why or ""),
+                _text(one.record),
+                one.row.identity,
+            )
 
 
 def _text(record: Record) -> str:
     fields = as_mapping(record.get("fields"))
     judged = fields.get("response", next(reversed(list(fields.values())), ""))
-    text = judged if isinstance(judged, str) else " | ".join(map(str, judged)) if isinstance(judged, Sequence) else ""
+    text = (
+        judged
+        if isinstance(judged, str)
+        else " | ".join(map(str, judged))
+        if isinstance(judged, Sequence)
+        else ""
+    )
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
 
@@ -342,8 +404,16 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     sure = {place: p <= 1 - settings.level for place, p in zip(tested, adjusted, strict=True)}
     placed = [replace(best, rank=1)]
     for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
-        told = difference is not None and difference.outcome is Outcome.BETTER and sure.get(place, False)
-        placed.append(replace(judge, rank=place + 2, behind=difference, told_apart=told if difference else None))
+        told = (
+            difference is not None
+            and difference.outcome is Outcome.BETTER
+            and sure.get(place, False)
+        )
+        placed.append(
+            replace(
+                judge, rank=place + 2, behind=difference, told_apart=told if difference else None
+            )
+        )
     first = max(order, key=lambda one: one.rows)
     return Ranking(question, tuple(placed), _ceiling(first.report), first.report.baselines)
 
@@ -360,7 +430,9 @@ def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference |
     shared = [row for row in best.scores if row in one.scores]
     if not shared:
         return None
-    return compare([best.scores[row] for row in shared], [one.scores[row] for row in shared], level=level)
+    return compare(
+        [best.scores[row] for row in shared], [one.scores[row] for row in shared], level=level
+    )
 
 
 def _ceiling(report: AgreementReport) -> Ceiling | None:
@@ -370,7 +442,9 @@ def _ceiling(report: AgreementReport) -> Ceiling | None:
         return None
     people = {name for names, one in report.people.items() if one.count for name in names}
     figures = [
-        sum(one.count * value for one, value in known) / sum(one.count for one, _ in known) if known else None
+        sum(one.count * value for one, value in known) / sum(one.count for one, _ in known)
+        if known
+        else None
         for known in (
             [(one, one.accuracy.value) for one in pairs if one.accuracy.value is not None],
             [(one, one.kappa.value) for one in pairs if one.kappa.value is not None],
@@ -381,11 +455,19 @@ def _ceiling(report: AgreementReport) -> Ceiling | None:
 
 def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[str]:
     failed = sum(one.failed for one in judges)
-    counts = {"drop": "left out", "tie": "counted as ties", "wrong": "counted as wrong"}[settings.agreement.missing]
+    counts = {"drop": "left out", "tie": "counted as ties", "wrong": "counted as wrong"}[
+        settings.agreement.missing
+    ]
     if failed:
-        yield f"{failed} judgments have no verdict: they are {counts} in agreement figures (--missing)"
+        yield (
+            f"{failed} judgments have no verdict: they are {counts} in agreement figures "
+            "(--missing)"
+        )
     split = max(one.rows - one.report.count for one in judges)
     if split:
         yield f"on {split} rows people are evenly split: those rows are in no agreement figure"
     if not all(one.report.drawn for one in judges):
-        yield "the labelled rows were chosen, not drawn at random: the figures are about these rows alone"
+        yield (
+            "the labelled rows were chosen, not drawn at random: the figures are about these "
+            "rows alone"
+        )

@@ -1,4 +1,6 @@
-"""A judge that was asked in two orders: how often it is right in each, and how often it says the same in both."""
+"""A judge that was asked in two orders: how often it is right in each, and how often it says the
+same in both.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,17 @@ class OrderAgreement:
 
     count: int
     right: tuple[float, float]
-    """The share of votes that agree with people: in the order that each row was asked in first, and in the other."""
+    """The share of votes that agree with people: in the order that each row was asked in first, and
+    in the other.
+    """
     alike: float
     """The share of rows on which both orders say the same."""
     both: float
     """The share of rows on which both orders are right, as Auto-J publishes it."""
     mostly: float
-    """The share of rows with more right votes than wrong ones, a tie being neither, as JudgeBench publishes it."""
+    """The share of rows with more right votes than wrong ones, a tie being neither, as JudgeBench
+    publishes it.
+    """
 
     @property
     def accuracy(self) -> float:
@@ -47,12 +53,24 @@ class OrderAgreement:
         }
 
 
-def order_agreement(rows: Iterable[LabelledRow], missing: Missing = "drop") -> OrderAgreement | None:
-    """None where no labelled row was asked in two orders. ``missing``: what a vote without a verdict counts as."""
-    seen = [(one.truth, by_order) for one in rows if len(by_order := _by_order(one.votes, one.systems, missing)) == 2]
+def order_agreement(
+    rows: Iterable[LabelledRow], missing: Missing = "drop"
+) -> OrderAgreement | None:
+    """None where no labelled row was asked in two orders.
+
+    ``missing``: what a vote without a verdict counts as.
+    """
+    seen = [
+        (one.truth, by_order)
+        for one in rows
+        if len(by_order := _by_order(one.votes, one.systems, missing)) == 2
+    ]
     if not seen:
         return None
-    first, second = (fmean(fmean(said == truth for said in pair[side]) for truth, pair in seen) for side in (0, 1))
+    first, second = (
+        fmean(fmean(said == truth for said in pair[side]) for truth, pair in seen)
+        for side in (0, 1)
+    )
     return OrderAgreement(
         len(seen),
         (first, second),
@@ -79,5 +97,8 @@ def _most(said: Sequence[_Said]) -> _Said:
 
 
 def _mostly_right(truth: Answer | None, said: Sequence[_Said]) -> bool:
-    right, wrong = sum(one == truth for one in said), sum(one not in (truth, None, TIE) for one in said)
+    right, wrong = (
+        sum(one == truth for one in said),
+        sum(one not in (truth, None, TIE) for one in said),
+    )
     return right > wrong

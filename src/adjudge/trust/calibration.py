@@ -1,4 +1,6 @@
-"""A judge's number, corrected by what people said of some of its rows; or why there is no corrected number."""
+"""A judge's number, corrected by what people said of some of its rows; or why there is no corrected
+number.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading, votes_of
-from adjudge.stats.correction import Corrected, Stratum, corrected_mean, from_unit, labels_only, naive, prevalences, stratify
+from adjudge.stats.correction import (
+    Corrected,
+    Stratum,
+    corrected_mean,
+    from_unit,
+    labels_only,
+    naive,
+    prevalences,
+    stratify,
+)
 from adjudge.stats.dawid_skene import Said
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
@@ -56,7 +67,9 @@ class Calibration(Judged, Shown):
     rows: int
     failed: int
     count: int
-    """Texts that people labelled and that stand behind the corrected number; copies of one text count once."""
+    """Texts that people labelled and that stand behind the corrected number; copies of one text
+    count once.
+    """
     naive: Estimate
     """What the judge says, as if it were never wrong."""
     labels_only: Estimate
@@ -96,7 +109,8 @@ class Calibration(Judged, Shown):
             "rows": self.rows,
             "failed": self.failed,
             "naive": estimate_data(self.naive),
-            "corrected": self.corrected and {**estimate_data(self.corrected), "method": self.corrected.method},
+            "corrected": self.corrected
+            and {**estimate_data(self.corrected), "method": self.corrected.method},
             "labels_only": estimate_data(self.labels_only),
             "refusal": refused and {"code": refused.code, "text": refused.text},
             "labels": {
@@ -142,17 +156,32 @@ def calibrate(
     lock: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> Calibration:
-    """The corrected number of ``results`` by one criteria. ``lock`` is the judge's identity, which labels of rows that were drawn
-    within its verdicts must name.
+    """The corrected number of ``results`` by one criteria. ``lock`` is the judge's identity, which
+    labels of rows that were drawn within its verdicts must name.
     """
     made = list(results)
     names = list(dict.fromkeys(one.criteria.name for one in made))
     if len(names) != 1:
-        raise SetupError(f"calibrate takes results by one criteria, not by {', '.join(map(repr, names)) or 'none'}")
-    used = labels_used((one for one in labels if one.criteria == names[0]), lock, model_made=settings.labels_are_model_made)
+        raise SetupError(
+            "calibrate takes results by one criteria, not by "
+            f"{', '.join(map(repr, names)) or 'none'}"
+        )
+    used = labels_used(
+        (one for one in labels if one.criteria == names[0]),
+        lock,
+        model_made=settings.labels_are_model_made,
+    )
     records, scale = [_record(one) for one in made], _scale(made[0])
     compared = Contestants.of_records(records) if scale.compares else Contestants()
-    rows = Rows(scale, by_row(used.labels), settings.cluster, _group(settings), _votes, _kept(settings), contestants=compared)
+    rows = Rows(
+        scale,
+        by_row(used.labels),
+        settings.cluster,
+        _group(settings),
+        _votes,
+        _kept(settings),
+        contestants=compared,
+    )
     for record in records:
         rows.add(record)
     return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
@@ -169,7 +198,9 @@ def _votes(record: Record) -> Votes:
 
 def _scale(result: Result) -> LabelScale:
     between = result.range if isinstance(result, QuantitativeResult) else None
-    return LabelScale(result.criteria, range=between, compares=isinstance(result, PairwiseInstanceResult))
+    return LabelScale(
+        result.criteria, range=between, compares=isinstance(result, PairwiseInstanceResult)
+    )
 
 
 def _group(settings: CalibrationSettings) -> str | None:
@@ -177,7 +208,9 @@ def _group(settings: CalibrationSettings) -> str | None:
 
 
 def _kept(settings: CalibrationSettings) -> list[Votes] | None:
-    """Where to keep the votes of all rows: Dawid and Skene's model needs them, nothing else does."""
+    """Where to keep the votes of all rows: Dawid and Skene's model needs them,
+    nothing else does.
+    """
     return [] if settings.all_estimators and settings.agreement else None
 
 
@@ -189,13 +222,17 @@ def calibrate_run(
     judge: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> list[Calibration]:
-    """A calibration for each judge and each criteria of a run that has labels; rows are read as they pass.
+    """A calibration for each judge and each criteria of a run that has labels; rows are read as
+    they pass.
 
     ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
     """
     given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     wanted = [one for one in labelled_judges(folder, given, criteria) if judge in (None, one.judge)]
-    found = [replace(_of_judge(one, settings), one_of_several=len(one.scale.judges) > 1) for one in wanted]
+    found = [
+        replace(_of_judge(one, settings), one_of_several=len(one.scale.judges) > 1)
+        for one in wanted
+    ]
     if judge is not None and judge not in (known := configurations(folder)):
         raise SetupError(f"{folder} has no judge {judge!r}; it has {', '.join(map(repr, known))}")
     return found
@@ -204,7 +241,9 @@ def calibrate_run(
 def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
     used = one.used(settings)
     with reading(one.folder) as ledger:
-        wanted = settings.agreement is not None and "steps" not in one.configuration  # the steps of a cascade are no panel
+        wanted = (
+            settings.agreement is not None and "steps" not in one.configuration
+        )  # the steps of a cascade are no panel
 
         def votes(record: Record) -> Votes:
             row = record.get("row")
@@ -212,17 +251,31 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
 
         contestants = Contestants.of_judge(ledger, one.judge)
         labels = by_row(used.labels)
-        rows = Rows(one.scale.scale, labels, settings.cluster, _group(settings), votes, _kept(settings), contestants=contestants)
+        rows = Rows(
+            one.scale.scale,
+            labels,
+            settings.cluster,
+            _group(settings),
+            votes,
+            _kept(settings),
+            contestants=contestants,
+        )
         for record in judgments_in(ledger, judge=one.judge):
             rows.add(record)
     return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
 
 
-def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, settings: CalibrationSettings) -> Calibration:
+def calibration(
+    rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, settings: CalibrationSettings
+) -> Calibration:
     """What ``rows`` and their labels come to."""
     measure, level = rows.measure, settings.level
     drawn = [one for one in rows.labelled if one.counts]
-    estimates = _numbers(rows, drawn, measure, level) if measure.is_number else _options(rows, drawn, measure, level)
+    estimates = (
+        _numbers(rows, drawn, measure, level)
+        if measure.is_number
+        else _options(rows, drawn, measure, level)
+    )
     target, several = settings.target_width, rows.contestants.refusal
     if several:
         none = undefined("win rate", 0, several.text, level=level)
@@ -247,13 +300,19 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
         needed=needed,
         confusion=confusion_of(drawn, measure, estimates.strata, level, rows.together),
-        others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level))
+        others=tuple(
+            from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level)
+        )
         if settings.all_estimators and not several
         else (),
         shares={} if refused else _shares(rows, drawn, measure, level),
         distance=None if used.refusal else distance_of(drawn, measure, level),
-        agreement=agreement_of(rows, measure, settings.agreement, level) if settings.agreement else None,
-        panel=panel_of(rows.labelled, measure, level, _said(rows, measure)) if settings.agreement else None,
+        agreement=agreement_of(rows, measure, settings.agreement, level)
+        if settings.agreement
+        else None,
+        panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
+        if settings.agreement
+        else None,
         notes=tuple(_notes(used, estimates, rows)),
     )
 
@@ -261,7 +320,9 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
 def _said(rows: Rows, measure: Measure) -> list[Said] | None:
     if rows.all_votes is None:
         return None
-    each = ((place, members_say(votes, measure.options)) for place, votes in enumerate(rows.all_votes))
+    each = (
+        (place, members_say(votes, measure.options)) for place, votes in enumerate(rows.all_votes)
+    )
     return [Said(place, model, option) for place, own in each for model, option in own.items()]
 
 
@@ -281,7 +342,9 @@ class _Estimates:
         return labels_needed(self.strata, target, level=level)
 
 
-def _options(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> _Estimates:
+def _options(
+    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
+) -> _Estimates:
     clusters, values = rows.together, _values(rows, drawn, measure)
     judged = rows.judged_values(measure)
     kept = _only(clusters, [place for place, one in enumerate(rows.verdicts) if one is not None])
@@ -293,13 +356,17 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: 
     )
 
 
-def _numbers(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> _Estimates:
+def _numbers(
+    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
+) -> _Estimates:
     said: list[str | None] = [None if one is None else "scored" for one in rows.verdicts]
     values = _values(rows, drawn, measure)
     judged = [measure.value(one) for one in rows.numbers]
     alone = _alone(rows, drawn, measure, level)
     corrected = corrected_score(rows, drawn, measure, level)
-    kept = _only(rows.together, [place for place, one in enumerate(rows.verdicts) if one is not None])
+    kept = _only(
+        rows.together, [place for place, one in enumerate(rows.verdicts) if one is not None]
+    )
     plain = naive(judged, level=level, clusters=kept if len(kept or ()) == len(judged) else None)
     return _Estimates(stratify(said, values, ["scored"]), plain, alone, corrected, number=True)
 
@@ -323,16 +390,29 @@ def _only(clusters: Sequence[Hashable] | None, places: Iterable[int]) -> list[Ha
     return None if clusters is None else [clusters[place] for place in places]
 
 
-def _refusal(estimates: _Estimates, drawn: Sequence[LabelledRow], measure: Measure) -> Refusal | None:
+def _refusal(
+    estimates: _Estimates, drawn: Sequence[LabelledRow], measure: Measure
+) -> Refusal | None:
     judged = [(said, one) for one in drawn if (said := one.said) is not None]
-    verdicts, labels = [measure.value(said) for said, _ in judged], [one.value(measure) for _, one in judged]
-    corrected = replace(estimates.corrected, estimate=from_unit(estimates.corrected.estimate, measure.range))
-    bounded = corrected.estimate.value is None  # by failed judgments, which the labels alone say nothing of
-    alone = undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range)
+    verdicts, labels = (
+        [measure.value(said) for said, _ in judged],
+        [one.value(measure) for _, one in judged],
+    )
+    corrected = replace(
+        estimates.corrected, estimate=from_unit(estimates.corrected.estimate, measure.range)
+    )
+    bounded = (
+        corrected.estimate.value is None
+    )  # by failed judgments, which the labels alone say nothing of
+    alone = (
+        undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range)
+    )
     return refusal(estimates.strata, verdicts, labels, corrected, alone)
 
 
-def _shares(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> dict[str, Estimate]:
+def _shares(
+    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
+) -> dict[str, Estimate]:
     if measure.is_number or measure.is_binary:
         return {}
     said: list[str | None] = [None] * len(rows.verdicts)
@@ -365,6 +445,9 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
         yield f"{rows.reworded} labels were given to another wording of this criteria"
     split = sum(one.truth is None for one in rows.labelled)
     if split:
-        yield f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the mean of what they say counts"
+        yield (
+            f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the "
+            "mean of what they say counts"
+        )
     if estimates.corrected.estimate.reason and estimates.corrected.estimate.lower is not None:
         yield estimates.corrected.estimate.reason

@@ -1,4 +1,6 @@
-"""From which confidence on each step of a cascade may be accepted, by people's labels; and what that would save."""
+"""From which confidence on each step of a cascade may be accepted, by people's labels; and what
+that would save.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeSettings(LabelSettings):
-    """What may be asked of thresholds; of each group of rows that belong together one row counts."""
+    """What may be asked of thresholds; of each group of rows that belong
+    together one row counts.
+    """
 
     risk: float = 0.1
     """The greatest share of errors among accepted verdicts."""
@@ -53,13 +57,17 @@ class CascadeReport(Judged):
         """For people."""
         found = self.thresholds
         yield (
-            f"cascade {self.name}: at most {found.risk:.1%} of the accepted verdicts are wrong, except with probability "
+            f"cascade {self.name}: at most {found.risk:.1%} of the accepted verdicts are "
+            "wrong, except with probability "
             f"{found.delta:g}; learnt from {found.source}"
         )
         for one in found.steps:
             yield f"{one.step}: {_step(one)}"
         if found.labels:
-            yield f"of {found.labels} labelled rows the steps decide {self.accepted}; the rest is left to 'otherwise'"
+            yield (
+                f"of {found.labels} labelled rows the steps decide {self.accepted}; the rest is "
+                "left to 'otherwise'"
+            )
         yield from self.notes
 
     def to_dict(self) -> dict[str, object]:
@@ -79,7 +87,8 @@ def _step(one: Threshold) -> str:
         return one.reason if one.reason.startswith("never") else f"never accept: {one.reason}"
     limit = "" if one.limit is None else f", so at most {one.limit:.1%} are"
     return (
-        f"accept from a confidence of {one.confidence:.3f} on: {one.accepted} of {one.rows} labelled rows, {one.errors} of them "
+        f"accept from a confidence of {one.confidence:.3f} on: {one.accepted} of {one.rows} "
+        f"labelled rows, {one.errors} of them "
         f"wrong{limit}"
     )
 
@@ -96,11 +105,15 @@ def calibrate_cascades(
 ) -> list[CascadeReport]:
     """Thresholds for each cascade and each criteria of a run that has labels.
 
-    The run must have asked every step about every row: one of a cascade without a calibration. ``labels``: instead of those in
-    the run folder. ``criteria``: only these.
+    The run must have asked every step about every row: one of a cascade without a calibration.
+    ``labels``: instead of those in the run folder. ``criteria``: only these.
     """
     given = list(LabelStore(folder).current() if labels is None else labels)
-    return [_learnt(one, settings) for one in labelled_judges(folder, given, criteria) if _is_cascade(one)]
+    return [
+        _learnt(one, settings)
+        for one in labelled_judges(folder, given, criteria)
+        if _is_cascade(one)
+    ]
 
 
 def _is_cascade(one: LabelledJudge) -> bool:
@@ -109,7 +122,8 @@ def _is_cascade(one: LabelledJudge) -> bool:
         return False
     if as_mapping(one.configuration.get("settings")).get("calibration") is not None:
         raise SetupError(
-            f"the cascade {one.judge!r} of {one.folder} had thresholds, so that not every step was asked about every row: take "
+            f"the cascade {one.judge!r} of {one.folder} had thresholds, so that not every "
+            "step was asked about every row: take "
             "'calibration' out of the eval file, run it into another folder and calibrate that"
         )
     return True
@@ -119,7 +133,14 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
     used, criteria = judged.used(settings), judged.scale.name
     with reading(judged.folder) as ledger:
         contestants = Contestants.of_judge(ledger, judged.judge)
-        rows = Rows(judged.scale.scale, by_row(used.labels), settings.cluster, None, _steps, contestants=contestants)
+        rows = Rows(
+            judged.scale.scale,
+            by_row(used.labels),
+            settings.cluster,
+            None,
+            _steps,
+            contestants=contestants,
+        )
         for record in judgments_in(ledger, judge=judged.judge):
             rows.add(record)
     kept, notes = _independent(rows.labelled, clustered=settings.cluster is not None)
@@ -132,7 +153,10 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
         delta=settings.delta,
         labels=len(kept),
         date=label_date(used.labels),
-        steps=tuple(_threshold(step, identity, one) for (step, identity), one in zip(identities.items(), found, strict=True)),
+        steps=tuple(
+            _threshold(step, identity, one)
+            for (step, identity), one in zip(identities.items(), found, strict=True)
+        ),
     )
     return CascadeReport(
         judge=judged.judge,
@@ -149,13 +173,22 @@ def _steps(record: Record) -> Votes:
     return steps if isinstance(steps, list) else ()
 
 
-def _independent(labelled: Sequence[LabelledRow], *, clustered: bool) -> tuple[list[LabelledRow], list[str]]:
-    """Rows that were drawn among all rows, each text and each group once; and what is said of the others."""
+def _independent(
+    labelled: Sequence[LabelledRow], *, clustered: bool
+) -> tuple[list[LabelledRow], list[str]]:
+    """Rows that were drawn among all rows, each text and each group once; and what is said of the
+    others.
+    """
     drawn = [one for one in labelled if one.random]
     decided = [one for one in drawn if isinstance(one.truth, str)]
-    kept = list({(one.cluster if clustered else one.identity): one for one in reversed(decided)}.values())[::-1]
+    kept = list(
+        {(one.cluster if clustered else one.identity): one for one in reversed(decided)}.values()
+    )[::-1]
     counts = (
-        (len(labelled) - len(drawn), "were not drawn among all rows, and say nothing of a cascade's errors"),
+        (
+            len(labelled) - len(drawn),
+            "were not drawn among all rows, and say nothing of a cascade's errors",
+        ),
         (len(drawn) - len(decided), "have annotators that are evenly split, and are left out"),
         (len(decided) - len(kept), "repeat a text or belong to a group that is counted already"),
     )
@@ -174,11 +207,14 @@ def _confidence(value: object) -> float | None:
 
 def _threshold(step: str, identity: str, found: Threshold) -> Threshold:
     nobody = found.confidence is None and found.rows == 0
-    return replace(found, step=step, identity=identity, reason=_NO_CONFIDENCE if nobody else found.reason)
+    return replace(
+        found, step=step, identity=identity, reason=_NO_CONFIDENCE if nobody else found.reason
+    )
 
 
 _NO_CONFIDENCE = (
-    "of no labelled row that earlier steps left is it known how sure it is: ask for log-probabilities (mode: likelihood), or for "
+    "of no labelled row that earlier steps left is it known how sure it is: ask for "
+    "log-probabilities (mode: likelihood), or for "
     "several votes at a temperature above 0"
 )
 
@@ -194,4 +230,10 @@ def _refusal(used: LabelsUsed, found: CascadeThresholds) -> Refusal | None:
         return used.refusal
     if any(one.confidence is not None for one in found.steps):
         return None
-    return Refusal("never_accept", f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or allow more")
+    return Refusal(
+        "never_accept",
+        (
+            f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or "
+            "allow more"
+        ),
+    )

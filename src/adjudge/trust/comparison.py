@@ -1,4 +1,6 @@
-"""Whether one run is better than another over the rows that both judged: better, worse, or cannot tell."""
+"""Whether one run is better than another over the rows that both judged: better, worse, or cannot
+tell.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,9 @@ class RunComparison(Judged, Shown):
 
     @property
     def without(self) -> int:
-        """Rows that could say anything: they have no number in one of the runs, or no counterpart there."""
+        """Rows that could say anything: they have no number in one of the runs, or no counterpart
+        there.
+        """
         return self.missing + sum(self.pairing.alone)
 
     @property
@@ -114,7 +118,8 @@ class RunComparison(Judged, Shown):
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
-            "corrected": self.corrected and {**self._data(self.corrected), "method": self.corrected.method},
+            "corrected": self.corrected
+            and {**self._data(self.corrected), "method": self.corrected.method},
             "labels": self.labels,
             "rows": self.rows,
             "independent": self.difference.units,
@@ -126,14 +131,20 @@ class RunComparison(Judged, Shown):
             "p_value_adjusted": self.adjusted,
             "smallest_detectable": self.difference.smallest,
             "vote_noise": self.noise
-            and {"share": self.noise.share, "half_width": self.noise.half_width, "with_votes": self.noise.with_votes},
+            and {
+                "share": self.noise.share,
+                "half_width": self.noise.half_width,
+                "with_votes": self.noise.with_votes,
+            },
             "margin": self.margin,
             "level": self.level,
             "notes": list(self.notes),
         }
 
     def _data(self, one: Estimate) -> dict[str, object]:
-        lower, upper = (None if limit is None else self.on_the_scale(limit) for limit in (one.lower, one.upper))
+        lower, upper = (
+            None if limit is None else self.on_the_scale(limit) for limit in (one.lower, one.upper)
+        )
         return {"value": one.value, "lower": lower, "upper": upper, "reason": one.reason}
 
 
@@ -143,9 +154,13 @@ _SETTINGS = ComparisonSettings()
 def compare_runs(
     one: str | Path, two: str | Path, found: RunDiff, settings: ComparisonSettings = _SETTINGS
 ) -> list[RunComparison]:
-    """A comparison for each judge and criteria that both runs have; ``found`` holds their rows, joined."""
+    """A comparison for each judge and criteria that both runs have; ``found`` holds their rows,
+    joined.
+    """
     sides = (_Side.of(one), _Side.of(two))
-    return adjusted_for_all([_compared(line, found, sides, settings) for line in found.lines()], settings)
+    return adjusted_for_all(
+        [_compared(line, found, sides, settings) for line in found.lines()], settings
+    )
 
 
 @dataclass(frozen=True)
@@ -162,9 +177,15 @@ class _Side:
         judges = run_info(folder).configuration.get("judges", {})
         try:
             scales = label_scales(folder)
-        except RunError:  # a judge of one's own need not say what it asks: its scores are compared as they are
+        except (
+            RunError
+        ):  # a judge of one's own need not say what it asks: its scores are compared as they are
             scales = []
-        plain = {one.name: measure_of(one.scale) for one in scales if not (one.scale.compares or one.scale.by_parts)}
+        plain = {
+            one.name: measure_of(one.scale)
+            for one in scales
+            if not (one.scale.compares or one.scale.by_parts)
+        }
         return cls(Path(folder), plain, judges)
 
     def lock(self, judge: str, criteria: str) -> str:
@@ -173,7 +194,9 @@ class _Side:
     def one_order(self, judge: str) -> bool:
         """Whether responses were compared as they stand alone."""
         settings = self.locks.get(judge, {}).get("settings")
-        return isinstance(settings, Mapping) and not (settings.get("check_positional_bias") or settings.get("rotations"))
+        return isinstance(settings, Mapping) and not (
+            settings.get("check_positional_bias") or settings.get("rotations")
+        )
 
     def labels(self, criteria: str) -> dict[str, float]:
         """Row → what people say of it, of rows that were drawn among all; from 0 to 1."""
@@ -181,8 +204,15 @@ class _Side:
         if measure is None:
             return {}
         used = labels_used(LabelStore(self.folder).current(criteria), None)
-        drawn = {row: own for row, own in by_row(used.labels).items() if any(one.design == "random" for one in own)}
-        answers = {row: [said for one in own if (said := _answer(one, measure)) is not None] for row, own in drawn.items()}
+        drawn = {
+            row: own
+            for row, own in by_row(used.labels).items()
+            if any(one.design == "random" for one in own)
+        }
+        answers = {
+            row: [said for one in own if (said := _answer(one, measure)) is not None]
+            for row, own in drawn.items()
+        }
         return {row: agreed_value(own, measure) for row, own in answers.items() if own}
 
 
@@ -195,13 +225,17 @@ def _answer(label: Label, measure: Measure) -> str | float | None:
 
 @dataclass
 class _Series:
-    """What a comparison keeps of the rows of both runs: sums, and where there are labels what may correct it."""
+    """What a comparison keeps of the rows of both runs: sums, and where there are labels what may
+    correct it.
+    """
 
     low: float
     high: float
     """The ends of the scale."""
     labels: Sequence[Mapping[str, float]]
-    """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has none."""
+    """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has
+    none.
+    """
     scores: PairedScores = field(default_factory=PairedScores)
     """Of the second run and the first."""
     missing: int = 0
@@ -257,20 +291,33 @@ def number_of(came: Came) -> float | None:
     return float(came.chosen == 0) if isinstance(came.chosen, int) else None
 
 
-def _compared(line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: ComparisonSettings) -> RunComparison:
+def _compared(
+    line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: ComparisonSettings
+) -> RunComparison:
     judge, criteria = json.loads(line)
     measure = sides[0].measures.get(criteria)
     known = [side.labels(criteria) for side in sides]
     series = _Series(*(measure.range if measure else (0.0, 1.0)), known if all(known) else ())
     for _, unit in groupby(found.pairs(line), lambda pair: pair.cluster):
         series.add(unit)
-    scores, level, margin, pairing = series.scores, settings.level, settings.margin, found.pairing(line)
+    scores, level, margin, pairing = (
+        series.scores,
+        settings.level,
+        settings.margin,
+        found.pairing(line),
+    )
     clustered = found.by_column or scores.units < scores.rows
     system, why = _system(*found.systems(line))
-    difference = _refused(scores, level, why) if why else scores.compared(clustered=clustered, level=level, margin=margin)
+    difference = (
+        _refused(scores, level, why)
+        if why
+        else scores.compared(clustered=clustered, level=level, margin=margin)
+    )
     corrected = _corrected(series, level, clustered=clustered)
     locks = [side.lock(name, criteria) for side, name in zip(sides, series.judges, strict=True)]
-    one_order = bool(system) and any(side.one_order(name) for side, name in zip(sides, series.judges, strict=True))
+    one_order = bool(system) and any(
+        side.one_order(name) for side, name in zip(sides, series.judges, strict=True)
+    )
     notes = _notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])
     made = RunComparison(
         judge=judge,
@@ -285,7 +332,9 @@ def _compared(line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: C
         outcome=Outcome.CANNOT_TELL,
         other_texts=series.other_texts,
         same_judge=locks[0] == locks[1],
-        noise=noise_of_difference([side.folder for side in sides], series.judges, series.places, measure, difference)
+        noise=noise_of_difference(
+            [side.folder for side in sides], series.judges, series.places, measure, difference
+        )
         if settings.noise and measure
         else None,
         level=level,
@@ -298,9 +347,13 @@ def _compared(line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: C
 
 
 def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> tuple[str, str]:
-    """Whose win rate is compared, and why none can be; both empty where no responses are compared with each other."""
+    """Whose win rate is compared, and why none can be; both empty where no responses are compared
+    with each other.
+    """
     sides = [Contestants.of(own for own in side if own) for side in (one, two)]
-    before, now = (side.names[0] if any(own) else "" for side, own in zip(sides, (one, two), strict=True))
+    before, now = (
+        side.names[0] if any(own) else "" for side, own in zip(sides, (one, two), strict=True)
+    )
     if not before or not now:
         return "", ""
     if refusal := sides[0].refusal or sides[1].refusal:
@@ -312,7 +365,11 @@ def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> t
 
 def _refused(scores: PairedScores, level: float, why: str) -> Difference:
     return Difference(
-        Estimate(None, None, None, scores.rows, "paired", level, why), Outcome.CANNOT_TELL, None, None, scores.units
+        Estimate(None, None, None, scores.rows, "paired", level, why),
+        Outcome.CANNOT_TELL,
+        None,
+        None,
+        scores.units,
     )
 
 
@@ -322,11 +379,17 @@ def _reach(measure: Measure | None) -> float:
 
 
 def _outcome(found: RunComparison) -> Outcome:
-    """Decided only where the rows without a number, or without a counterpart, could not change it."""
+    """Decided only where the rows without a number, or without a counterpart,
+    could not change it.
+    """
     shown, margin = found.shown, found.margin
     if shown.lower is None or shown.upper is None:
         return Outcome.CANNOT_TELL
-    first = three_valued(Interval(shown.lower, shown.upper), margin) if found.corrected else found.difference.outcome
+    first = (
+        three_valued(Interval(shown.lower, shown.upper), margin)
+        if found.corrected
+        else found.difference.outcome
+    )
     rows = found.rows + found.without
     lower = (shown.lower * found.rows - found.without * found.reach) / rows
     upper = (shown.upper * found.rows + found.without * found.reach) / rows
@@ -334,45 +397,79 @@ def _outcome(found: RunComparison) -> Outcome:
 
 
 def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | None:
-    """PPI++ of the paired difference; of texts that differ, since people say the same of one text in both runs."""
+    """PPI++ of the paired difference; of texts that differ, since people say the same of one text
+    in both runs.
+    """
     if not series.other_texts or len(series.labelled) < LEAST_LABELS:
         return None
     groups = series.groups if clustered else (None, None)
-    found = corrected_difference(series.labelled, series.judged, series.rest, level=level, clusters=groups)
+    found = corrected_difference(
+        series.labelled, series.judged, series.rest, level=level, clusters=groups
+    )
     if found.value is None:
         return None
-    ends = [None if one is None else one * (series.high - series.low) for one in (found.value, found.lower, found.upper)]
+    ends = [
+        None if one is None else one * (series.high - series.low)
+        for one in (found.value, found.lower, found.upper)
+    ]
     return replace(found, value=ends[0], lower=ends[1], upper=ends[2])
 
 
 def _notes(
-    series: _Series, found: Difference, corrected: Estimate | None, pairing: Pairing, *, same_judge: bool
+    series: _Series,
+    found: Difference,
+    corrected: Estimate | None,
+    pairing: Pairing,
+    *,
+    same_judge: bool,
 ) -> Iterator[str]:
     if found.estimate.reason and pairing.paired:
         yield found.estimate.reason
     if series.missing:
-        yield f"{series.missing} of {series.missing + series.scores.rows} rows have no number in one of the runs"
+        yield (
+            f"{series.missing} of {series.missing + series.scores.rows} rows have no number in "
+            "one of the runs"
+        )
     if pairing.shared:
-        yield f"{pairing.shared} rows share their id with others: those of one id were paired in their order, and count as one"
+        yield (
+            f"{pairing.shared} rows share their id with others: those of one id were paired in "
+            "their order, and count as one"
+        )
     if pairing.other_questions:
-        yield f"{pairing.other_questions} of {pairing.paired} pairs have another question in either run: are these the same rows?"
+        yield (
+            f"{pairing.other_questions} of {pairing.paired} pairs have another question in "
+            "either run: are these the same rows?"
+        )
     same_texts = not series.other_texts
     if series.scores.rows and same_texts and not same_judge:
-        yield "the texts are the same and the judges differ: this is a difference between the judges, not between the texts"
+        yield (
+            "the texts are the same and the judges differ: this is a difference between the "
+            "judges, not between the texts"
+        )
     elif not same_judge:
         yield "the judges differ as well as the texts: part of the difference may be theirs"
     labels = len(series.labelled)
     if corrected is not None or not labels or same_texts:
         return
     if labels < LEAST_LABELS:
-        yield f"{labels} rows have labels in both runs; {LEAST_LABELS} are the fewest that correct the difference"
+        yield (
+            f"{labels} rows have labels in both runs; {LEAST_LABELS} are the fewest that "
+            "correct the difference"
+        )
     else:
         differ = sum(map(bool, series.labelled))
-        yield f"people say otherwise of {differ} of {labels} labelled rows; {LEAST_DISCORDANT} are the fewest that correct it"
+        yield (
+            f"people say otherwise of {differ} of {labels} labelled rows; {LEAST_DISCORDANT} "
+            "are the fewest that correct it"
+        )
 
 
-def adjusted_for_all(found: list[RunComparison], settings: ComparisonSettings) -> list[RunComparison]:
-    """Over several criteria p-values are adjusted, so that all of them together are wrong no more often than one alone."""
+def adjusted_for_all(
+    found: list[RunComparison], settings: ComparisonSettings
+) -> list[RunComparison]:
+    """Over several criteria p-values are adjusted, so that all of them together are wrong no more
+    often than one alone.
+    """
     p_values = [_p_value(one) for one in found]
     known = [place for place, value in enumerate(p_values) if value is not None]
     adjusted = dict(zip(known, holm([p_values[place] or 0.0 for place in known]), strict=True))
@@ -380,7 +477,9 @@ def adjusted_for_all(found: list[RunComparison], settings: ComparisonSettings) -
 
 
 def _p_value(one: RunComparison) -> float | None:
-    """Of the difference that is shown; where there is a margin, of one as far beyond it between runs that differ by no more."""
+    """Of the difference that is shown; where there is a margin, of one as far beyond it between
+    runs that differ by no more.
+    """
     if one.shown.lower is None or (one.corrected is None and not one.margin):
         return one.difference.p_value
     middle, error, freedom = _spread(one)
@@ -391,8 +490,8 @@ def _p_value(one: RunComparison) -> float | None:
 
 
 def upper_limits(found: Sequence[RunComparison], margin: float, level: float) -> list[float | None]:
-    """The upper limit of each difference, by Holm's steps: all those below ``-margin`` together are so by chance no oftener than
-    one alone would be. None where a difference has no limits.
+    """The upper limit of each difference, by Holm's steps: all those below ``-margin`` together are
+    so by chance no oftener than one alone would be. None where a difference has no limits.
     """
     known = [place for place, one in enumerate(found) if one.shown.lower is not None]
     order = sorted(known, key=lambda place: _chance_below(found[place], -margin))
@@ -410,7 +509,11 @@ def _spread(one: RunComparison) -> tuple[float, float, int]:
     shown = one.shown
     lower, upper = shown.lower or 0.0, shown.upper or 0.0
     freedom = max(1, shown.count - 1 if one.corrected else one.difference.units + 1)
-    return (lower + upper) / 2, (upper - lower) / 2 / t_quantile((1 + shown.level) / 2, freedom), freedom
+    return (
+        (lower + upper) / 2,
+        (upper - lower) / 2 / t_quantile((1 + shown.level) / 2, freedom),
+        freedom,
+    )
 
 
 def _chance_below(one: RunComparison, bar: float) -> float:
@@ -426,5 +529,8 @@ def _upper(one: RunComparison, level: float) -> float:
 def _adjusted(one: RunComparison, p_value: float | None, level: float) -> RunComparison:
     if p_value is None or one.outcome is Outcome.CANNOT_TELL or p_value <= 1 - level:
         return replace(one, adjusted=p_value)
-    note = "by itself it would be called different; over all criteria that were compared it cannot be (Holm)"
+    note = (
+        "by itself it would be called different; over all criteria that were compared it cannot "
+        "be (Holm)"
+    )
     return replace(one, adjusted=p_value, outcome=Outcome.CANNOT_TELL, notes=(*one.notes, note))

@@ -22,7 +22,9 @@ class Confusion:
     table: dict[str, dict[str, int]] = field(default_factory=dict)
     """What people say → what the judge says → rows."""
     sensitivity: Estimate | None = None
-    """Of what people pass, the share that the judge passes; None where there is no pass and fail."""
+    """Of what people pass, the share that the judge passes; None where there is
+    no pass and fail.
+    """
     specificity: Estimate | None = None
 
     def to_dict(self) -> dict[str, object]:
@@ -31,7 +33,14 @@ class Confusion:
         return {
             "confusion": self.table,
             **{
-                name: one and {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason}
+                name: one
+                and {
+                    "value": one.value,
+                    "lower": one.lower,
+                    "upper": one.upper,
+                    "n": one.count,
+                    "reason": one.reason,
+                }
                 for name, one in shares.items()
             },
         }
@@ -44,7 +53,10 @@ def confusion_of(
     level: float,
     clusters: Sequence[Hashable] | None = None,
 ) -> Confusion:
-    """Of rows with options; numbers have none. ``clusters``: of every row of the judge, by its place; None: independent."""
+    """Of rows with options; numbers have none.
+
+    ``clusters``: of every row of the judge, by its place; None: independent.
+    """
     if measure.is_number:
         return Confusion()
     cells = Counter((truth, one.verdict) for one in rows if isinstance(truth := one.truth, str))
@@ -56,33 +68,59 @@ def confusion_of(
     fail, good = measure.ends
     plain = all(one.random for one in rows)
     found = [
-        _plain_share(rows, option, level, clusters) if plain else _weighted_share(cells, option, strata, measure, level)
+        _plain_share(rows, option, level, clusters)
+        if plain
+        else _weighted_share(cells, option, strata, measure, level)
         for option in (good, fail)
     ]
     return Confusion(dict(table), *found)
 
 
-def _plain_share(rows: Sequence[LabelledRow], option: str, level: float, clusters: Sequence[Hashable] | None) -> Estimate:
+def _plain_share(
+    rows: Sequence[LabelledRow], option: str, level: float, clusters: Sequence[Hashable] | None
+) -> Estimate:
     """Of the rows that people gave ``option``, the share that the judge gave it too."""
     own = [one for one in rows if one.truth == option and one.verdict is not None]
     if not own:
         return _none_called(option, level)
     hits = [float(one.verdict == option) for one in own]
-    limits = share_interval(hits, level=level, clusters=None if clusters is None else [clusters[one.place] for one in own])
+    limits = share_interval(
+        hits,
+        level=level,
+        clusters=None if clusters is None else [clusters[one.place] for one in own],
+    )
     return Estimate(sum(hits) / len(hits), limits.lower, limits.upper, len(hits), "Wilson", level)
 
 
 def _weighted_share(
-    cells: Counter[tuple[str, str | None]], option: str, strata: Sequence[Stratum], measure: Measure, level: float
+    cells: Counter[tuple[str, str | None]],
+    option: str,
+    strata: Sequence[Stratum],
+    measure: Measure,
+    level: float,
 ) -> Estimate:
-    """The same where rows were topped up within verdicts: each verdict counts by its rows, and there are no limits."""
-    count = sum(number for (truth, verdict), number in cells.items() if truth == option and verdict is not None)
+    """The same where rows were topped up within verdicts: each verdict counts by its rows, and
+    there are no limits.
+    """
+    count = sum(
+        number
+        for (truth, verdict), number in cells.items()
+        if truth == option and verdict is not None
+    )
     if not count:
         return _none_called(option, level)
     weights = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
     of = sum(cells[option, verdict] * weights.get(verdict, 0.0) for verdict in measure.options)
     value = cells[option, option] * weights.get(option, 0.0) / of if of else None
-    return Estimate(value, None, None, count, "weighted by verdict", level, "rows were drawn within verdicts: no limits")
+    return Estimate(
+        value,
+        None,
+        None,
+        count,
+        "weighted by verdict",
+        level,
+        "rows were drawn within verdicts: no limits",
+    )
 
 
 def _none_called(option: str, level: float) -> Estimate:

@@ -1,4 +1,6 @@
-"""What is compared in the comparisons of a run: the same two systems whichever side they stand on, or more of them."""
+"""What is compared in the comparisons of a run: the same two systems whichever side they stand on,
+or more of them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from adjudge.stats.refusal import Refusal
 Record = Mapping[str, object]
 """A judgment as a run folder holds it."""
 _SYSTEMS = (
-    "SELECT json_extract(result, '$.systems'), json_array_length(result, '$.per_system_results'), min(number) FROM judgments "
+    "SELECT json_extract(result, '$.systems'), json_array_length(result, "
+    "'$.per_system_results'), min(number) FROM judgments "
     "WHERE judge = ? GROUP BY 1, 2 ORDER BY 3"
 )
 
@@ -22,7 +25,9 @@ class Contestants:
     """The systems over all rows of a judge."""
 
     names: tuple[str, ...] = ()
-    """What they are called, the one whose win rate is told first; by their places where rows do not name the same ones."""
+    """What they are called, the one whose win rate is told first; by their places where rows do not
+    name the same ones.
+    """
     by_name: bool = False
     """Whether each row's own names tell which is which."""
     count: int = 0
@@ -46,8 +51,15 @@ class Contestants:
     @classmethod
     def of_judge(cls, ledger: sqlite3.Connection, judge: str) -> Contestants:
         """Of all judgments of a judge, without reading their texts."""
-        found = ((json.loads(named) if named else None, count) for named, count, _ in ledger.execute(_SYSTEMS, (judge,)) if count)
-        return cls.of(systems_of({"systems": named, "per_system_results": [None] * count}) for named, count in found)
+        found = (
+            (json.loads(named) if named else None, count)
+            for named, count, _ in ledger.execute(_SYSTEMS, (judge,))
+            if count
+        )
+        return cls.of(
+            systems_of({"systems": named, "per_system_results": [None] * count})
+            for named, count in found
+        )
 
     def own(self, record: Record) -> Sequence[str]:
         """What the responses of one judgment are called, in their order."""
@@ -56,11 +68,17 @@ class Contestants:
 
     @property
     def refusal(self) -> Refusal | None:
-        """Of several systems no one has a win rate: it would be that of a place, or hang on who else was there."""
+        """Of several systems no one has a win rate: it would be that of a place, or hang on who
+        else was there.
+        """
         if self.count <= 2:
             return None
         return Refusal(
-            "several_systems", f"{self.count} systems are compared, and a win rate is of two: 'adjudge rank' ranks them"
+            "several_systems",
+            (
+                f"{self.count} systems are compared, and a win rate is of two: 'adjudge rank' "
+                "ranks them"
+            ),
         )
 
 

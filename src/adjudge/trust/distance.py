@@ -13,7 +13,9 @@ from adjudge.trust.rows import LabelledRow
 
 @dataclass(frozen=True)
 class Distance:
-    """On a further row people's answer lies within ``within`` of the judge's, with probability ``level``."""
+    """On a further row people's answer lies within ``within`` of the judge's, with probability
+    ``level``.
+    """
 
     within: float
     """In options, or in points of the scale where a number is asked for."""
@@ -24,14 +26,24 @@ class Distance:
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        return {"within": self.within, "of": "options" if self.options else "scale", "level": self.level, "n": self.count}
+        return {
+            "within": self.within,
+            "of": "options" if self.options else "scale",
+            "level": self.level,
+            "n": self.count,
+        }
 
 
 def distance_of(drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Distance | None:
-    """None where answers have no order, or there are too few labels. Of each text and each cluster one row counts."""
+    """None where answers have no order, or there are too few labels.
+
+    Of each text and each cluster one row counts.
+    """
     if not measure.ordered or TIE in measure.options or len(measure.options) == 2:
         return None
-    found = [one for row in _once(drawn) if row.random and (one := _between(row, measure)) is not None]
+    found = [
+        one for row in _once(drawn) if row.random and (one := _between(row, measure)) is not None
+    ]
     within = conformal_distance(found, level=level)
     return None if within is None else Distance(within, level, len(found), not measure.is_number)
 
@@ -50,4 +62,8 @@ def _between(row: LabelledRow, measure: Measure) -> float | None:
     said, truth = row.said, row.truth
     if isinstance(said, str) and isinstance(truth, str):
         return float(abs(measure.options.index(said) - measure.options.index(truth)))
-    return abs(said - truth) if isinstance(said, int | float) and isinstance(truth, int | float) else None
+    return (
+        abs(said - truth)
+        if isinstance(said, int | float) and isinstance(truth, int | float)
+        else None
+    )

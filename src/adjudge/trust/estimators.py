@@ -14,8 +14,13 @@ from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow, Rows
 
 
-def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Corrected:
-    """PPI++ with t of the rows that have a number. Failed judgments are a part of their own: labelled, or between both ends."""
+def corrected_score(
+    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
+) -> Corrected:
+    """PPI++ with t of the rows that have a number.
+
+    Failed judgments are a part of their own: labelled, or between both ends.
+    """
     judged = [one for one in drawn if one.number is not None]
     labels, beside, rest, clusters = _series(rows, judged, measure)
     found = ppi_plus_plus(labels, beside, rest, with_t=True, level=level, clusters=clusters)
@@ -24,21 +29,38 @@ def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, 
     failed = sum(one is None for one in rows.verdicts)
     if not failed or found.value is None:
         return Corrected(found, (), lowest=found.value, highest=found.value)
-    return _with_failed(found, failed / len(rows.verdicts), [one.value(measure) for one in drawn if one.number is None])
+    return _with_failed(
+        found,
+        failed / len(rows.verdicts),
+        [one.value(measure) for one in drawn if one.number is None],
+    )
 
 
 def _all_labelled(labels: Sequence[float], level: float, clusters: Clusters) -> Estimate:
     limits = label_interval(labels, level=level, clusters=clusters)
-    return Estimate(math.fsum(labels) / len(labels), limits.lower, limits.upper, len(labels), "labels only", level)
+    return Estimate(
+        math.fsum(labels) / len(labels),
+        limits.lower,
+        limits.upper,
+        len(labels),
+        "labels only",
+        level,
+    )
 
 
 _Series = tuple[list[float], list[float], list[float], BothClusters]
 
 
 def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> _Series:
-    """Labels, the judge's numbers beside them, its numbers of the other rows, and the clusters of both."""
+    """Labels, the judge's numbers beside them, its numbers of the other rows, and the clusters of
+    both.
+    """
     taken, together = {one.place for one in judged}, rows.together
-    others = [(place, number) for place, number in zip(rows.numbered, rows.numbers, strict=True) if place not in taken]
+    others = [
+        (place, number)
+        for place, number in zip(rows.numbered, rows.numbers, strict=True)
+        if place not in taken
+    ]
     return (
         [one.value(measure) for one in judged],
         [measure.value(one.number) for one in judged if one.number is not None],
@@ -48,7 +70,11 @@ def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> _Ser
 
 
 def _clusters(together: Clusters, labelled: Sequence[int], others: Sequence[int]) -> BothClusters:
-    return (None, None) if together is None else ([together[one] for one in labelled], [together[one] for one in others])
+    return (
+        (None, None)
+        if together is None
+        else ([together[one] for one in labelled], [together[one] for one in others])
+    )
 
 
 def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corrected:
@@ -58,31 +84,54 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         mean = math.fsum(labels) / len(labels)
         parts = [(1 - share, value, own), (share, mean, label_interval(labels, level=level))]
         limits, total = mover(parts, variance=0.0, level=level), (1 - share) * value + share * mean
-        estimate = Estimate(total, limits.lower, limits.upper, found.count + len(labels), found.method, level)
+        estimate = Estimate(
+            total, limits.lower, limits.upper, found.count + len(labels), found.method, level
+        )
         return Corrected(estimate, (), lowest=total, highest=total)
     low, high = (1 - share) * value, (1 - share) * value + share
-    reason = f"failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the scale"
+    reason = (
+        f"failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
+        "scale"
+    )
     lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
-    return Corrected(Estimate(None, lower, upper, found.count, found.method, level, reason), (), lowest=low, highest=high)
+    return Corrected(
+        Estimate(None, lower, upper, found.count, found.method, level, reason),
+        (),
+        lowest=low,
+        highest=high,
+    )
 
 
 def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Needed:
     """Widths shrink with the square root of the number of labels."""
     if corrected.width is None:
-        return Needed(target, None, None, reason="no labels to plan with: label a few rows at random first")
+        return Needed(
+            target, None, None, reason="no labels to plan with: label a few rows at random first"
+        )
     count = math.ceil(corrected.count * (corrected.width / target) ** 2)
-    by_people = None if alone.width is None else math.ceil(alone.count * (alone.width / target) ** 2)
+    by_people = (
+        None if alone.width is None else math.ceil(alone.count * (alone.width / target) ** 2)
+    )
     return Needed(target, count, max(0, count - corrected.count), {}, by_people)
 
 
-def well_known(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> list[Estimate]:
-    """PPI++ and, of passes and fails, Rogan and Gladen's. Both take labels as drawn among all rows, and leave failed ones out."""
+def well_known(
+    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
+) -> list[Estimate]:
+    """PPI++ and, of passes and fails, Rogan and Gladen's.
+
+    Both take labels as drawn among all rows, and leave failed ones out.
+    """
     own = [one for one in drawn if one.random and one.verdict is not None]
     if measure.is_number:
         *series, clusters = _series(rows, [one for one in own if one.number is not None], measure)
         return [ppi_plus_plus(*series, level=level, clusters=clusters)]
     labelled = {one.place for one in own}
-    places = [place for place, said in enumerate(rows.verdicts) if said is not None and place not in labelled]
+    places = [
+        place
+        for place, said in enumerate(rows.verdicts)
+        if said is not None and place not in labelled
+    ]
     rest = [measure.value(said) for place in places if (said := rows.verdicts[place]) is not None]
     labels = [one.value(measure) for one in own]
     beside = [measure.value(one.verdict) for one in own if one.verdict is not None]
@@ -91,8 +140,18 @@ def well_known(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level
     if not measure.is_binary:
         return found
     if not {*labels} <= {0.0, 1.0}:
-        return [*found, undefined("Rogan–Gladen", len(labels), "annotators are evenly split on some rows", level=level)]
+        return [
+            *found,
+            undefined(
+                "Rogan–Gladen", len(labels), "annotators are evenly split on some rows", level=level
+            ),
+        ]
     pairs = list(zip(labels, beside, strict=True))
     passed = sum(beside) + sum(rest)
-    counts = (pairs.count((1.0, 1.0)), sum(y == 1 for y in labels), pairs.count((0.0, 0.0)), sum(y == 0 for y in labels))
+    counts = (
+        pairs.count((1.0, 1.0)),
+        sum(y == 1 for y in labels),
+        pairs.count((0.0, 0.0)),
+        sum(y == 0 for y in labels),
+    )
     return [*found, rogan_gladen(round(passed), len(beside) + len(rest), *counts, level=level)]

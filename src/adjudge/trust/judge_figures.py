@@ -1,4 +1,6 @@
-"""What the votes on labelled rows say of a judge beside its agreement: how steady, how sure, how dear, how slow it is."""
+"""What the votes on labelled rows say of a judge beside its agreement: how steady, how sure, how
+dear, how slow it is.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class JudgedRow:
 
     @property
     def confidence(self) -> float | None:
-        """How sure the votes are of their verdict: by its probability, else by how many of several agree."""
+        """How sure the votes are of their verdict: by its probability, else by how many of several
+        agree.
+        """
         chosen = str(self.record.get("selected_option", self.record.get("option")))
         stated = [_probability(vote, chosen) for vote in self.row.votes]
         known = [one for one in stated if one is not None]
@@ -56,12 +60,22 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
         return undefined("rows", 0, reason, level=level)
     limits = rows_interval(values, level=level)
     if limits is None:
-        return Estimate(fmean(values), None, None, len(values), "rows", level, "fewer than 8 rows have no interval")
+        return Estimate(
+            fmean(values),
+            None,
+            None,
+            len(values),
+            "rows",
+            level,
+            "fewer than 8 rows have no interval",
+        )
     return Estimate(fmean(values), limits.lower, limits.upper, len(values), "rows", level)
 
 
 def consistency(rows: Sequence[JudgedRow], level: float) -> Estimate:
-    """How often two votes of one model on the same question agree, mean over the rows that were asked more than once."""
+    """How often two votes of one model on the same question agree, mean over the rows that were
+    asked more than once.
+    """
     found = [share for one in rows if (share := _alike(one.row.votes)) is not None]
     return mean_of(found, level, "one vote per row: ask for several with --strictness")
 
@@ -77,25 +91,45 @@ def _alike(votes: Votes) -> float | None:
 
 
 def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
-    """How often the verdict turns when the responses, or options, are listed the other way round."""
+    """How often the verdict turns when the responses, or options, are listed
+    the other way round.
+    """
     turned = [one.record.get("positional_bias") for one in rows]
-    known = [float(bool(one["detected"])) for one in turned if isinstance(one, Mapping) and one.get("detected") is not None]
+    known = [
+        float(bool(one["detected"]))
+        for one in turned
+        if isinstance(one, Mapping) and one.get("detected") is not None
+    ]
     return mean_of(known, level, "asked in one order: add --check-positional-bias")
 
 
 def vote_agreement(rows: Sequence[JudgedRow], level: float) -> Estimate:
-    """How often a single vote says what people say, mean over the rows: what pooling several adds to, or takes from."""
+    """How often a single vote says what people say, mean over the rows: what pooling several adds
+    to, or takes from.
+    """
     found = []
     for one in rows:
-        said = [option for vote in one.row.votes if (option := vote_option(vote, one.row.systems)) is not None]
+        said = [
+            option
+            for vote in one.row.votes
+            if (option := vote_option(vote, one.row.systems)) is not None
+        ]
         if said and one.row.truth is not None:
             found.append(fmean(option == one.row.truth for option in said))
     return mean_of(found, level, "no vote with an option")
 
 
-def confidence_figures(rows: Sequence[JudgedRow], draws: Draws, level: float) -> dict[str, Estimate]:
-    """How far stated confidence is from being right: the calibration error (ECE) and Brier's score."""
-    stated = [(sure, int(right)) for one in rows if (right := one.right) is not None and (sure := one.confidence) is not None]
+def confidence_figures(
+    rows: Sequence[JudgedRow], draws: Draws, level: float
+) -> dict[str, Estimate]:
+    """How far stated confidence is from being right: the calibration error
+    (ECE) and Brier's score.
+    """
+    stated = [
+        (sure, int(right))
+        for one in rows
+        if (right := one.right) is not None and (sure := one.confidence) is not None
+    ]
     if not stated:
         reason = "no confidence is known: ask for several votes with --strictness, or by likelihood"
         return {name: undefined("bootstrap", 0, reason, level=level) for name in ("ECE", "Brier")}
@@ -137,7 +171,9 @@ def effort_of(rows: Sequence[JudgedRow]) -> Effort:
         rows=len(rows),
         calls=sum(one.calls for one in used.values()),
         tokens=sum(one.prompt_tokens + one.completion_tokens for one in used.values()),
-        usd=None if unpriced or not recorded else sum(cost for cost in costs.values() if cost is not None),
+        usd=None
+        if unpriced or not recorded
+        else sum(cost for cost in costs.values() if cost is not None),
         unpriced=unpriced,
         seconds=seconds / len(rows) if rows and seconds else None,
     )
@@ -151,4 +187,6 @@ def _usage(vote: Mapping[str, object]) -> Usage:
 def reasons_of(rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Why rows have no verdict, the most frequent first."""
     failed = (one.record for one in rows if one.row.verdict is None)
-    return dict(Counter(str(one.get("reason") or one.get("status")) for one in failed).most_common())
+    return dict(
+        Counter(str(one.get("reason") or one.get("status")) for one in failed).most_common()
+    )

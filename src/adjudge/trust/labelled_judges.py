@@ -40,7 +40,9 @@ def configurations(folder: str | Path) -> Mapping[str, object]:
         return as_mapping(as_mapping(read_meta(ledger).get("configuration")).get("judges"))
 
 
-def labelled_judges(folder: str | Path, labels: Sequence[Label], criteria: str | None) -> Iterator[LabelledJudge]:
+def labelled_judges(
+    folder: str | Path, labels: Sequence[Label], criteria: str | None
+) -> Iterator[LabelledJudge]:
     """Each judge under each criteria that has labels; ``criteria``: only under these."""
     known = configurations(folder)
     for scale in label_scales(folder):

@@ -15,11 +15,17 @@ from adjudge.trust.rows import Rows, by_row
 def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
     """The rows of one judge by each of its criteria, with what people say of them."""
     for judged in label_scales(folder):
-        labels = [one for one in LabelStore(folder).current(judged.name) if one.state == "given" and one.kind != "model"]
+        labels = [
+            one
+            for one in LabelStore(folder).current(judged.name)
+            if one.state == "given" and one.kind != "model"
+        ]
         if judge not in judged.judges or not labels:
             continue
         with reading(folder) as ledger:
-            rows = Rows(judged.scale, by_row(labels), contestants=Contestants.of_judge(ledger, judge))
+            rows = Rows(
+                judged.scale, by_row(labels), contestants=Contestants.of_judge(ledger, judge)
+            )
             for record in judgments_in(ledger, judge=judge):
                 rows.add(record)
         yield rows

@@ -1,4 +1,6 @@
-"""How sure a number is by its labels, told while people go on labelling: nothing in it depends on what the judge said."""
+"""How sure a number is by its labels, told while people go on labelling: nothing in it depends on
+what the judge said.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,22 @@ from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import Answer, agreed_value, by_row
 
 CLOSE = 0.05
-"""Of the scale, up and down: as near as the labels needed are planned for everywhere (an interval of a tenth)."""
+"""Of the scale, up and down: as near as the labels needed are planned for everywhere (an interval
+of a tenth).
+"""
 A_FEW = 10
 """Labels whose worth is told."""
 
 
 class SoFar(NamedTuple):
-    """The interval of the labels alone, up and down from its middle, on the criteria's own scale."""
+    """The interval of the labels alone, up and down from its middle, on the
+    criteria's own scale.
+    """
 
     rows: int
-    """That people labelled and that were drawn at random, among all rows or within a verdict: which of the two is not told,
-    since it would say something of the verdict."""
+    """That people labelled and that were drawn at random, among all rows or within a verdict: which
+    of the two is not told, since it would say something of the verdict.
+    """
     reach: float | None
     """None where there are too few."""
     soon: float | None
@@ -36,7 +43,9 @@ class SoFar(NamedTuple):
 
 def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
     """By all annotators' labels of the rows that were drawn at random."""
-    counted = [one for one in labels if one.state == "given" and one.is_random and one.kind != "model"]
+    counted = [
+        one for one in labels if one.state == "given" and one.is_random and one.kind != "model"
+    ]
     measure = measure_of(scale, _systems(counted) if scale.compares else ())
     values = list(_values(counted, measure))
     size, count = measure.range[1] - measure.range[0], len(values)
@@ -45,7 +54,9 @@ def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
         return SoFar(count, None, None, CLOSE * size, None)
     reach = found.width / 2
     more = max(0, math.ceil(count * (reach / CLOSE) ** 2) - count)
-    return SoFar(count, reach * size, reach * math.sqrt(count / (count + A_FEW)) * size, CLOSE * size, more)
+    return SoFar(
+        count, reach * size, reach * math.sqrt(count / (count + A_FEW)) * size, CLOSE * size, more
+    )
 
 
 def _values(labels: Sequence[Label], measure: Measure) -> Iterator[float]:
@@ -59,7 +70,11 @@ def _values(labels: Sequence[Label], measure: Measure) -> Iterator[float]:
 def _answer(label: Label, measure: Measure) -> Answer | None:
     said = label.answer
     if measure.is_number:
-        return said if isinstance(said, float | int) and measure.range[0] <= said <= measure.range[1] else None
+        return (
+            said
+            if isinstance(said, float | int) and measure.range[0] <= said <= measure.range[1]
+            else None
+        )
     return name if (name := str(said)) in measure.values else None
 
 

@@ -11,7 +11,10 @@ from adjudge.stats.refusal import Refusal
 
 MODEL_MADE = Refusal(
     "model_made_labels",
-    "the labels were made by a model, and would correct one model by another; label rows by hand, or say --labels-are-model-made",
+    (
+        "the labels were made by a model, and would correct one model by another; label rows by "
+        "hand, or say --labels-are-model-made"
+    ),
 )
 
 
@@ -51,8 +54,13 @@ class LabelsUsed:
         return " + ".join(sorted({one.kind for one in self.labels})) or None
 
 
-def labels_used(given: Iterable[Label], lock: str | None, *, model_made: bool = False) -> LabelsUsed:
-    """Sort labels out for the judge whose identity is ``lock``. ``model_made``: labels that models made may count."""
+def labels_used(
+    given: Iterable[Label], lock: str | None, *, model_made: bool = False
+) -> LabelsUsed:
+    """Sort labels out for the judge whose identity is ``lock``.
+
+    ``model_made``: labels that models made may count.
+    """
     known = list(given)
     answered = [one for one in known if one.state == "given"]
     people = [one for one in answered if one.kind != "model"]
@@ -67,9 +75,17 @@ def labels_used(given: Iterable[Label], lock: str | None, *, model_made: bool = 
 
 
 def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], int]:
-    """Rows that were drawn within another judge's verdicts are no random ones within this judge's."""
-    foreign = [one.design == "random_within_verdict" and (lock is None or one.drawn_under != lock) for one in labels]
-    kept = [replace(one, design="chosen") if other else one for one, other in zip(labels, foreign, strict=True)]
+    """Rows that were drawn within another judge's verdicts are no random ones
+    within this judge's.
+    """
+    foreign = [
+        one.design == "random_within_verdict" and (lock is None or one.drawn_under != lock)
+        for one in labels
+    ]
+    kept = [
+        replace(one, design="chosen") if other else one
+        for one, other in zip(labels, foreign, strict=True)
+    ]
     return kept, sum(foreign)
 
 
@@ -77,24 +93,42 @@ def _none_drawn(foreign: int, chosen: int) -> Refusal:
     if foreign:
         return Refusal(
             "another_judge",
-            f"{foreign} labels are of rows that were drawn within the verdicts of another judge: for this one they are no random "
+            f"{foreign} labels are of rows that were drawn within the verdicts of another "
+            "judge: for this one they are no random "
             "sample; label rows of this run",
         )
     return Refusal(
         "chosen_rows",
-        f"all {chosen} labels are of chosen rows, which say nothing of the others; label rows in the random queue, or, if these "
+        f"all {chosen} labels are of chosen rows, which say nothing of the others; label "
+        "rows in the random queue, or, if these "
         "were drawn at random, import them with --design random",
     )
 
 
-def _notes(known: Sequence[Label], kept: Sequence[Label], chosen: int, foreign: int, models: int) -> list[str]:
+def _notes(
+    known: Sequence[Label], kept: Sequence[Label], chosen: int, foreign: int, models: int
+) -> list[str]:
     unsure = sum(one.state == "unsure" for one in known)
     seen = sum(one.judge_visible for one in kept)
     said = (
-        (chosen, "of chosen rows: they help to write better criteria; they do not move the corrected number"),
-        (foreign, "of rows drawn within the verdicts of another judge: they do not move the corrected number"),
+        (
+            chosen,
+            (
+                "of chosen rows: they help to write better criteria; they do not move the "
+                "corrected number"
+            ),
+        ),
+        (
+            foreign,
+            (
+                "of rows drawn within the verdicts of another judge: they do not move the "
+                "corrected number"
+            ),
+        ),
         (models, "made by models, left out"),
         (unsure, "unsure, left out: the corrected number is about rows that people could decide"),
         (seen, "given with the judge's verdict in sight, which draws people towards it"),
     )
-    return [f"{count} {'label' if count == 1 else 'labels'} {text}" for count, text in said if count > 0]
+    return [
+        f"{count} {'label' if count == 1 else 'labels'} {text}" for count, text in said if count > 0
+    ]

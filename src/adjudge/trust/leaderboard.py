@@ -43,7 +43,9 @@ class Leaderboard(Judged):
     first: Estimate
     """How often the response listed first wins, of contests with a winner."""
     always_first: tuple[str, ...] = ()
-    """Systems that are listed first in all of their contests, each of which was asked in one order."""
+    """Systems that are listed first in all of their contests, each of which was
+    asked in one order.
+    """
     controlled: Controlled | None = None
 
     def to_dict(self) -> dict[str, object]:
@@ -55,8 +57,21 @@ class Leaderboard(Judged):
                 {
                     "rank": one.rank,
                     "system": one.name,
-                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank", "win_rate", "wins", "ties", "losses"),
-                    "rating_with_control": self.controlled.ratings.get(one.name) if self.controlled else None,
+                    **some_of(
+                        one,
+                        "rating",
+                        "lower",
+                        "upper",
+                        "best_rank",
+                        "worst_rank",
+                        "win_rate",
+                        "wins",
+                        "ties",
+                        "losses",
+                    ),
+                    "rating_with_control": self.controlled.ratings.get(one.name)
+                    if self.controlled
+                    else None,
                 }
                 for one in found.places
             ],
@@ -80,27 +95,43 @@ class Leaderboard(Judged):
     @property
     def notes(self) -> list[str]:
         """What stands against believing it."""
-        found = [f"they beat each other in a circle: {', '.join(one)}" for one in self.ranking.cycles]
+        found = [
+            f"they beat each other in a circle: {', '.join(one)}" for one in self.ranking.cycles
+        ]
         if self.ranking.padded:
             found.append(
-                "no chain of wins leads from everybody to everybody: a tenth of a win each way was added to every pair, and "
-                "ratings of those who always won or always lost are only as large as that lets them be"
+                "no chain of wins leads from everybody to everybody: a tenth of a win each "
+                "way was added to every pair, and "
+                "ratings of those who always won or always lost are only as large as that "
+                "lets them be"
             )
         if self.ranking.one_prompt:
-            found.append("no limits: all contests are about one prompt, and what others would give is not known")
+            found.append(
+                "no limits: all contests are about one prompt, and what others would give "
+                "is not known"
+            )
         elif unbounded := [one.name for one in self.ranking.places if one.lower is None]:
             found.append(
-                f"no limits for {', '.join(unbounded)}: contests that all go one way do not say how far apart systems are"
+                f"no limits for {', '.join(unbounded)}: contests that all go one way do not "
+                "say how far apart systems are"
             )
         if self.failed:
             found.append(f"{self.failed} contests have no outcome and are left out")
         if self.always_first:
             found.append(
-                f"always listed first, and asked in one order: {', '.join(self.always_first)}; a leaning towards the first place "
+                "always listed first, and asked in one order: "
+                f"{', '.join(self.always_first)}; a leaning towards the first place "
                 "cannot be told from strength"
             )
-        elif self.first.lower is not None and self.first.upper is not None and not self.first.lower <= 0.5 <= self.first.upper:
-            found.append(f"the response listed first wins {self.first.value or 0.0:.0%} of the contests: see to the order")
+        elif (
+            self.first.lower is not None
+            and self.first.upper is not None
+            and not self.first.lower <= 0.5 <= self.first.upper
+        ):
+            found.append(
+                f"the response listed first wins {self.first.value or 0.0:.0%} of the "
+                "contests: see to the order"
+            )
         return found
 
 
@@ -124,7 +155,11 @@ class _Collected:
             self.contests.append(contest)
             self.prompts.append(prompt)
             self.one_order.append(record.get("positional_bias") is None)
-            self.lengths.append(relative_length(*(len(texts[place]) if place < len(texts) else 0 for place in (one, other))))
+            self.lengths.append(
+                relative_length(
+                    *(len(texts[place]) if place < len(texts) else 0 for place in (one, other))
+                )
+            )
 
     @property
     def always_first(self) -> tuple[str, ...]:
@@ -153,16 +188,24 @@ def _contests(record: Record) -> Iterator[tuple[Contest | None, tuple[int, int]]
 
 
 def _contest(first: str, second: str, result: object, stated: object) -> Contest | None:
-    """``stated``: of two, the win rate of the first, which is no outcome where the judge said how likely it is the better one."""
+    """``stated``: of two, the win rate of the first, which is no outcome where the judge said how
+    likely it is the better one.
+    """
     if not isinstance(result, int | float) or float(result) not in _OUTCOMES:
         return None
     winner = _OUTCOMES[float(result)]
-    chance = float(stated) if isinstance(stated, int | float) and stated != result and 0 <= stated <= 1 else None
+    chance = (
+        float(stated)
+        if isinstance(stated, int | float) and stated != result and 0 <= stated <= 1
+        else None
+    )
     return Contest(first, second, None if winner is None else (first, second)[winner], chance)
 
 
 def _prompt(record: Record) -> tuple[str, Sequence[str]]:
-    """What was asked, without the responses: rows that share it belong together. A row without more is its own prompt."""
+    """What was asked, without the responses: rows that share it belong together. A row without more
+    is its own prompt.
+    """
     fields = record.get("fields")
     held = fields if isinstance(fields, Mapping) else {}
     texts = next((value for value in held.values() if isinstance(value, list | tuple)), ())
@@ -176,14 +219,23 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
     found: dict[tuple[str, str], _Collected] = {}
     for record in judgments(folder):
         if isinstance(record.get("per_system_results"), list):
-            found.setdefault((str(record["judge"]), str(record.get("criteria") or "")), _Collected()).add(record)
+            found.setdefault(
+                (str(record["judge"]), str(record.get("criteria") or "")), _Collected()
+            ).add(record)
     if not found:
-        raise SetupError(f"{folder} compares nothing: only comparisons ('adjudge compare', pairwise judges) can be ranked")
+        raise SetupError(
+            f"{folder} compares nothing: only comparisons ('adjudge compare', pairwise "
+            "judges) can be ranked"
+        )
     return [_ranked(judge, criteria, one, wanted) for (judge, criteria), one in found.items()]
 
 
 def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSettings) -> Leaderboard:
-    won = [(one.winner == one.first, prompt) for one, prompt in zip(found.contests, found.prompts, strict=True) if one.winner]
+    won = [
+        (one.winner == one.first, prompt)
+        for one, prompt in zip(found.contests, found.prompts, strict=True)
+        if one.winner
+    ]
     controlled = None
     if settings.length_control and found.contests:
         controlled = controlled_ranking(found.contests, {"longer": found.lengths})
@@ -194,7 +246,11 @@ def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSetti
         len(found.contests),
         found.rows,
         found.failed,
-        first_rate([first for first, _ in won], clusters=[prompt for _, prompt in won] or None, level=settings.level),
+        first_rate(
+            [first for first, _ in won],
+            clusters=[prompt for _, prompt in won] or None,
+            level=settings.level,
+        ),
         found.always_first,
         controlled,
     )

@@ -1,4 +1,6 @@
-"""What a judge leans to, as far as a run shows it: the order things are shown in, the length of answers, who wrote them."""
+"""What a judge leans to, as far as a run shows it: the order things are shown in, the length of
+answers, who wrote them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     yield _order(folder, judge)
     if _compares(folder, judge):
         yield Leaning("first place", first_place_text(folder, judge))
-        yield Leaning("better shown first", better_first_text(folder, judge) if labelled else _UNLABELLED)
+        yield Leaning(
+            "better shown first", better_first_text(folder, judge) if labelled else _UNLABELLED
+        )
         yield Leaning("length", longer_text(folder, judge) if labelled else _UNLABELLED)
     else:
         yield _length(folder, judge)
@@ -44,7 +48,10 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
 
 def _compares(folder: str | Path, judge: str) -> bool:
     with reading(folder) as ledger:
-        return any(isinstance(one.get("per_system_results"), list) for one in judgments_in(ledger, judge=judge, number=0))
+        return any(
+            isinstance(one.get("per_system_results"), list)
+            for one in judgments_in(ledger, judge=judge, number=0)
+        )
 
 
 def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
@@ -68,8 +75,18 @@ def _order(folder: str | Path, judge: str) -> Leaning:
                 noise += [bias["noise_rate"]] if bias.get("noise_rate") is not None else []
     if not rows:
         return Leaning("order", "not measured: judge with --check-positional-bias")
-    floor = f"{fmean(noise):.2f} of votes differ within one order" if noise else "the noise within one order was not measured"
-    return Leaning("order", f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of votes; {floor})")
+    floor = (
+        f"{fmean(noise):.2f} of votes differ within one order"
+        if noise
+        else "the noise within one order was not measured"
+    )
+    return Leaning(
+        "order",
+        (
+            f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of "
+            f"votes; {floor})"
+        ),
+    )
 
 
 def _own_family(folder: str | Path, judge: str) -> str:
@@ -90,10 +107,14 @@ def _length(folder: str | Path, judge: str) -> Leaning:
             if one.said is not None and one.length:
                 errors.append(measure.value(one.said) - one.value(measure))
                 lengths.append(float(one.length))
-    if lengths and max(lengths) < 2 * min(lengths):  # a line through such points says nothing of what lies so far beyond them
+    if lengths and max(lengths) < 2 * min(
+        lengths
+    ):  # a line through such points says nothing of what lies so far beyond them
         return Leaning("length", "not measured: no labelled answer is twice as long as another")
     found = verbosity_slope(errors, lengths).per_doubling
     if found.value is None or found.lower is None or found.upper is None:
         return Leaning("length", f"not measured: {found.reason}")
     limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} rows"
-    return Leaning("length", f"an answer twice as long gains {found.value:+.3f} of the scale ({limits})")
+    return Leaning(
+        "length", f"an answer twice as long gains {found.value:+.3f} of the scale ({limits})"
+    )

@@ -1,4 +1,6 @@
-"""The weights that labels support, as a panel takes them: with the labels they come from, bound to the panel's identity."""
+"""The weights that labels support, as a panel takes them: with the labels they come from, bound to
+the panel's identity.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ class Measure:
     name: str
     """What the number is of: an option, a system, or "score"."""
     options: tuple[str, ...]
-    """What may be decided, from the worst to the best where that is known; nothing where a number is asked for."""
+    """What may be decided, from the worst to the best where that is known; nothing where a number
+    is asked for.
+    """
     values: Mapping[str, float]
     """Each option's worth, from 0 to 1."""
     range: tuple[float, float] = _UNIT
@@ -34,12 +36,16 @@ class Measure:
 
     @property
     def is_binary(self) -> bool:
-        """Whether something passes or fails: two options, the one worth nothing and the other all."""
+        """Whether something passes or fails: two options, the one worth nothing
+        and the other all.
+        """
         return len(self.options) == 2 and sorted(self.values.values()) == [0.0, 1.0]
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The worst and the best option, wherever they stand: without points the measured one is listed first."""
+        """The worst and the best option, wherever they stand: without points the measured one is
+        listed first.
+        """
         return min(self.options, key=self.value), max(self.options, key=self.value)
 
     def value(self, said: str | float) -> float:
@@ -49,7 +55,9 @@ class Measure:
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
     """Of the criteria that people and judge were asked by; ``systems``: what is compared."""
-    if scale.range or not (scale.compares or scale.criteria.options):  # nobody said anything that would tell
+    if scale.range or not (
+        scale.compares or scale.criteria.options
+    ):  # nobody said anything that would tell
         return Measure("score", (), {}, scale.range or _UNIT)
     if scale.compares:
         return _comparison(systems)
@@ -60,11 +68,18 @@ def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
     low, high = min(scores.values()), max(scores.values())
     order = tuple(sorted(scores, key=lambda name: scores[name]))
     name = order[-1] if len(order) == 2 else "score"
-    return Measure(name, order, {one: to_unit(score, (low, high)) for one, score in scores.items()}, (low, high))
+    return Measure(
+        name,
+        order,
+        {one: to_unit(score, (low, high)) for one, score in scores.items()},
+        (low, high),
+    )
 
 
 def _comparison(systems: Sequence[str]) -> Measure:
-    """Of two, the win rate of the first, to which a tie adds a half; of more, how often the first is best."""
+    """Of two, the win rate of the first, to which a tie adds a half; of more, how often the first
+    is best.
+    """
     if len(systems) != 2:
         return _share_of((*systems, TIE))
     first, second = systems
@@ -73,4 +88,6 @@ def _comparison(systems: Sequence[str]) -> Measure:
 
 def _share_of(options: tuple[str, ...]) -> Measure:
     """Options without scores: the share of the one listed first."""
-    return Measure(options[0], options, {one: float(one == options[0]) for one in options}, ordered=False)
+    return Measure(
+        options[0], options, {one: float(one == options[0]) for one in options}, ordered=False
+    )

@@ -1,4 +1,6 @@
-"""What a judge of pairs goes by beside quality: the place that a response is shown at, and its length."""
+"""What a judge of pairs goes by beside quality: the place that a response is shown at, and its
+length.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from adjudge.trust.rows import LabelledRow
 
 @dataclass(frozen=True)
 class _Shown:
-    """What was picked of two responses that were shown in one order; all of them by their places in the row."""
+    """What was picked of two responses that were shown in one order; all of them by their places in
+    the row.
+    """
 
     row: str
     """Its identity."""
@@ -28,17 +32,29 @@ class _Shown:
 
 
 def first_place_text(folder: str | Path, judge: str) -> str:
-    """How often the response that is shown first is picked, over pairs that were shown in both orders."""
+    """How often the response that is shown first is picked, over pairs that were shown in both
+    orders.
+    """
     both = list(_in_both_orders(list(_shown(folder, judge))))
     if not both:
         return "not measured: no pair was shown in both orders: judge with --check-positional-bias"
-    found = first_rate([one.picked == one.first for one in both], clusters=[one.row for one in both])
-    limits = f"{found.lower:.3f} to {found.upper:.3f}; {len({one.row for one in both})} pairs in both orders"
-    return f"the response shown first is picked in {found.value:.3f} of verdicts, where half is fair ({limits})"
+    found = first_rate(
+        [one.picked == one.first for one in both], clusters=[one.row for one in both]
+    )
+    limits = (
+        f"{found.lower:.3f} to {found.upper:.3f}; {len({one.row for one in both})} pairs in "
+        "both orders"
+    )
+    return (
+        f"the response shown first is picked in {found.value:.3f} of verdicts, where half is "
+        f"fair ({limits})"
+    )
 
 
 def better_first_text(folder: str | Path, judge: str) -> str:
-    """With labels: how much oftener the better response is found where it is shown first; of each row and order one verdict."""
+    """With labels: how much oftener the better response is found where it is shown first; of each
+    row and order one verdict.
+    """
     truths = dict(_truths(folder, judge))
     right: dict[bool, list[bool]] = {True: [], False: []}
     for one in {(one.row, one.first, one.second): one for one in _shown(folder, judge)}.values():
@@ -49,7 +65,9 @@ def better_first_text(folder: str | Path, judge: str) -> str:
     if found.value is None:
         return f"not measured: {found.reason}"
     limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} verdicts"
-    return f"the better one is found {found.value:+.3f} more often where it is shown first ({limits})"
+    return (
+        f"the better one is found {found.value:+.3f} more often where it is shown first ({limits})"
+    )
 
 
 def _truths(folder: str | Path, judge: str) -> Iterator[tuple[str, int]]:
@@ -65,12 +83,16 @@ def _shown(folder: str | Path, judge: str) -> Iterator[_Shown]:
         for record in judgments_in(ledger, judge=judge, votes=True):
             if isinstance(record.get("per_system_results"), list):
                 identity = Instance(record["fields"]).identity
-                yield from (one for vote in record["votes"] if (one := _of_vote(identity, vote)) is not None)
+                yield from (
+                    one for vote in record["votes"] if (one := _of_vote(identity, vote)) is not None
+                )
 
 
 def _of_vote(row: str, vote: Mapping[str, object]) -> _Shown | None:
     match vote:
-        case {"order": [int(first), int(second)], "option": str(option)} if option.isdecimal() and int(option) in (first, second):
+        case {"order": [int(first), int(second)], "option": str(option)} if (
+            option.isdecimal() and int(option) in (first, second)
+        ):
             return _Shown(row, first, second, int(option))
     return None
 
@@ -90,13 +112,19 @@ def longer_text(folder: str | Path, judge: str) -> str:
         (_picks_longer(one, one.verdict), _picks_longer(one, str(one.truth)))
         for rows in labelled_rows(folder, judge)
         for one in rows.labelled
-        if one.longest and one.verdict is not None and one.truth is not None and len(one.systems) == 2
+        if one.longest
+        and one.verdict is not None
+        and one.truth is not None
+        and len(one.systems) == 2
     ]
     found = compare([said for said, _ in pairs], [truth for _, truth in pairs]).estimate
     if found.lower is None or found.upper is None or found.value is None:
         return f"not measured: {found.reason}"
     limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} pairs"
-    return f"of two responses the longer is picked {found.value:+.3f} more often than people pick it ({limits})"
+    return (
+        f"of two responses the longer is picked {found.value:+.3f} more often than people pick "
+        f"it ({limits})"
+    )
 
 
 def _picks_longer(one: LabelledRow, said: str | None) -> float:

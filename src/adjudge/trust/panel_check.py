@@ -1,4 +1,6 @@
-"""A panel of models against people: whether it is worth more than its best member, and which weights labels support."""
+"""A panel of models against people: whether it is worth more than its best member, and which
+weights labels support.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
 
 _PARTS = 5
-"""Into which the labels are divided to see what weights are worth on labels that they have not seen."""
+"""Into which the labels are divided to see what weights are worth on labels that they have not
+seen.
+"""
 NO_WORSE = 0.005
 """How far behind its best member a weighted panel may be before it is said: half a point."""
 
@@ -64,9 +68,13 @@ class PanelReport:
     check: PanelCheck
     weights: Weights
     weighted: float
-    """The accuracy that the weights give on the very labels that they come from: other rows will be a little worse."""
+    """The accuracy that the weights give on the very labels that they come from: other rows will be
+    a little worse.
+    """
     unseen: float | None
-    """The accuracy of weights on labels that they have not seen: each fifth by the weights that the other four give."""
+    """The accuracy of weights on labels that they have not seen: each fifth by the weights that the
+    other four give.
+    """
     consensus: ConsensusReport | None
     """Where all estimators are asked for."""
 
@@ -82,14 +90,22 @@ class PanelReport:
         """What a user of the panel should know."""
         found = [f"warning: {self.check.warning}"] if self.check.warning else []
         best = self.check.best
-        if self.unseen is not None and best is not None and self.unseen < self.members[best] - NO_WORSE:
+        if (
+            self.unseen is not None
+            and best is not None
+            and self.unseen < self.members[best] - NO_WORSE
+        ):
             found.append(
-                f"warning: on labels that they have not seen the weights give {self.unseen:.1%}, and {best} alone "
+                "warning: on labels that they have not seen the weights give "
+                f"{self.unseen:.1%}, and {best} alone "
                 f"{self.members[best]:.1%}: this panel is no better than its best member"
             )
         effective = self.alike.effective
         if effective is not None and effective < LEAST_EFFECTIVE and len(self.members) > 1:
-            found.append(f"warning: the members err together: {len(self.members)} of them are worth {effective:.1f}")
+            found.append(
+                f"warning: the members err together: {len(self.members)} of them are worth "
+                f"{effective:.1f}"
+            )
         return found
 
     def to_dict(self) -> dict[str, object]:
@@ -101,7 +117,8 @@ class PanelReport:
             "best_member": self.check.best,
             "effective_members": self.alike.effective,
             "error_correlation": [
-                {"members": list(names), "correlation": value} for names, value in self.alike.correlations.items()
+                {"members": list(names), "correlation": value}
+                for names, value in self.alike.correlations.items()
             ],
             "weights": self.usable,
             "weighted_accuracy": self.weighted,
@@ -113,9 +130,15 @@ class PanelReport:
 
 
 def panel_of(
-    rows: Sequence[LabelledRow], measure: Measure, level: float, said_of_all: Sequence[Said] | None = None
+    rows: Sequence[LabelledRow],
+    measure: Measure,
+    level: float,
+    said_of_all: Sequence[Said] | None = None,
 ) -> PanelReport | None:
-    """None where one model judged, or nothing was labelled. ``said_of_all``: the votes on all rows, for a consensus."""
+    """None where one model judged, or nothing was labelled.
+
+    ``said_of_all``: the votes on all rows, for a consensus.
+    """
     judged = [one for one in rows if isinstance(one.truth, str) and one.votes]
     models = list(dict.fromkeys(str(vote.get("model")) for one in judged for vote in one.votes))
     if measure.is_number or len(models) < 2:
@@ -140,28 +163,40 @@ def panel_of(
     )
 
 
-def _unseen(votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]) -> float | None:
+def _unseen(
+    votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]
+) -> float | None:
     """Copies of one text are in one part."""
     if len(truth) < ENOUGH_LABELS:
         return None
     order = {identity: place for place, identity in enumerate(dict.fromkeys(identities))}
     parts = [order[identity] % _PARTS for identity in identities]
     made = [
-        weights_from_labels(votes, [None if own == part else true for own, true in zip(parts, truth, strict=True)], options)
+        weights_from_labels(
+            votes,
+            [None if own == part else true for own, true in zip(parts, truth, strict=True)],
+            options,
+        )
         for part in range(_PARTS)
     ]
-    return _accuracy([_weighed(votes, place, made[part]) for place, part in enumerate(parts)], truth)
+    return _accuracy(
+        [_weighed(votes, place, made[part]) for place, part in enumerate(parts)], truth
+    )
 
 
 def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
     return weighted_vote({model: own[place] for model, own in votes.items()}, weights)
 
 
-def _consensus(said: Sequence[Said], judged: Sequence[LabelledRow], effective: float | None) -> ConsensusReport:
+def _consensus(
+    said: Sequence[Said], judged: Sequence[LabelledRow], effective: float | None
+) -> ConsensusReport:
     found = dawid_skene(said, effective=effective)
     if found.reason:
         return ConsensusReport(len({one.row for one in said}), None, {}, found.reason)
-    right = [found.option(one.place) == one.truth for one in judged if one.place in found.probabilities]
+    right = [
+        found.option(one.place) == one.truth for one in judged if one.place in found.probabilities
+    ]
     return ConsensusReport(len(found.probabilities), fmean(right) if right else None, found.priors)
 
 

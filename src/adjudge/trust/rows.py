@@ -80,7 +80,10 @@ def agreed_value(answers: Sequence[Answer], measure: Measure) -> float:
 
 @dataclass
 class Rows:
-    """All rows of one judge under one criteria. Memory grows by a few bytes a row beside those that are labelled."""
+    """All rows of one judge under one criteria.
+
+    Memory grows by a few bytes a row beside those that are labelled.
+    """
 
     scale: LabelScale
     labels: Mapping[str, Sequence[Label]]
@@ -91,7 +94,9 @@ class Rows:
     """The column by which agreement is told apart."""
     read_votes: Callable[[Record], Votes] | None = None
     all_votes: list[Votes] | None = None
-    """Of every row, where a list is given to keep them in; else those of labelled rows alone are read."""
+    """Of every row, where a list is given to keep them in; else those of labelled rows alone are
+    read.
+    """
     verdicts: list[str | None] = field(default_factory=list)
     numbers: array[float] = field(default_factory=lambda: array("d"))
     """Of the rows with a verdict, where a number is asked for."""
@@ -102,7 +107,9 @@ class Rows:
     contestants: Contestants = Contestants()
     """What is compared, where responses are."""
     stated: dict[int, Mapping[str, float]] = field(default_factory=dict)
-    """Place of a row → the win rate of each of its two systems, where the judge said how likely each is the better one."""
+    """Place of a row → the win rate of each of its two systems, where the judge said how likely
+    each is the better one.
+    """
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
     reworded: int = 0
@@ -122,7 +129,11 @@ class Rows:
             self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
-        if self.scale.compares and said is not None and (rates := _stated_rates(record, self._systems(record))):
+        if (
+            self.scale.compares
+            and said is not None
+            and (rates := _stated_rates(record, self._systems(record)))
+        ):
             self.stated[place] = rates
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
@@ -133,7 +144,13 @@ class Rows:
             self.labelled.append(self._row(record, place, said, number, given, cluster))
 
     def _row(
-        self, record: Record, place: int, said: str | None, number: object, given: Sequence[Label], cluster: Hashable
+        self,
+        record: Record,
+        place: int,
+        said: str | None,
+        number: object,
+        given: Sequence[Label],
+        cluster: Hashable,
     ) -> LabelledRow:
         fields = _mapping(record.get("fields"))
         texts, own = fields.get(self.scale.criteria.to_evaluate_field), self._systems(record)
@@ -161,27 +178,43 @@ class Rows:
         responses = len(self._systems(record))
         fit = [one for one in known if self._fits(one, responses)]
         self.unfit += len(known) - len(fit)
-        self.reworded += sum(one.criteria_identity not in (None, self.scale.criteria.identity) for one in fit)
+        self.reworded += sum(
+            one.criteria_identity not in (None, self.scale.criteria.identity) for one in fit
+        )
         return fit
 
     def _fits(self, label: Label, responses: int) -> bool:
         if self.scale.range:
-            return label.score is not None and self.scale.range[0] <= label.score <= self.scale.range[1]
+            return (
+                label.score is not None
+                and self.scale.range[0] <= label.score <= self.scale.range[1]
+            )
         if self.scale.compares:
-            return label.winner == TIE or (isinstance(label.winner, int) and label.winner < responses)
+            return label.winner == TIE or (
+                isinstance(label.winner, int) and label.winner < responses
+            )
         return label.option in self.scale.criteria.option_names
 
     def _check(self, record: Record, said: str | None) -> None:
         """A judge of one's own may say anything."""
         if said is None or self.scale.range:
             return
-        known = (*self._systems(record), TIE) if self.scale.compares else self.scale.criteria.option_names
+        known = (
+            (*self._systems(record), TIE)
+            if self.scale.compares
+            else self.scale.criteria.option_names
+        )
         if said not in known:
             row = record.get("id") or record.get("row")
-            raise RunError(f"row {row} got the verdict {said!r}, which is no option of {self.scale.name!r}: {', '.join(known)}")
+            raise RunError(
+                f"row {row} got the verdict {said!r}, which is no option of "
+                f"{self.scale.name!r}: {', '.join(known)}"
+            )
 
     def _named(self, record: Record, verdict: str) -> str:
-        """Compared responses by the names of the row's own systems: which of them stands first may change from row to row."""
+        """Compared responses by the names of the row's own systems: which of them stands first may
+        change from row to row.
+        """
         if not self.scale.compares:
             return verdict
         return system_at(self._systems(record), int(verdict)) if verdict.isdecimal() else verdict
@@ -202,9 +235,16 @@ class Rows:
         return system_at(systems, lengths.index(max(lengths)))
 
     def judged_values(self, measure: Measure) -> list[float]:
-        """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else what the verdict is worth."""
-        said = ((place, verdict) for place, verdict in enumerate(self.verdicts) if verdict is not None)
-        return [self.stated.get(place, {}).get(measure.name, measure.value(verdict)) for place, verdict in said]
+        """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else
+        what the verdict is worth.
+        """
+        said = (
+            (place, verdict) for place, verdict in enumerate(self.verdicts) if verdict is not None
+        )
+        return [
+            self.stated.get(place, {}).get(measure.name, measure.value(verdict))
+            for place, verdict in said
+        ]
 
     @property
     def measure(self) -> Measure:
@@ -213,10 +253,17 @@ class Rows:
 
     @property
     def together(self) -> list[Hashable] | None:
-        """The cluster of each row; None where all are independent. Copies of one text belong together as well."""
+        """The cluster of each row; None where all are independent.
+
+        Copies of one text belong together as well.
+        """
         if self.cluster:
             return self.clusters
-        copies = [identity for identity, count in Counter(one.identity for one in self.labelled).items() if count > 1]
+        copies = [
+            identity
+            for identity, count in Counter(one.identity for one in self.labelled).items()
+            if count > 1
+        ]
         if not copies:
             return None
         found = list(self.clusters)
@@ -228,13 +275,23 @@ class Rows:
 def _stated_rates(record: Record, systems: Sequence[str]) -> dict[str, float]:
     """The win rates of two responses that are not whole wins or ties; nothing where they are."""
     each = record.get("per_system_results")
-    rates = [_mapping(one).get("winrate") for one in each] if isinstance(each, Sequence) and len(each) == 2 else []
+    rates = (
+        [_mapping(one).get("winrate") for one in each]
+        if isinstance(each, Sequence) and len(each) == 2
+        else []
+    )
     known = [float(rate) for rate in rates if isinstance(rate, int | float)]
-    return dict(zip(systems, known, strict=True)) if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0) else {}
+    return (
+        dict(zip(systems, known, strict=True))
+        if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0)
+        else {}
+    )
 
 
 def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
-    """What each annotator says of the row of that id; where they labelled a copy of its text alone, what they say of that."""
+    """What each annotator says of the row of that id; where they labelled a copy of its text alone,
+    what they say of that.
+    """
     found: dict[str, Label] = {}
     for label in labels:
         if label.id == id or label.annotator not in found or found[label.annotator].id != id:

@@ -1,7 +1,8 @@
 """Whether a judge prefers what its own family of models wrote, where the run says who wrote what.
 
-With labels: how much oftener the better answer is picked where the judge's own family wrote it. Without: which it picks of pairs
-that other judges of the run find equally good; a fair judge picks its own in half of them.
+With labels: how much oftener the better answer is picked where the judge's own family wrote it.
+Without: which it picks of pairs that other judges of the run find equally good; a fair judge picks
+its own in half of them.
 """
 
 from __future__ import annotations
@@ -66,13 +67,21 @@ def self_preference_text(folder: str | Path, judge: str) -> str:
     for judged in label_scales(folder):
         if judge in judged.judges and (cases := _cases(folder, judge, judged.scale)):
             return _measured(folder, judge, judged, cases, own)
-    return "not measured: it takes a column generator, or model_a and model_b, that says which model wrote what"
+    return (
+        "not measured: it takes a column generator, or model_a and model_b, that says which "
+        "model wrote what"
+    )
 
 
-def _measured(folder: str | Path, judge: str, judged: JudgedScale, cases: list[_Case], own: set[str]) -> str:
+def _measured(
+    folder: str | Path, judge: str, judged: JudgedScale, cases: list[_Case], own: set[str]
+) -> str:
     theirs = sum(bool(own & {*one.writers}) for one in cases)
     if not theirs or all({*one.writers} <= own for one in cases):
-        return f"not measured: {theirs} of {len(cases)} rows hold a text by {', '.join(sorted(own))}, its own family"
+        return (
+            f"not measured: {theirs} of {len(cases)} rows hold a text by "
+            f"{', '.join(sorted(own))}, its own family"
+        )
     truth = _truth(folder, judged.name)
     if any(one.identity in truth for one in cases):
         return _by_labels(cases, truth, judged.scale, own)
@@ -81,7 +90,9 @@ def _measured(folder: str | Path, judge: str, judged: JudgedScale, cases: list[_
     return _among_equals(cases, _level_pairs(folder, judge, judged), own)
 
 
-def _by_labels(cases: list[_Case], truth: Mapping[str, str], scale: LabelScale, own: set[str]) -> str:
+def _by_labels(
+    cases: list[_Case], truth: Mapping[str, str], scale: LabelScale, own: set[str]
+) -> str:
     values = measure_of(scale).values
     good = None if scale.compares else max(values, key=values.__getitem__)
     upheld: dict[bool, list[bool]] = {True: [], False: []}
@@ -95,20 +106,32 @@ def _by_labels(cases: list[_Case], truth: Mapping[str, str], scale: LabelScale, 
     if found.value is None:
         return f"not measured: {found.reason}"
     limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} rows"
-    return f"a good answer is upheld {found.value:+.3f} more often where its own family wrote it ({limits})"
+    return (
+        f"a good answer is upheld {found.value:+.3f} more often where its own family wrote it "
+        f"({limits})"
+    )
 
 
 def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
     picked = [
         one.writers[int(one.said)] in own
         for one in cases
-        if one.identity in level and one.said.isdecimal() and len(own & {*one.writers}) == 1 and len({*one.writers}) > 1
+        if one.identity in level
+        and one.said.isdecimal()
+        and len(own & {*one.writers}) == 1
+        and len({*one.writers}) > 1
     ]
     found = preference_among_equals(picked)
     if found.value is None:
-        return f"not measured: it takes people's labels, or judges of other families in the run ({found.reason})"
+        return (
+            "not measured: it takes people's labels, or judges of other families in the run "
+            f"({found.reason})"
+        )
     limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} pairs"
-    return f"of pairs that other judges call level, its own family's is picked {found.value:+.3f} more often than half ({limits})"
+    return (
+        f"of pairs that other judges call level, its own family's is picked {found.value:+.3f} "
+        f"more often than half ({limits})"
+    )
 
 
 def _cases(folder: str | Path, judge: str, scale: LabelScale) -> list[_Case]:
@@ -151,7 +174,11 @@ def _level_pairs(folder: str | Path, judge: str, judged: JudgedScale) -> set[str
     for name in judged.judges:
         for one in _said(folder, name, judged.scale) if name != judge else ():
             said[one[0]][one[1]] += 1
-    return {row for row, counts in said.items() if counts[TIE] * 2 > counts.total() or counts["0"] == counts["1"]}
+    return {
+        row
+        for row, counts in said.items()
+        if counts[TIE] * 2 > counts.total() or counts["0"] == counts["1"]
+    }
 
 
 def _said(folder: str | Path, judge: str, scale: LabelScale) -> Iterator[tuple[str, str]]:

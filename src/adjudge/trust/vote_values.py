@@ -1,4 +1,6 @@
-"""What votes are worth, one by one: how much of an interval is only that a model does not always answer alike."""
+"""What votes are worth, one by one: how much of an interval is only that a model does not always
+answer alike.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,14 @@ _COUNTS = (1, 3, 5, 10)
 
 
 def noise_of_difference(
-    folders: Sequence[Path], judges: Sequence[str], places: Sequence[tuple[int, int]], measure: Measure, found: Difference
+    folders: Sequence[Path],
+    judges: Sequence[str],
+    places: Sequence[tuple[int, int]],
+    measure: Measure,
+    found: Difference,
 ) -> VoteNoise | None:
-    """How much of the width of a difference between two runs is vote noise; None where no row was asked twice.
+    """How much of the width of a difference between two runs is vote noise; None where no row was
+    asked twice.
 
     ``places``: of both runs the rows whose votes are looked at, from 1.
     """
@@ -35,10 +42,15 @@ def noise_of_difference(
     low, high = measure.range
     within = [_within(votes) * (high - low) ** 2 for votes in seen]
     noise = sum(one * _per_vote(votes) for one, votes in zip(within, seen, strict=True)) / rows
-    half, critical = (upper - lower) / 2, t_quantile((1 + found.estimate.level) / 2, max(1, found.units - 1))
+    half, critical = (
+        (upper - lower) / 2,
+        t_quantile((1 + found.estimate.level) / 2, max(1, found.units - 1)),
+    )
     total = (half / critical) ** 2
     between = max(0.0, total - noise)
-    widths = {count: critical * math.sqrt(between + sum(within) / count / rows) for count in _COUNTS}
+    widths = {
+        count: critical * math.sqrt(between + sum(within) / count / rows) for count in _COUNTS
+    }
     return VoteNoise(min(1.0, noise / total), half, widths)
 
 

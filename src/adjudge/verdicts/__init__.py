@@ -1,4 +1,6 @@
 """Reply → Verdict."""
 
 VERSION = "2"
-"""How replies are read: raised with any change that can give the same reply another verdict. Part of a judge's identity."""
+"""How replies are read: raised with any change that can give the same reply another verdict. Part
+of a judge's identity.
+"""

@@ -8,14 +8,24 @@ from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.options import match_option
 from adjudge.domain.vote import Ballot, Outcome
-from adjudge.verdicts.evidence import differing, lists_under, read_claims, read_sentences, whole_number
+from adjudge.verdicts.evidence import (
+    differing,
+    lists_under,
+    read_claims,
+    read_sentences,
+    whole_number,
+)
 from adjudge.verdicts.reading import Reading
 
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
-def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
-    """What the objects of a reply say of each text that was asked about; None where they hold no list."""
+def read_each(
+    objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool
+) -> Reading | None:
+    """What the objects of a reply say of each text that was asked about; None where they hold no
+    list.
+    """
     question = ballot.question
     if isinstance(question, ClaimsQuestion):
         return read_claims(objects, question)
@@ -33,7 +43,11 @@ def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) ->
     listed = held.get("answers") or [one for named in held.values() for one in named]
     if len(listed) > 1:
         return differing("answers")
-    return _read([("answers", question.count, question.options)], {"answers": listed[0]}) if listed else None
+    return (
+        _read([("answers", question.count, question.options)], {"answers": listed[0]})
+        if listed
+        else None
+    )
 
 
 def _lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
@@ -45,18 +59,26 @@ def _lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> 
     return _read(asked, {name: listed[0] for name, listed in held.items()}) if held else None
 
 
-def _read(asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]) -> Reading:
+def _read(
+    asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]
+) -> Reading:
     options: list[str] = []
     for name, count, offered in asked:
         said = [one for one in held.get(name, ()) if isinstance(one, Mapping)]
         if [whole_number(one.get("number")) for one in said] != list(range(1, count + 1)):
-            reason = f'"{name}" must hold one object for each number from 1 to {count}, in that order'
+            reason = (
+                f'"{name}" must hold one object for each number from 1 to {count}, in that order'
+            )
             return Reading(Outcome.UNREADABLE, reason=reason)
         for number, one in enumerate(said, 1):
             option = _option(one, offered)
             if option is None:
                 return Reading(
-                    Outcome.UNREADABLE, reason=f'number {number} of "{name}": its option is not one of {", ".join(offered)}'
+                    Outcome.UNREADABLE,
+                    reason=(
+                        f'number {number} of "{name}": its option is not one of '
+                        f"{', '.join(offered)}"
+                    ),
                 )
             options.append(option)
     return Reading(Outcome.OK, said_of_each(options))

@@ -1,4 +1,7 @@
-"""What a reply says of sentences and their sources. A quote that does not stand in its fragment is no evidence."""
+"""What a reply says of sentences and their sources.
+
+A quote that does not stand in its fragment is no evidence.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,11 @@ _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "supp
 def fragments_of(ballot: Ballot) -> Sequence[str]:
     """The texts that a ballot's sentences are looked for in."""
     question = ballot.question
-    held = ballot.instance.fields.get(question.sources, ()) if isinstance(question, SupportQuestion) else ()
+    held = (
+        ballot.instance.fields.get(question.sources, ())
+        if isinstance(question, SupportQuestion)
+        else ()
+    )
     return [held] if isinstance(held, str) else held
 
 
@@ -47,18 +54,28 @@ class _Checked:
 
 
 def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
-    """The verdict on one sentence with its quotes. ``settle``: nobody asks again, so what has no evidence is not found."""
+    """The verdict on one sentence with its quotes.
+
+    ``settle``: nobody asks again, so what has no evidence is not found.
+    """
     if reading.verdict is None:
         return reading
     data = reading.data or {}
-    checked = _checked(reading.verdict.option, reading.verdict.explanation, data.get("evidence", data), fragments_of(ballot))
+    checked = _checked(
+        reading.verdict.option,
+        reading.verdict.explanation,
+        data.get("evidence", data),
+        fragments_of(ballot),
+    )
     beside = {INVENTED: checked.invented} if checked.invented else NOTHING
     if checked.wrong and not settle:
         return Reading(Outcome.UNREADABLE, reason=checked.wrong, beside=beside)
     return replace(reading, verdict=checked.verdict, beside=beside)
 
 
-def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
+def read_sentences(
+    objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool
+) -> Reading | None:
     """The verdicts on numbered sentences; None where no object of the reply holds any."""
     question = ballot.question
     listed = lists_under(objects)
@@ -69,37 +86,60 @@ def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, s
     said = [one for one in listed["sentences"][0] if isinstance(one, Mapping)]
     numbers = [whole_number(one.get("number")) for one in said]
     if numbers != list(range(1, question.count + 1)):
-        reason = f'"sentences" must hold one object for each number from 1 to {question.count}, in that order'
+        reason = (
+            f'"sentences" must hold one object for each number from 1 to {question.count}, in '
+            "that order"
+        )
         return Reading(Outcome.UNREADABLE, reason=reason)
     options = [match_option(_first(one, _OPTION_KEYS), SUPPORTS) for one in said]
     if None in options:
         wrong = options.index(None) + 1
-        return Reading(Outcome.UNREADABLE, reason=f"sentence {wrong}: its option is not one of {', '.join(SUPPORTS)}")
+        return Reading(
+            Outcome.UNREADABLE,
+            reason=f"sentence {wrong}: its option is not one of {', '.join(SUPPORTS)}",
+        )
     fragments = fragments_of(ballot)
     checked = [
-        _checked(option or NOT_FOUND, _text(one.get("explanation")), one.get("evidence", one), fragments)
+        _checked(
+            option or NOT_FOUND, _text(one.get("explanation")), one.get("evidence", one), fragments
+        )
         for one, option in zip(said, options, strict=True)
     ]
     return _all_of(checked, settle=settle)
 
 
-def read_claims(objects: Sequence[Mapping[str, object]], question: ClaimsQuestion) -> Reading | None:
+def read_claims(
+    objects: Sequence[Mapping[str, object]], question: ClaimsQuestion
+) -> Reading | None:
     """What the sentences claim; None where no object of the reply says it."""
     listed = lists_under(objects).get("claims")
     if not listed:
         return None
     if len(listed) > 1:
         return differing("claims")
-    said = [(whole_number(one.get("sentence")), _text(one.get("claim"))) for one in listed[0] if isinstance(one, Mapping)]
+    said = [
+        (whole_number(one.get("sentence")), _text(one.get("claim")))
+        for one in listed[0]
+        if isinstance(one, Mapping)
+    ]
     claims = [(number, text.strip()) for number, text in said if number is not None and text]
-    if not claims or len(claims) != len(listed[0]) or any(not 1 <= number <= question.count for number, _ in claims):
-        reason = f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its "claim"'
+    if (
+        not claims
+        or len(claims) != len(listed[0])
+        or any(not 1 <= number <= question.count for number, _ in claims)
+    ):
+        reason = (
+            f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its '
+            '"claim"'
+        )
         return Reading(Outcome.UNREADABLE, reason=reason)
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
 
 
 def lists_under(objects: Sequence[Mapping[str, object]]) -> Mapping[str, list[list[object]]]:
-    """The lists in the objects of a reply by their names, each once; where there are two, the reply contradicts itself."""
+    """The lists in the objects of a reply by their names, each once; where there are two, the reply
+    contradicts itself.
+    """
     found: dict[str, list[list[object]]] = {}
     for one in objects:
         for name, value in one.items():
@@ -116,20 +156,30 @@ def differing(name: str) -> Reading:
 def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:
     invented = sum(one.invented for one in checked)
     beside = {INVENTED: invented} if invented else NOTHING
-    wrong = [f"sentence {number}: {one.wrong}" for number, one in enumerate(checked, 1) if one.wrong]
+    wrong = [
+        f"sentence {number}: {one.wrong}" for number, one in enumerate(checked, 1) if one.wrong
+    ]
     if wrong and not settle:
         return Reading(Outcome.UNREADABLE, reason="; ".join(wrong), beside=beside)
     return Reading(Outcome.OK, grounded_each([one.verdict for one in checked]), beside=beside)
 
 
-def _checked(option: str, explanation: str | None, given: object, fragments: Sequence[str]) -> _Checked:
+def _checked(
+    option: str, explanation: str | None, given: object, fragments: Sequence[str]
+) -> _Checked:
     if option == NOT_FOUND:
         return _Checked(Grounded(NOT_FOUND, explanation))
-    asked = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, Mapping)]
+    asked = [
+        one for one in (given if isinstance(given, list) else [given]) if isinstance(one, Mapping)
+    ]
     found = [quote for one in asked if (quote := _quote(one, fragments))]
     invented = [one for one in asked if _text(one.get("quote")) and not _quote(one, fragments)]
     wrong = None if found and not invented else _why(option, invented)
-    verdict = Grounded(option, explanation, evidence=tuple(found)) if found else Grounded(NOT_FOUND, explanation)
+    verdict = (
+        Grounded(option, explanation, evidence=tuple(found))
+        if found
+        else Grounded(NOT_FOUND, explanation)
+    )
     return _Checked(verdict, wrong, len(invented))
 
 
@@ -138,17 +188,26 @@ def _why(option: str, invented: Sequence[Mapping[str, object]]) -> str:
         return f"{option!r} needs evidence: the number of a fragment and a quote from it"
     quote, number = _text(invented[0].get("quote")) or "", invented[0].get("fragment")
     shown = quote if len(quote) <= 80 else quote[:79] + "…"
-    return f"the quote {shown!r} does not stand in fragment {number}: copy it word for word, or choose {NOT_FOUND!r}"
+    return (
+        f"the quote {shown!r} does not stand in fragment {number}: copy it word for word, or "
+        f"choose {NOT_FOUND!r}"
+    )
 
 
 def _quote(given: Mapping[str, object], fragments: Sequence[str]) -> Quote | None:
-    """The passage itself: what is shown as evidence is cut from the fragment, never taken from the reply."""
+    """The passage itself: what is shown as evidence is cut from the fragment, never taken from the
+    reply.
+    """
     number, text = whole_number(given.get("fragment")), _text(given.get("quote"))
     if number is None or not text or not 1 <= number <= len(fragments):
         return None
     fragment = fragments[number - 1]
     passage = find_quote(text, fragment)
-    return None if passage is None else Quote(number, fragment[passage.start : passage.end], passage.start)
+    return (
+        None
+        if passage is None
+        else Quote(number, fragment[passage.start : passage.end], passage.start)
+    )
 
 
 def _first(given: Mapping[str, object], names: Sequence[str]) -> object:

@@ -1,4 +1,6 @@
-"""Prose that decides nothing, but contradicts a verdict: "B is better", "it does not meet the criterion", "wait, FAIL"."""
+"""Prose that decides nothing, but contradicts a verdict: "B is better", "it does not meet the
+criterion", "wait, FAIL".
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from functools import lru_cache
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.parts import OBJECT, Line
-from adjudge.verdicts.sentences import ASIDE, DENIES, DOUBT, EMPHASIS, HEADING, QUOTATION, sentences_of, unquoted
+from adjudge.verdicts.sentences import (
+    ASIDE,
+    DENIES,
+    DOUBT,
+    EMPHASIS,
+    HEADING,
+    QUOTATION,
+    sentences_of,
+    unquoted,
+)
 from adjudge.verdicts.statements import Statement, Strength
 
 _TAKEN_BACK = re.compile(
@@ -28,10 +39,13 @@ _TAKEN_BACK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"\b(?:actually|hmm+|minus|would be|could be|might be|fairer|revised?|adjust\w*|instead|should (?:be"
-    r"|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it|changed?|make that"
+    r"\b(?:actually|hmm+|minus|would be|could be|might be|fairer|revised?|adjust\w*|instead"
+    r"|should (?:be"
+    r"|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it"
+    r"|changed?|make that"
     r"|downgrade|upgrade|lower\w*|raise\w*"
-    r"|снижаю|повышаю|меняю|also|doch|pero|mais|на самом деле|хотя|поэтому|значит|следовательно|должн\w+"
+    r"|снижаю|повышаю|меняю|also|doch|pero|mais|на самом деле|хотя|поэтому|значит"
+    r"|следовательно|должн\w+"
     r"|всё-таки|все-таки|скорее)\b|→|=>",
     re.IGNORECASE,
 )
@@ -50,11 +64,17 @@ _MEETS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _FALLS_SHORT = re.compile(
-    rf"\b{_JUDGED}\s+(?:(?:\w+ly|also|still|therefore|thus|however,?)\s+)?fail(?:s|ed)(?=\s+(?:to|because|since)\b|\s*+(?:[.,;:!)]|\Z))",
+    (
+        rf"\b{_JUDGED}\s+(?:(?:\w+ly|also|still|therefore|thus|however,?)\s+)?fail(?:s"
+        r"|ed)(?=\s+(?:to|because|since)\b|\s*+(?:[.,;:!)]|\Z))"
+    ),
     re.IGNORECASE,
 )
 _TELLS = re.compile(
-    r"\b(?:why|when|how|where|whether|if|once|because|although|though|while|unless|should)\s+(?:(?:the|this|a|an)\s+)?\Z",
+    (
+        r"\b(?:why|when|how|where|whether|if|once|because|although|though|while|unless"
+        r"|should)\s+(?:(?:the|this|a|an)\s+)?\Z"
+    ),
     re.IGNORECASE,
 )
 """What follows is what the judged text tells of: "it explains why it fails to start"."""
@@ -62,54 +82,74 @@ _TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
 _TURNS = re.compile(r"\W*(?:however|but|yet|nevertheless|still|so|однако|но)\b,?", re.IGNORECASE)
 _FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
 _LIMITS = re.compile(
-    r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would|could|should|must"
+    r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would"
+    r"|could|should|must"
     r"|to (?:meet|satisfy)|only if|except|yet"
     r"|частично|если|но|однако|хотя|только|должен|бы|чтобы)\b",
     re.IGNORECASE,
 )
-_RESPONSE = r"(?:(?i:response|assistant|answer|model|output|candidate|option|ответ|вариант)\s+)?\(?(?P<{}>[A-Z])\)?"
+_RESPONSE = (
+    r"(?:(?i:response|assistant|answer|model|output|candidate|option|ответ"
+    r"|вариант)\s+)?\(?(?P<{}>[A-Z])\)?"
+)
 _WINS = re.compile(
     rf"(?<![\w>]){_RESPONSE.format('name')}(?:(?i:'s)?\s+(?i:answer|response))?\s+"
     r"(?i:(?:is|was|remains)\s+(?:(?:\w+ly|still|far|much|the|a|overall|slightly|also|therefore"
     r"|thus)\s+){0,3}(?:better|best|superior|stronger|strongest|preferable|preferred|winner)"
-    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer|response|choice"
+    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer"
+    r"|response|choice"
     r"|one\b|чем|так|потому)))"
 )
 _LOSES = re.compile(
-    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much|the)\s+)*(?:worse|worst"
+    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much"
+    r"|the)\s+)*(?:worse|worst"
     rf"|inferior|weaker)|loses|хуже)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|чем)))"
 )
 _PREFERRED = re.compile(
-    rf"(?i:\bi\s+(?:would\s+|strongly\s+|clearly\s+)?(?:prefer|choose|pick|select|favou?r|go\s+with)"
-    rf"|\bi'd\s+(?:pick|choose|go\s+with|prefer)|предпоч\w+|выбираю)\s+{_RESPONSE.format('name')}(?!\w)"
+    r"(?i:\bi\s+(?:would\s+|strongly\s+|clearly\s+)?(?:prefer|choose|pick|select|favou?r"
+    r"|go\s+with)"
+    r"|\bi'd\s+(?:pick|choose|go\s+with|prefer)|предпоч\w+"
+    rf"|выбираю)\s+{_RESPONSE.format('name')}(?!\w)"
 )
 _SHOULD_WIN = re.compile(
-    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:would have been|should (?:be|win|have)|deserves|is the (?:better|best))"
+    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:would have been|should (?:be|win|have)"
+    r"|deserves|is the (?:better|best))"
 )
 _EVEN = re.compile(
-    r"\b(?:it(?:'s| is)|this is|call it|that's)\s+an?\s+(?:tie|draw)\b|\bequally (?:good|bad|strong|weak)\b"
+    r"\b(?:it(?:'s| is)|this is|call it|that's)\s+an?\s+(?:tie|draw)\b|\bequally (?:good|bad"
+    r"|strong|weak)\b"
     r"|\bничья\b|\bодинаково хорош",
     re.IGNORECASE,
 )
 _CONTRASTS = re.compile(
-    r"\b(?:if|unless|would|might|could|may|at first|initially|first glance|seems?|appears?|some|while|although"
+    r"\b(?:if|unless|would|might|could|may|at first|initially|first glance|seems?|appears?"
+    r"|some|while|although"
     r"|though|whereas|not|but|however|not sure|хотя|если|но|однако|кажется|сначала)\b|n't\b",
     re.IGNORECASE,
 )
 _SCORED = re.compile(
-    r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z"
+    r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out "
+    r"of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z"
     r"|would\b|is\b|seems\b|fits\b|might\b|could\b))"
 )
 """A number that ends its clause, or is what the clause is about."""
 _IF = re.compile(
-    r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы|был[оа]? бы)\W+\Z", re.IGNORECASE
+    (
+        r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы"
+        r"|был[оа]? бы)\W+\Z"
+    ),
+    re.IGNORECASE,
 )
-_NEEDS = re.compile(r"\s+(?:would (?:need|require|take|mean)|requires?|needs|means|stands for)\b", re.IGNORECASE)
+_NEEDS = re.compile(
+    r"\s+(?:would (?:need|require|take|mean)|requires?|needs|means|stands for)\b", re.IGNORECASE
+)
 """Behind an option: what it takes, not what is chosen."""
 _BUT = re.compile(r"\b(?:but|and|or|yet|actually|rather|но|и|или)\W+\Z", re.IGNORECASE)
 
 
-def hints(lines: Sequence[Line], question: Question, stated: Sequence[Statement]) -> Iterator[Statement]:
+def hints(
+    lines: Sequence[Line], question: Question, stated: Sequence[Statement]
+) -> Iterator[Statement]:
     """What the spoken lines hint at, where they state some verdict: hints alone decide nothing."""
     taken, asked = {one.line for one in stated if one.strength > Strength.BARE}, False
     for line in lines:
@@ -130,9 +170,11 @@ def takes_back(text: str) -> bool:
 
 
 def conclusion_of(text: str, question: Question, *, cut: bool = False) -> Verdict | None:
-    """What the last sentence of ``text`` says of the criterion as a whole, or which response it calls better.
+    """What the last sentence of ``text`` says of the criterion as a whole, or which response it
+    calls better.
 
-    ``cut``: the beginning of ``text`` is missing, so that its first sentence may say the opposite of what is left of it.
+    ``cut``: the beginning of ``text`` is missing, so that its first sentence may say the opposite
+    of what is left of it.
     """
     *before, last = sentences_of(text)
     if cut and not before:
@@ -146,13 +188,19 @@ def _meeting(sentence: str, number: int, question: Question) -> Iterator[Stateme
     if not isinstance(question, Choice) or question.numeric or sentence.rstrip().endswith("?"):
         return
     sentence = _TURNS.sub("", sentence, count=1) if _TURNS.match(sentence) else sentence
-    found = _MEETS.search(sentence) or (_FALLS_SHORT.search(sentence) if _is_pass_or_fail(question) else None)
+    found = _MEETS.search(sentence) or (
+        _FALLS_SHORT.search(sentence) if _is_pass_or_fail(question) else None
+    )
     if found is None or _TELLS.search(sentence[: found.start()]):
         return
     named = found.lastgroup
     before = sentence[found.start() : found.start(named)] if named else sentence[: found.start()]
     short = found.re is _FALLS_SHORT or _FAILS_TO.search(before)
-    if _LIMITS.search(_FAILS_TO.sub("", before)) or _LIMITS.search(sentence, found.end()) or (_TO.search(before) and not short):
+    if (
+        _LIMITS.search(_FAILS_TO.sub("", before))
+        or _LIMITS.search(sentence, found.end())
+        or (_TO.search(before) and not short)
+    ):
         return
     not_met = short or DENIES.search(before)
     verdict = question.match("fail" if not_met else "pass")
@@ -167,7 +215,9 @@ def _is_pass_or_fail(question: Question) -> bool:
 
 def one_winner(said: str, number: int, question: Question) -> Verdict | None:
     """Of a verdict in a sentence: "Response B is better"."""
-    named = [one.verdict for one in _comparing(said, number, question) if one.verdict and not one.denied]
+    named = [
+        one.verdict for one in _comparing(said, number, question) if one.verdict and not one.denied
+    ]
     return named[0] if named and all(one.option == named[0].option for one in named) else None
 
 
@@ -178,8 +228,18 @@ def _comparing(sentence: str, number: int, question: Question) -> Iterator[State
         and (meant := _SHOULD_WIN.search(sentence))
         and (verdict := question.match(meant["name"]))
     ):
-        yield Statement(Strength.REMARK, verdict, number, sentence.strip(), denied=bool(DENIES.search(sentence[: meant.end()])))
-    if not isinstance(question, Comparison) or _CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
+        yield Statement(
+            Strength.REMARK,
+            verdict,
+            number,
+            sentence.strip(),
+            denied=bool(DENIES.search(sentence[: meant.end()])),
+        )
+    if (
+        not isinstance(question, Comparison)
+        or _CONTRASTS.search(sentence)
+        or sentence.rstrip().endswith("?")
+    ):
         return
     for pattern in (_WINS, _PREFERRED):
         for found in pattern.finditer(sentence):
@@ -192,7 +252,9 @@ def _comparing(sentence: str, number: int, question: Question) -> Iterator[State
         yield Statement(Strength.HINT, verdict, number, sentence.strip())
 
 
-def _mentioned(sentence: str, number: int, place: int, question: Question, *, asked: bool) -> Iterator[Statement]:
+def _mentioned(
+    sentence: str, number: int, place: int, question: Question, *, asked: bool
+) -> Iterator[Statement]:
     """An option that a sentence consists of, or turns to: "FAIL.", "so it should be FAIL"."""
     whole = sentence.strip()
     if whole.endswith("?") or HEADING.search(whole):
@@ -204,34 +266,54 @@ def _mentioned(sentence: str, number: int, place: int, question: Question, *, as
     if question.numeric and place and (said := question.match(whole)):
         yield Statement(Strength.REMARK, said, number, whole)
     for found in pattern.finditer(whole):
-        if found.group().islower() and len(found.group()) < 4 and found.group() not in question.labels:
+        if (
+            found.group().islower()
+            and len(found.group()) < 4
+            and found.group() not in question.labels
+        ):
             continue
         if not question.numeric and found.group().strip(" .!,;") == whole.strip(" .!,;*_()[]"):
             if not asked and (verdict := question.match(found.group())):
                 yield Statement(Strength.REMARK, verdict, number, whole)
             continue
-        if turns is None or (found.start() < turns.start() and "instead" not in turns.group().lower()):
+        if turns is None or (
+            found.start() < turns.start() and "instead" not in turns.group().lower()
+        ):
             continue
         before = whole[: found.start()]
         if ASIDE.search(before) or DOUBT.search(before[max(0, len(before) - 80) :]):
             continue
-        if verdict := question.match(found["number"] if question.numeric else found.group(), certain=True):
-            yield Statement(Strength.REMARK, verdict, number, whole, denied=bool(DENIES.search(before)))
+        if verdict := question.match(
+            found["number"] if question.numeric else found.group(), certain=True
+        ):
+            yield Statement(
+                Strength.REMARK, verdict, number, whole, denied=bool(DENIES.search(before))
+            )
 
 
 @lru_cache(maxsize=256)
 def _mentions(labels: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Where a text names one of the options. Short ones and those in capitals count only as they are written."""
+    """Where a text names one of the options.
+
+    Short ones and those in capitals count only as they are written.
+    """
     words = sorted((label for label in labels if label), key=len, reverse=True)
     if not words:
         return None
-    each = [re.escape(word) if len(word) < 2 or word.isupper() else f"(?i:{re.escape(word)})" for word in words]
+    each = [
+        re.escape(word) if len(word) < 2 or word.isupper() else f"(?i:{re.escape(word)})"
+        for word in words
+    ]
     return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)")
 
 
-def names_another(lines: Sequence[Line], verdict: Verdict, question: Question, *, alone: bool = False) -> str | None:
-    """A sentence that names another option; None where all speak of something else. ``alone``: the verdict has no label, so
-    that the other counts in any spelling; else as it is written, and not where any word has a capital."""
+def names_another(
+    lines: Sequence[Line], verdict: Verdict, question: Question, *, alone: bool = False
+) -> str | None:
+    """A sentence that names another option; None where all speak of something else. ``alone``: the
+    verdict has no label, so that the other counts in any spelling; else as it is written, and not
+    where any word has a capital.
+    """
     if question.numeric or isinstance(question, Comparison):
         return None
     pattern = _mentions(question.labels)
@@ -257,7 +339,9 @@ def names_another(lines: Sequence[Line], verdict: Verdict, question: Question, *
 
 
 def _is_plain_word(name: str, before: str, behind: str, question: Question, *, alone: bool) -> bool:
-    """Whether an option's name is only a word of the sentence: "no" in "there is no year", "Excellent" at its beginning."""
+    """Whether an option's name is only a word of the sentence: "no" in "there is no year",
+    "Excellent" at its beginning.
+    """
     if name.isupper() and len(name) > 1:
         return False
     if _BUT.search(before):

@@ -1,4 +1,6 @@
-"""Verdicts behind a label: a word such as "Verdict:", a tag, a mark of a well-known format, a place in a list."""
+"""Verdicts behind a label: a word such as "Verdict:", a tag, a mark of a well-known format, a place
+in a list.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.hints import one_winner
 from adjudge.verdicts.parts import OBJECT, Line, leads_to_quote
-from adjudge.verdicts.sentences import DOUBT, EMPHASIS, QUOTATION, numbers_in, sentences_of, unquoted
+from adjudge.verdicts.sentences import (
+    DOUBT,
+    EMPHASIS,
+    QUOTATION,
+    numbers_in,
+    sentences_of,
+    unquoted,
+)
 from adjudge.verdicts.statements import Statement, Strength
 from adjudge.verdicts.values import LONGEST, is_placeholder, match_value, signs_otherwise
 
@@ -25,7 +34,11 @@ _ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|
 |ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta
     |risultato|结论|结果|答案|結論|結果|答え|결론|답"""
 _ASKED_WORDS = re.compile(
-    r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель|choice|выбор", re.IGNORECASE
+    (
+        r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель"
+        r"|choice|выбор"
+    ),
+    re.IGNORECASE,
 )
 _PASS_WORDS = re.compile(r"pass(?:ed)?|meets.*|соответствует.*", re.IGNORECASE | re.DOTALL)
 _BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected(?![ _]+(?:option|score))|adjusted
@@ -40,7 +53,10 @@ _LABELLED = re.compile(
     [\s*_`]*+(?P<mark>[:：=]|→|->|=>|[-–—](?=\s)|\s?\b(?:is|was)\b:?|\||\Z)[\s*_|]*+(?P<said>.*)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
-"""A line or sentence that names what follows. A comparison mark belongs to what follows: "Grade: >= 3"."""
+"""A line or sentence that names what follows.
+
+A comparison mark belongs to what follows: "Grade: >= 3".
+"""
 _SAID = re.compile(
     rf"""\b(?:my|the|our|this)\s++(?:final\s++|overall\s++|correct\s++|total\s++|right\s++){{0,2}}
     (?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))\b{_SCALE}
@@ -108,7 +124,9 @@ def _line_at(lines: Sequence[Line], text: str, place: int) -> int:
 
 
 def marked(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    text = "\n".join(QUOTATION.sub(unquoted, line.text) if "[" in line.text else line.text for line in lines)
+    text = "\n".join(
+        QUOTATION.sub(unquoted, line.text) if "[" in line.text else line.text for line in lines
+    )
     for mark in _MARKED.finditer(text) if "[" in text else ():
         if leads_to_quote(text[max(0, mark.start() - 80) : mark.start()].rsplit("\n", 1)[-1]):
             continue
@@ -116,7 +134,9 @@ def marked(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
         verdict = None if mark["rest"] and "<" in said else _marked_value(said, question)
         if verdict is None and is_placeholder(said.split("\n")[0].strip("\"'”") or "…", question):
             continue
-        yield Statement(Strength.VERDICT, verdict, _line_at(lines, text, mark.start()), mark.group().strip())
+        yield Statement(
+            Strength.VERDICT, verdict, _line_at(lines, text, mark.start()), mark.group().strip()
+        )
 
 
 def _marked_value(said: str, question: Question) -> Verdict | None:
@@ -139,7 +159,10 @@ def numbered(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
             continue
         order = " > ".join(EMPHASIS.sub("", one[2]) for one in placed if one)
         if verdict := question.match(order, certain=True):
-            yield from (Statement(Strength.VERDICT, verdict, line.number, order) for line in lines[first : first + count])
+            yield from (
+                Statement(Strength.VERDICT, verdict, line.number, order)
+                for line in lines[first : first + count]
+            )
 
 
 def labelled(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
@@ -147,7 +170,10 @@ def labelled(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
     for line in lines:
         sentences = sentences_of(line.text)
         if waiting:
-            value, strength = match_value(line.text, question), Strength.VERDICT if waiting == "verdict" else Strength.ANSWER
+            value, strength = (
+                match_value(line.text, question),
+                Strength.VERDICT if waiting == "verdict" else Strength.ANSWER,
+            )
             waiting = ""
             if value:
                 yield Statement(strength, value[0], line.number, line.text, value[1])
@@ -158,47 +184,71 @@ def labelled(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
             if label and not label["said"].strip("*_ :|") and place == len(sentences) - 1:
                 is_heading = label["mark"] or sentence.lstrip().startswith(("#", "*"))
                 word = label["verdict"] or label["answer"]
-                waiting = ("verdict" if label["verdict"] else "answer") if is_heading and not _PASS_WORDS.fullmatch(word) else ""
+                waiting = (
+                    ("verdict" if label["verdict"] else "answer")
+                    if is_heading and not _PASS_WORDS.fullmatch(word)
+                    else ""
+                )
             elif label and label["mark"]:
                 yield from _stated(label, line.number, question, rest)
             elif OBJECT not in sentence:
                 yield from _spoken_verdict(sentence, line.number, question, rest)
 
 
-def _spoken_verdict(sentence: str, number: int, question: Question, rest: str) -> Iterator[Statement]:
+def _spoken_verdict(
+    sentence: str, number: int, question: Question, rest: str
+) -> Iterator[Statement]:
     """ "My verdict is FAIL", "I'd rate this 8/10"."""
     for pattern in (_SAID, _GIVEN):
         sentence = _ON_A_SCALE.sub(" ", sentence) if question.numeric else sentence
         said = pattern.search(QUOTATION.sub(unquoted, sentence))
-        if said is None or DOUBT.search(sentence[: said.start("said")].replace("I would", "I").replace("i would", "i")):
+        if said is None or DOUBT.search(
+            sentence[: said.start("said")].replace("I would", "I").replace("i would", "i")
+        ):
             continue
         value = match_value(said["said"], question)
         if value and not (question.numeric and len(set(numbers_in(sentence))) > 2):
             weak = pattern is _SAID and not said["verdict"]
             note = " ".join(filter(None, (value[1], rest)))
             yield Statement(
-                Strength.ANSWER if weak or pattern is _GIVEN else Strength.VERDICT, value[0], number, sentence.strip(), note
+                Strength.ANSWER if weak or pattern is _GIVEN else Strength.VERDICT,
+                value[0],
+                number,
+                sentence.strip(),
+                note,
             )
             return
 
 
-def _stated(label: re.Match[str], number: int, question: Question, rest: str = "") -> Iterator[Statement]:
-    """What stands behind a label; behind one that asks for the verdict, anything short that is none is a doubt."""
+def _stated(
+    label: re.Match[str], number: int, question: Question, rest: str = ""
+) -> Iterator[Statement]:
+    """What stands behind a label; behind one that asks for the verdict, anything short that is none
+    is a doubt.
+    """
     said, words = label["said"].strip(), label.group().strip()
     word = label["verdict"] or label["answer"]
     if _MARKED.search(said):
         return
-    if _PASS_WORDS.fullmatch(word) and _as_pass(word, said) is said:  # an option by itself: "PASS: it names a year"
+    if (
+        _PASS_WORDS.fullmatch(word) and _as_pass(word, said) is said
+    ):  # an option by itself: "PASS: it names a year"
         return
     value = match_value(_as_pass(word, said), question)
-    if value and label.groupdict().get("mark") in ("-", "–", "—") and question.match(f"-{value[0].option}"):
+    if (
+        value
+        and label.groupdict().get("mark") in ("-", "–", "—")
+        and question.match(f"-{value[0].option}")
+    ):
         yield Statement(Strength.VERDICT, None, number, words)  # the dash may be a sign
         return
     note = " ".join(filter(None, (value[1] if value else "", rest)))
     if value:
         if signs_otherwise(words, value[0], question):
             yield Statement(Strength.VERDICT, None, number, words)
-        yield Statement(Strength.VERDICT if label["verdict"] else Strength.ANSWER, value[0], number, words, note)
+        yield Statement(
+            Strength.VERDICT if label["verdict"] else Strength.ANSWER, value[0], number, words, note
+        )
     elif winner := one_winner(said, number, question):
         yield Statement(Strength.VERDICT, winner, number, words, rest)
     elif label["verdict"] and _is_doubt(word, said, question):
@@ -220,4 +270,10 @@ def _as_pass(word: str, said: str) -> str:
     if not _PASS_WORDS.fullmatch(word):
         return said
     plainly = said.strip(" .!*_\"'`").casefold()
-    return "pass" if plainly in ("yes", "true", "да", "✅") else "fail" if plainly in ("no", "false", "нет", "❌") else said
+    return (
+        "pass"
+        if plainly in ("yes", "true", "да", "✅")
+        else "fail"
+        if plainly in ("no", "false", "нет", "❌")
+        else said
+    )

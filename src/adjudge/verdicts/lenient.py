@@ -1,7 +1,8 @@
-"""JSON as models write it: any quotes, quotes inside texts, raw newlines, bare words, missing and stray commas.
+"""JSON as models write it: any quotes, quotes inside texts, raw newlines, bare words, missing and
+stray commas.
 
-Nothing is guessed. A value ends at the first place where its object can go on; what does not fit is not read, and neither
-is an object that says two different things under one name.
+Nothing is guessed. A value ends at the first place where its object can go on; what does not fit is
+not read, and neither is an object that says two different things under one name.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from collections.abc import Iterator
 
 _KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
 _PAIR = re.compile(rf"\s*+{_KEY}\s*+")
-_START = re.compile(rf"""\{{\s*+(?:(?://|\#)[^\n]{{0,200}}+\n\s*+){{0,20}}+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)""")
+_START = re.compile(
+    rf"""\{{\s*+(?:(?://|\#)[^\n]{{0,200}}+\n\s*+){{0,20}}+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)"""
+)
 _GOES_ON = re.compile(rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))")
 _WORD = re.compile(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
 _CLOSING = {'"': '"', "'": "'", "“": "“”", "”": "”", "„": "“”", "«": "»", "‘": "’"}
-_MARKS = {opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()}
+_MARKS = {
+    opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()
+}
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
-_COMMENT = re.compile(r""""(?:[^"\\]|\\.)*+"|(?<![^\s,{\[])(?://|\#)[^\n]*+|/\*(?:(?!\*/).)*+\*/|,(?=\s*+[}\]])""", re.DOTALL)
+_COMMENT = re.compile(
+    r""""(?:[^"\\]|\\.)*+"|(?<![^\s,{\[])(?://|\#)[^\n]*+|/\*(?:(?!\*/).)*+\*/|,(?=\s*+[}\]])""",
+    re.DOTALL,
+)
 """A text, a comment, or a comma that nothing follows."""
 
 _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
@@ -63,27 +71,38 @@ def objects_in(text: str, cut: bool) -> Iterator[Seen]:
 
 
 def seen_at(text: str, start: int, cut: bool) -> Seen:
-    """The object whose brace opens at ``start``; one that cannot be read takes the rest of the text with it."""
+    """The object whose brace opens at ``start``; one that cannot be read takes the rest of the text
+    with it.
+    """
     clean = decoded(text, start)
     if clean and isinstance(clean[0], dict):
         return clean[0], False, clean[1]
     mended = _without_comments(text, start) or read_object(text, start)
-    return (mended[0], True, mended[1]) if mended else (None if cut else _unclosed(text[start:]), True, len(text))
+    return (
+        (mended[0], True, mended[1])
+        if mended
+        else (None if cut else _unclosed(text[start:]), True, len(text))
+    )
 
 
 def _without_comments(text: str, start: int) -> tuple[dict[str, object], int] | None:
-    """An object that is whole but for its comments, each of which is so many spaces to the reader."""
+    """An object that is whole but for its comments, each of which is so many
+    spaces to the reader.
+    """
     piece = text[start : start + _LONGEST_COMMENTED]
     if not any(mark in piece for mark in ("//", "/*", "#")):
         return None
-    blank = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), piece)
+    blank = _COMMENT.sub(
+        lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), piece
+    )
     read = decoded(blank, 0) if blank != piece else None
     return (read[0], start + read[1]) if read and isinstance(read[0], dict) else None
 
 
 def _unclosed(piece: str) -> dict[str, object] | None:
-    """Read an object that lacks only its last braces. One that may have been cut off is not read: "Good" could have been
-    "Good enough"."""
+    """Read an object that lacks only its last braces. One that may have been cut off is not read:
+    "Good" could have been "Good enough".
+    """
     if not _ENDS_WITH_QUOTE.search(piece):
         return None
     for braces in range(1, _DEEPEST + 1):
@@ -94,9 +113,15 @@ def _unclosed(piece: str) -> dict[str, object] | None:
 
 
 def was_inside(rest: str, cut: bool) -> bool:
-    """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as quoted JSON is."""
+    """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as
+    quoted JSON is.
+    """
     rest = rest.lstrip("}` \t\r\n")
-    return bool(cut and rest) or rest.count("}") > rest.count("{") or _QUOTED_KEY.search(rest) is not None
+    return (
+        bool(cut and rest)
+        or rest.count("}") > rest.count("{")
+        or _QUOTED_KEY.search(rest) is not None
+    )
 
 
 def next_object(text: str, start: int) -> int:
@@ -106,7 +131,9 @@ def next_object(text: str, start: int) -> int:
 
 
 def read_object(text: str, start: int, depth: int = 4) -> tuple[dict[str, object], int] | None:
-    """The object whose brace opens at ``start``, and where it ends; None when it cannot be read without guessing."""
+    """The object whose brace opens at ``start``, and where it ends; None when it cannot be read
+    without guessing.
+    """
     data: dict[str, object] = {}
     at = start + 1
     while pair := _PAIR.match(text, at):
@@ -133,7 +160,9 @@ def _value(text: str, at: int, depth: int) -> Read | None:
 
 
 def _string(text: str, at: int) -> Read | None:
-    """Up to the first closing quote behind which the object can go on: a quote inside the text does not end it."""
+    """Up to the first closing quote behind which the object can go on: a quote inside the text does
+    not end it.
+    """
     for mark in _MARKS[text[at]].finditer(text, at + 1):
         if mark.group()[0] != "\\" and _GOES_ON.match(text, mark.end()):
             return _unescaped(text[at + 1 : mark.start()]), mark.end()

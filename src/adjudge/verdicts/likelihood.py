@@ -27,19 +27,23 @@ class Labels:
 
     @property
     def own(self) -> bool:
-        """Whether the options are their own labels, so that another order would be another question."""
+        """Whether the options are their own labels, so that another order would be another
+        question.
+        """
         return self.kind in ("yes_no", "pair") or self.options == self.tokens
 
 
 def labels_for(question: Question) -> Labels:
-    """Yes and No where the options mean that; digits or letters where the options are such; else letters in turn.
+    """Yes and No where the options mean that; digits or letters where the options are such; else
+    letters in turn.
 
     Compared responses have letters; a tie has the one behind them.
     """
     if isinstance(question, Comparison):
         if len(question.labels) > len(ascii_uppercase):
             raise SetupError(
-                f"{len(question.letters)} responses are compared in one call, more than there are letters: use contests='pairs' "
+                f"{len(question.letters)} responses are compared in one call, more than "
+                "there are letters: use contests='pairs' "
                 "or mode='generate'"
             )
         return Labels("pair", question.labels, tuple(ascii_uppercase[: len(question.labels)]))
@@ -54,14 +58,18 @@ def labels_for(question: Question) -> Labels:
     if set(names) <= set(ascii_uppercase):
         return Labels("letter", names, names)
     if len(names) > len(ascii_uppercase):
-        raise SetupError(f"there are {len(names)} options, more than there are letters: use mode='generate'")
+        raise SetupError(
+            f"there are {len(names)} options, more than there are letters: use mode='generate'"
+        )
     return Labels("letter", question.labels, tuple(ascii_uppercase[: len(names)]))
 
 
 def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[str, float] | None:
-    """Log-probability of each option, made to sum to one; None when no label is among the alternatives.
+    """Log-probability of each option, made to sum to one; None when no label is among the
+    alternatives.
 
-    A label that is missing among the most likely tokens gets what the least likely of them has: it cannot have more.
+    A label that is missing among the most likely tokens gets what the least likely of them has: it
+    cannot have more.
     """
     mass = dict.fromkeys(labels.tokens, 0.0)
     for token, logprob in alternatives.items():
@@ -71,21 +79,32 @@ def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[st
         return None
     least = math.exp(min(alternatives.values()))
     return _normalised(
-        {option: math.log(mass[token] or least) for option, token in zip(labels.options, labels.tokens, strict=True)}
+        {
+            option: math.log(mass[token] or least)
+            for option, token in zip(labels.options, labels.tokens, strict=True)
+        }
     )
 
 
 def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The mean of several readings of the same options."""
-    return {option: sum(reading[option] for reading in readings) / len(readings) for option in readings[0]}
+    return {
+        option: sum(reading[option] for reading in readings) / len(readings)
+        for option in readings[0]
+    }
 
 
 def distribution(
-    reading: Mapping[str, float], prior: Mapping[str, float] | None = None, calibration: Calibration = AS_READ
+    reading: Mapping[str, float],
+    prior: Mapping[str, float] | None = None,
+    calibration: Calibration = AS_READ,
 ) -> dict[str, float]:
     """Probability of each option, the prior taken out, as calibrated."""
     weight, temperature = calibration.prior_weight, calibration.temperature
-    free = {option: (value - weight * (prior[option] if prior else 0.0)) / temperature for option, value in reading.items()}
+    free = {
+        option: (value - weight * (prior[option] if prior else 0.0)) / temperature
+        for option, value in reading.items()
+    }
     return {option: math.exp(value) for option, value in _normalised(free).items()}
 
 

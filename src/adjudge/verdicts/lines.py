@@ -16,11 +16,19 @@ from adjudge.verdicts.sentences import EMPHASIS, HEADING, sentences_of
 from adjudge.verdicts.statements import Statement, Strength
 from adjudge.verdicts.values import BOXED, LONGEST, match_value, signs_otherwise
 
-_ASKS = re.compile(r"\A\W*+(?:does|do|did|is|are|was|were|has|have|can|which)\b[^?:\n]{1,200}+\?\s+(?=[^?\n]++\Z)", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\A\W*+(?:does|do|did|is|are|was|were|has|have|can|which)\b[^?:\n]{1,200}+\?\s+(?=[^?\n]++\Z)",
+    re.IGNORECASE,
+)
 """A question that is repeated before it is answered."""
-_OF_ONESELF = re.compile(r"\W*(?:i|we|you|thanks?|thank|problem|worries|sorry|я|мы|вы|спасибо)\b", re.IGNORECASE)
+_OF_ONESELF = re.compile(
+    r"\W*(?:i|we|you|thanks?|thank|problem|worries|sorry|я|мы|вы|спасибо)\b", re.IGNORECASE
+)
 """What is said of the judge itself answers another question: "No, I have not checked it"."""
-_ADVISES = re.compile(r"\b(?:should(?: not|n['’]t)? be|must(?: not|n['’]t)? be|не (?:стоит|следует|нужно|надо))\b", re.IGNORECASE)
+_ADVISES = re.compile(
+    r"\b(?:should(?: not|n['’]t)? be|must(?: not|n['’]t)? be|не (?:стоит|следует|нужно|надо))\b",
+    re.IGNORECASE,
+)
 """So does advice: "No, this should not be shown"."""
 _ONLY_WINS = re.compile(
     r"(?:(?:therefore|thus|so|overall|hence|in conclusion|итак|поэтому),?\s+)?"
@@ -36,10 +44,16 @@ def line_statements(lines: Sequence[Line], question: Question) -> list[Statement
     found += marked(lines, question)
     found += numbered(lines, question)
     if isinstance(question, Comparison):
-        found += [Statement(Strength.VERDICT, None, line.number, line.text) for line in lines if WORST_FIRST.search(line.text)]
+        found += [
+            Statement(Strength.VERDICT, None, line.number, line.text)
+            for line in lines
+            if WORST_FIRST.search(line.text)
+        ]
     found += labelled(lines, question)
     found += _won(lines, question)
-    found += _bare(lines, question, taken={one.line for one in found if one.strength > Strength.UNMATCHED})
+    found += _bare(
+        lines, question, taken={one.line for one in found if one.strength > Strength.UNMATCHED}
+    )
     return sorted(found, key=lambda one: one.line)
 
 
@@ -52,10 +66,18 @@ class _Alone(NamedTuple):
 
 
 def _bare(lines: Sequence[Line], question: Question, taken: set[int]) -> Iterator[Statement]:
-    """Lines that are nothing but an option. Options in a row are a list of them, and one with a colon behind it is a heading."""
+    """Lines that are nothing but an option.
+
+    Options in a row are a list of them, and one with a colon behind it is a heading.
+    """
     spoken = [line for line in lines if line.number not in taken]
-    alone = [one for place, line in enumerate(spoken) if (one := _alone(place, line, spoken, question))]
-    for kind in ([one for one in alone if one.note], [one for one in alone if one.line.text.startswith("#")]):
+    alone = [
+        one for place, line in enumerate(spoken) if (one := _alone(place, line, spoken, question))
+    ]
+    for kind in (
+        [one for one in alone if one.note],
+        [one for one in alone if one.line.text.startswith("#")],
+    ):
         if len({one.verdict.option for one in kind}) > 1:
             alone = [one for one in alone if one not in kind]
     listed = _listed(alone)
@@ -68,7 +90,13 @@ def _bare(lines: Sequence[Line], question: Question, taken: set[int]) -> Iterato
         if question.numeric and _is_count(one, spoken):
             continue
         decides = at_end and (not one.note or one.place == 0 or len(spoken) == 1)
-        yield Statement(Strength.BARE if decides else Strength.HINT, one.verdict, one.line.number, one.line.text, one.note or "")
+        yield Statement(
+            Strength.BARE if decides else Strength.HINT,
+            one.verdict,
+            one.line.number,
+            one.line.text,
+            one.note or "",
+        )
 
 
 def _listed(alone: Sequence[_Alone]) -> set[int]:
@@ -86,7 +114,11 @@ def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -
     if len(text) > 4 * LONGEST or OBJECT in text or _is_heading_or_item(text, only, question):
         return None
     shown = BOXED.sub(r"\1", BOXED.sub(r"\1", text))
-    verdict = question.match(shown, certain=True) if only else question.match(EMPHASIS.sub("", shown)) or question.match(shown)
+    verdict = (
+        question.match(shown, certain=True)
+        if only
+        else question.match(EMPHASIS.sub("", shown)) or question.match(shown)
+    )
     two_way = _is_two_way(text, question)
     if verdict:
         return _Alone(place, line, verdict, None) if only or not two_way else None
@@ -95,22 +127,28 @@ def _alone(place: int, line: Line, spoken: Sequence[Line], question: Question) -
         return None
     if not value[1]:
         return _Alone(place, line, value[0], None) if only else None
-    if not _is_note(value[1], text[: len(text) - len(value[1])].rstrip(" )）")[-1:], only, question):
+    if not _is_note(
+        value[1], text[: len(text) - len(value[1])].rstrip(" )）")[-1:], only, question
+    ):
         return None
     return _Alone(place, line, *value)
 
 
 def _is_heading_or_item(text: str, only: bool, question: Question) -> bool:
-    """Whether a line ends with a colon or a question mark, or has a bullet before a number, which may be its sign."""
+    """Whether a line ends with a colon or a question mark, or has a bullet before a number, which
+    may be its sign.
+    """
     if text.rstrip("*_\"' ").endswith("?") or (HEADING.search(text) and not only):
         return True
-    return re.match(r"-\s+\d" if only and question.numeric else r"[-*•]\s+\d", text) is not None and (
-        not only or question.numeric
-    )
+    return re.match(
+        r"-\s+\d" if only and question.numeric else r"[-*•]\s+\d", text
+    ) is not None and (not only or question.numeric)
 
 
 def _is_note(note: str, mark: str, only: bool, question: Question) -> bool:
-    """Whether what stands behind a verdict, after ``mark``, explains it, and is no item of a list: "1. It is short."."""
+    """Whether what stands behind a verdict, after ``mark``, explains it, and is no item of a list:
+    "1. It is short.".
+    """
     if not note or _OF_ONESELF.match(note) or _ADVISES.search(note):
         return False
     if question.numeric:
@@ -119,7 +157,9 @@ def _is_note(note: str, mark: str, only: bool, question: Question) -> bool:
 
 
 def _is_two_way(text: str, question: Question) -> bool:
-    """Whether a line says yes or no to options of other names: "No. Nothing is wrong with it." may mean either."""
+    """Whether a line says yes or no to options of other names: "No. Nothing is wrong with it." may
+    mean either.
+    """
     word = re.match(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", text, re.IGNORECASE)
     if not word or not isinstance(question, Choice):
         return False
@@ -127,7 +167,9 @@ def _is_two_way(text: str, question: Question) -> bool:
 
 
 def _is_count(one: _Alone, spoken: Sequence[Line]) -> bool:
-    """Whether a number at the end may be anything: only behind a whole sentence is it the verdict."""
+    """Whether a number at the end may be anything: only behind a whole sentence
+    is it the verdict.
+    """
     if one.place == 0 or "/" in one.line.text or "of" in one.line.text or "из" in one.line.text:
         return False
     before = spoken[one.place - 1].text.rstrip("*_\"' )”»")
@@ -135,7 +177,9 @@ def _is_count(one: _Alone, spoken: Sequence[Line]) -> bool:
 
 
 def _won(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """A sentence at the end that says which response wins, and nothing else: "**Response A is better.**"."""
+    """A sentence at the end that says which response wins, and nothing else: "**Response A is
+    better.**".
+    """
     if isinstance(question, Comparison) and lines and len(sentences_of(lines[-1].text)) == 1:
         text = EMPHASIS.sub("", lines[-1].text).strip()
         if _ONLY_WINS.match(text) and (winner := one_winner(text, lines[-1].number, question)):

@@ -1,4 +1,6 @@
-"""A reply taken apart: the objects in it, and the lines that are spoken; code, quotations and what is quoted are neither."""
+"""A reply taken apart: the objects in it, and the lines that are spoken; code, quotations and what
+is quoted are neither.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _SPOKEN_TAGS = frozenset(
 _COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
 _BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
 _INDENTED = re.compile(r"(?: {4}|\t)")
-_OPENS_BLOCK = re.compile(r"\s*+(?:async|def|class|if|elif|else|for|while|try|except|finally|with|match|case)\b.*:\s*\Z")
+_OPENS_BLOCK = re.compile(
+    r"\s*+(?:async|def|class|if|elif|else|for|while|try|except|finally|with|match|case)\b.*:\s*\Z"
+)
 """What a program writes before lines that it indents."""
 _LISTED = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
 _QUOTES = re.compile(r'["“”„«»]')
@@ -43,7 +47,8 @@ _CITES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _OWN = re.compile(
-    r"\b(?:here(?:'s|\ is|\ are)?|i|i'll|i'd|my|mine|final|verdict|evaluation|judge?ment|assessment|requested"
+    r"\b(?:here(?:'s|\ is|\ are)?|i|i'll|i'd|my|mine|final|verdict|evaluation|judge?ment"
+    r"|assessment|requested"
     r"|вот|мой|моя|мо[её]|итог\w*|оценка|вердикт)\b",
     re.IGNORECASE,
 )
@@ -56,9 +61,12 @@ _DOES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Of what the judged text does."""
-_SUPPOSES = re.compile(r"\b(?:if|unless|assuming|suppose|supposing|если|допустим|при условии)\b", re.IGNORECASE)
+_SUPPOSES = re.compile(
+    r"\b(?:if|unless|assuming|suppose|supposing|если|допустим|при условии)\b", re.IGNORECASE
+)
 _SHOWS = re.compile(
-    r"\b(?:examples?(?: (?:output|reply|answer))?|e\.g\.|for instance|(?:first )?drafts?|пример\w*|например"
+    r"\b(?:examples?(?: (?:output|reply|answer))?|e\.g\.|for instance|(?:first )?drafts?"
+    r"|пример\w*|например"
     r"|черновик)[\s:*_`\"'“«(,–—-]*\Z",
     re.IGNORECASE,
 )
@@ -68,8 +76,13 @@ _DATA = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """What was shown to the judge, in marks as it was shown."""
-_BLOCK_TAG = re.compile(r"</?(?:p|div|br|li|ul|ol|tr|td|th|table|thead|tbody|h[1-6]|section)\b[^<>\n]{0,200}+>", re.IGNORECASE)
-_INLINE_TAG = re.compile(r"</?(?:b|i|u|em|strong|span|font|mark|small)(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(
+    r"</?(?:p|div|br|li|ul|ol|tr|td|th|table|thead|tbody|h[1-6]|section)\b[^<>\n]{0,200}+>",
+    re.IGNORECASE,
+)
+_INLINE_TAG = re.compile(
+    r"</?(?:b|i|u|em|strong|span|font|mark|small)(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE
+)
 _REPL = re.compile(r"\s*+(?:>>>|In \[\d+\]:|\$ )")
 _REACH = 160
 
@@ -106,15 +119,21 @@ class Parts:
 
     @property
     def broken(self) -> bool:
-        """Whether there is an object that cannot be read: what stands in or behind it may be quoted there. Or more than any
-        judge writes: reading on would only take time."""
-        if len(self.lines) > _MOST_LINES or any(len(line.text) > _LONGEST_LINE for line in self.lines):
+        """Whether there is an object that cannot be read: what stands in or behind it may be quoted
+        there. Or more than any judge writes: reading on would only take time.
+        """
+        if len(self.lines) > _MOST_LINES or any(
+            len(line.text) > _LONGEST_LINE for line in self.lines
+        ):
             return True
         return any(one.data is None for one in self.objects)
 
 
 def parts_of(text: str, *, cut: bool = False) -> Parts:
-    """The objects and the spoken lines of ``text``. What is the whole reply is spoken, though it be fenced or quoted."""
+    """The objects and the spoken lines of ``text``.
+
+    What is the whole reply is spoken, though it be fenced or quoted.
+    """
     text = _unfenced(_DATA.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
     written, objects = _without_objects(text, cut)
     lines = written.split("\n")
@@ -133,12 +152,16 @@ def _unfenced(text: str) -> str:
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
     """Where the line that closes a fence begins and ends; the end of the text where none does."""
     mark = fence[1]
-    found = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE).search(text, fence.end())
+    found = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE).search(
+        text, fence.end()
+    )
     return (found.start(), found.end()) if found else (len(text), len(text))
 
 
 def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
-    """``text`` without its programs and with a mark for every object, and the objects that are not quoted."""
+    """``text`` without its programs and with a mark for every object, and the objects that are not
+    quoted.
+    """
     kept: list[str] = []
     objects: list[Held] = []
     at = line = seen = tail = 0
@@ -156,9 +179,14 @@ def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
         else:
             seen += 1
             kept.append(text[at:start])
-            data, mended, at = seen_at(text, start, cut) if seen <= _MOST else (None, False, len(text))
+            data, mended, at = (
+                seen_at(text, start, cut) if seen <= _MOST else (None, False, len(text))
+            )
             clause = _clause_before(text, start)
-            supposed = _is_supposed(clause) or _SUPPOSES.match(text[at : at + 20].lstrip(" ,`")) is not None
+            supposed = (
+                _is_supposed(clause)
+                or _SUPPOSES.match(text[at : at + 20].lstrip(" ,`")) is not None
+            )
             if supposed or not _is_cited(text, start, at, clause):
                 objects.append(Held(data, mended, line + kept[-1].count("\n"), supposed))
             kept.append(OBJECT)
@@ -191,7 +219,14 @@ def _is_cited(text: str, start: int, end: int, clause: str) -> bool:
     before = text[max(0, start - _REACH) : start]
     if _BLOCK_QUOTE.match(before.rsplit("\n", 1)[-1]):
         return True
-    in_quotes = bool(re.search(r"[“«„]\s*\Z|(?<=\s)[\"'`]\Z", before)) and text[end : end + 1] in ('"', "'", "`", "”", "“", "»")
+    in_quotes = bool(re.search(r"[“«„]\s*\Z|(?<=\s)[\"'`]\Z", before)) and text[end : end + 1] in (
+        '"',
+        "'",
+        "`",
+        "”",
+        "“",
+        "»",
+    )
     return in_quotes or leads_to_quote(clause)
 
 
@@ -216,7 +251,9 @@ def _has_ended(clause: str) -> bool:
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
     """The lines that are nobody else's."""
     quoted = [bool(_BLOCK_QUOTE.match(line)) for line in lines]
-    whole = all(is_quoted or not line.strip() for is_quoted, line in zip(quoted, lines, strict=True))
+    whole = all(
+        is_quoted or not line.strip() for is_quoted, line in zip(quoted, lines, strict=True)
+    )
     inside, before = "", ""
     several = sum(bool(line.strip()) for line in lines) > 1
     code = session = led = cited = False
@@ -231,12 +268,25 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         led = line.rstrip("*_ ").endswith(":") and leads_to_quote(line.strip())
         session = bool(_REPL.match(line)) or (session and bool(before))
         begins = code or not before or bool(_OPENS_BLOCK.match(before))
-        code = bool(_INDENTED.match(line)) and several and OBJECT not in line and begins and not _LISTED.match(line)
+        code = (
+            bool(_INDENTED.match(line))
+            and several
+            and OBJECT not in line
+            and begins
+            and not _LISTED.match(line)
+        )
         before = line
         if line.strip() == _CODE:
             led = cited = False
             continue
-        if opened or code or session or (cited and OBJECT not in line) or (quoted[number] and not whole) or _FENCE.match(line):
+        if (
+            opened
+            or code
+            or session
+            or (cited and OBJECT not in line)
+            or (quoted[number] and not whole)
+            or _FENCE.match(line)
+        ):
             continue
         shown = _BLOCK_QUOTE.sub("", line, count=1) if quoted[number] else line
         for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):

@@ -1,7 +1,9 @@
-"""What a reply says, or why it cannot be read. Never raises, never yields an option that was not offered.
+"""What a reply says, or why it cannot be read. Never raises, never yields an option that was not
+offered.
 
-A clean object is read at once. In any other reply everything that states a verdict is collected, and the strongest statement
-decides only where no other contradicts it: a verdict that looks right and is wrong is worse than asking again.
+A clean object is read at once. In any other reply everything that states a verdict is collected,
+and the strongest statement decides only where no other contradicts it: a verdict that looks right
+and is wrong is worse than asking again.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 def find_objects(text: str, *, cut: bool = False) -> list[Found]:
     """Every outermost JSON object in ``text``, in order.
 
-    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it only quotes.
+    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
+    only quotes.
     """
     whole = _strict(text)
     if whole is not None:
@@ -44,18 +47,52 @@ def _strict(text: str) -> list[dict[str, object]] | None:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+    return [
+        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
+    ]
 
 
 _FAIL_KEYS = ("fail", "failed")
 _PASS_KEYS = ("pass", "passed", "meets_criterion", "meets_criteria", "meets_the_criterion")
 _VERDICT_KEYS = (
-    *("final_verdict", "selected_option", "verdict", "вердикт", "final_answer", "option", "label", "answer", "choice", "result"),
-    *("grade", "decision", "judgment", "judgement", "winner", "rating", "better", "preferred", "selected", "ответ", "решение"),
+    *(
+        "final_verdict",
+        "selected_option",
+        "verdict",
+        "вердикт",
+        "final_answer",
+        "option",
+        "label",
+        "answer",
+        "choice",
+        "result",
+    ),
+    *(
+        "grade",
+        "decision",
+        "judgment",
+        "judgement",
+        "winner",
+        "rating",
+        "better",
+        "preferred",
+        "selected",
+        "ответ",
+        "решение",
+    ),
     *_PASS_KEYS,
     *_FAIL_KEYS,
 )
-_SCORE_KEYS = ("final_score", "score", "selected_score", "rating", "overall_score", "value", "оценка", "балл")
+_SCORE_KEYS = (
+    "final_score",
+    "score",
+    "selected_score",
+    "rating",
+    "overall_score",
+    "value",
+    "оценка",
+    "балл",
+)
 _NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS)
 _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
@@ -63,7 +100,19 @@ _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _WORDS_ONLY = frozenset(
     (
         *_EXPLANATION_KEYS,
-        *("feedback", "evidence", "analysis", "thought", "thoughts", "think", "thinking", "draft", "example", "quote", "quoted"),
+        *(
+            "feedback",
+            "evidence",
+            "analysis",
+            "thought",
+            "thoughts",
+            "think",
+            "thinking",
+            "draft",
+            "example",
+            "quote",
+            "quoted",
+        ),
         *(
             "input",
             "text",
@@ -81,17 +130,22 @@ _WORDS_ONLY = frozenset(
 )
 """What stands there is no verdict, whatever it looks like."""
 _LAST_WORDS = re.compile(
-    r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт|победитель)"
-    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: response| answer| text)?(?: an?)?\b"
+    r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
+    r"|победитель)"
+    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: "
+    r"response| answer| text)?(?: an?)?\b"
     r"|(?:it|this|that|(?:verdict|answer|score|rating)) (?:should|must) be(?: an?)?\b)"
     r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
-_TO_BE_FILLED = re.compile(r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE)
+_TO_BE_FILLED = re.compile(
+    r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE
+)
 _AFTERWARDS = re.compile(
-    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z|revision\Z|revised\Z|updated?\Z"
+    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
+    r"|revision\Z|revised\Z|updated?\Z"
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
 )
 """Names under which a verdict is taken back."""
@@ -111,13 +165,16 @@ class Found(NamedTuple):
 def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
     """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order.
 
-    ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do not exist is "not found".
+    ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do
+    not exist is "not found".
     """
     if ballot.question.several:
         return _read_each(reply, ballot, settle=settle)
     reading = read(reply, ballot.question)
     if ballot.question.quoted:
-        from adjudge.verdicts.evidence import with_evidence  # not loaded where nothing is looked up in sources
+        from adjudge.verdicts.evidence import (
+            with_evidence,
+        )  # not loaded where nothing is looked up in sources
 
         return with_evidence(reading, ballot, settle=settle)
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
@@ -127,34 +184,52 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
 
 
 def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
-    """The verdicts on several texts; a reply without any is refused or unreadable like every other."""
+    """The verdicts on several texts; a reply without any is refused or
+    unreadable like every other.
+    """
     from adjudge.verdicts.each import read_each
     from adjudge.verdicts.thoughts import without_thoughts
 
     text = without_thoughts(reply.text).strip()
-    objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
-    if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
+    objects = [
+        found.data
+        for found in find_objects(text, cut=reply.finish == "length")
+        if found.data is not None
+    ]
+    if reply.finish == "refusal" or any(
+        _declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))
+    ):
         return _refusal(text)
     reading = read_each(objects, ballot, settle=settle)
-    return reading or Reading(Outcome.UNREADABLE, reason=f"no list of sentences found in the reply: {_short(text)}")
+    return reading or Reading(
+        Outcome.UNREADABLE, reason=f"no list of sentences found in the reply: {_short(text)}"
+    )
 
 
 def _with_ranking(reading: Reading, question: Question) -> Reading:
     """The order of all responses, where it was asked for; it has to say the same as the verdict."""
     verdict = reading.verdict
-    if not isinstance(verdict, Compared) or not isinstance(question, Comparison) or not question.ranked:
+    if (
+        not isinstance(verdict, Compared)
+        or not isinstance(question, Comparison)
+        or not question.ranked
+    ):
         return reading
     ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
     if ranking is None:
         reason = f'"ranking" must name each of {", ".join(question.letters)} once, best first'
         return Reading(Outcome.UNREADABLE, reason=reason)
     if best_of(ranking) != verdict.winner:
-        return Reading(Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"')
+        return Reading(
+            Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"'
+        )
     return replace(reading, verdict=replace(verdict, ranking=ranking))
 
 
 def read(reply: Reply, question: Question) -> Reading:
-    """The verdict in ``reply``, if it is one that ``question`` accepts and nothing in the reply contradicts it."""
+    """The verdict in ``reply``, if it is one that ``question`` accepts and nothing in the reply
+    contradicts it.
+    """
     if reply.finish == "refusal":
         return _refusal(reply.text)
     cut = reply.finish == "length"
@@ -162,7 +237,9 @@ def read(reply: Reply, question: Question) -> Reading:
     reading = _of_clean_json(text, question, cut)
     if reading:
         return reading
-    from adjudge.verdicts.thoughts import without_thoughts  # not loaded where every reply is clean JSON
+    from adjudge.verdicts.thoughts import (
+        without_thoughts,
+    )  # not loaded where every reply is clean JSON
 
     text = without_thoughts(text).strip()
     if not text:
@@ -173,11 +250,15 @@ def read(reply: Reply, question: Question) -> Reading:
     if any(_declined(said, question) for said in (text, *_unjudged_explanations(text, cut))):
         return _refusal(text)
     was_cut = " (it was cut off)" if cut else ""
-    return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}")
+    return Reading(
+        Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}"
+    )
 
 
 def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
-    """What a reply says that is one object, or a list of one, and nothing else; it may be written as a text."""
+    """What a reply says that is one object, or a list of one, and nothing else; it may be written
+    as a text.
+    """
     if not text.startswith(("{", "[", '"')):
         return None
     try:
@@ -196,12 +277,19 @@ def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
 
 
 def _says_twice(text: str, data: Mapping[str, object], question: Question) -> bool:
-    """Whether a name that counts stands in the text more than once: of two values JSON keeps the last."""
-    return any(name in data and text.count(f'"{name}"') > 1 and _differ(text) for name in _keys(question)[:3])
+    """Whether a name that counts stands in the text more than once: of two values JSON keeps the
+    last.
+    """
+    return any(
+        name in data and text.count(f'"{name}"') > 1 and _differ(text)
+        for name in _keys(question)[:3]
+    )
 
 
 def _differ(text: str) -> bool:
-    from adjudge.verdicts.lenient import decoded  # which takes no object that says two things under one name
+    from adjudge.verdicts.lenient import (
+        decoded,
+    )  # which takes no object that says two things under one name
 
     return decoded(text[text.index("{") :], 0) is None
 
@@ -250,7 +338,9 @@ def _refusal(text: str) -> Reading:
 
 def _unjudged_explanations(text: str, cut: bool) -> list[str]:
     """What the objects explain in a reply that holds no verdict."""
-    explained = (_explanation(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut))
+    explained = (
+        _explanation(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut)
+    )
     return [explanation for explanation in explained if explanation]
 
 
@@ -268,18 +358,24 @@ class _Leading(NamedTuple):
 def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     """The verdict that all statements of ``text`` agree on.
 
-    Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A reply that was cut off is
-    read only when it holds one whole object.
+    Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A
+    reply that was cut off is read only when it holds one whole object.
     """
     from adjudge.verdicts.lines import line_statements
     from adjudge.verdicts.parts import parts_of
 
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
-    if parts.broken or (cut and len(parts.objects) != 1) or (text.startswith("{") and not parts.objects):
+    if (
+        parts.broken
+        or (cut and len(parts.objects) != 1)
+        or (text.startswith("{") and not parts.objects)
+    ):
         return None
     lines = line_statements(parts.lines, question)
-    leading = _of_objects(parts.objects, question) or (None if cut else _of_lines(lines, parts, question))
+    leading = _of_objects(parts.objects, question) or (
+        None if cut else _of_lines(lines, parts, question)
+    )
     if leading is None or leading.reading.outcome is Outcome.UNREADABLE:
         return leading and leading.reading
     against = _against(leading, lines, parts, question)
@@ -287,8 +383,15 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
 
 
 def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
-    """What the objects say that hold a verdict, the last if all agree. One that is only supposed counts behind it."""
-    said = [(one, held) for held in objects if (one := _from_object(held.data or {}, held.mended, question)) is not None]
+    """What the objects say that hold a verdict, the last if all agree.
+
+    One that is only supposed counts behind it.
+    """
+    said = [
+        (one, held)
+        for held in objects
+        if (one := _from_object(held.data or {}, held.mended, question)) is not None
+    ]
     meant = [one for one in said if not one[1].supposed]
     if not meant:
         return None
@@ -296,14 +399,18 @@ def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
     words = _words(reading, question)
     others = (one for one, other in said if other.line >= held.line or not other.supposed)
     against = next((one for one in others if not _agree(one, reading)), None)
-    return _Leading(_contradiction(_words(against, question), words) if against else reading, held.line, words)
+    return _Leading(
+        _contradiction(_words(against, question), words) if against else reading, held.line, words
+    )
 
 
 def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _Leading | None:
     """The strongest of the lines that state a verdict, the last of several."""
     from adjudge.verdicts.statements import Strength
 
-    best = max(lines, key=lambda one: (one.strength, one.verdict is not None, one.line), default=None)
+    best = max(
+        lines, key=lambda one: (one.strength, one.verdict is not None, one.line), default=None
+    )
     if best is None or best.strength in (Strength.REMARK, Strength.HINT):
         return None
     if best.verdict is None:
@@ -312,8 +419,13 @@ def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _
     return _Leading(reading, best.line, best.words, best.note, best.strength is Strength.BARE)
 
 
-def _against(leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question) -> str | None:
-    """What in the reply says something else. Remarks count behind the verdict, and of the hints before it the last."""
+def _against(
+    leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question
+) -> str | None:
+    """What in the reply says something else.
+
+    Remarks count behind the verdict, and of the hints before it the last.
+    """
     from adjudge.verdicts.hints import hints, names_another
     from adjudge.verdicts.parts import Line
     from adjudge.verdicts.statements import Strength
@@ -322,15 +434,24 @@ def _against(leading: _Leading, lines: Sequence[Statement], parts: Parts, questi
     stated = [one for one in lines if one.strength >= Strength.BARE]
     if verdict is None:
         return next((one.words for one in stated if one.verdict is not None), None)
-    others = [line for line in parts.lines if line.number > leading.line or (leading.alone and line.number != leading.line)]
+    others = [
+        line
+        for line in parts.lines
+        if line.number > leading.line or (leading.alone and line.number != leading.line)
+    ]
     note = Line(leading.line, leading.note, leading.note)
     if named := names_another([note, *others], verdict, question, alone=leading.alone):
         return named
     last = max([leading.line, *(one.line for one in stated if not one.contradicts(verdict))])
-    hinted = [*(one for one in lines if one.strength is Strength.HINT), *hints(parts.lines, question, lines)]
+    hinted = [
+        *(one for one in lines if one.strength is Strength.HINT),
+        *hints(parts.lines, question, lines),
+    ]
     behind = [one for one in hinted if one.line >= last]
     before = [one for one in hinted if one.line < last and one.strength is Strength.HINT]
-    return next((one.words for one in (*stated, *behind, *before[-1:]) if one.contradicts(verdict)), None)
+    return next(
+        (one.words for one in (*stated, *behind, *before[-1:]) if one.contradicts(verdict)), None
+    )
 
 
 def _agree(one: Reading, other: Reading) -> bool:
@@ -340,7 +461,10 @@ def _agree(one: Reading, other: Reading) -> bool:
 
 
 def _contradiction(one: str, other: str) -> Reading:
-    return Reading(Outcome.UNREADABLE, reason=f"the reply contradicts itself: {_short(one)} and {_short(other)}")
+    return Reading(
+        Outcome.UNREADABLE,
+        reason=f"the reply contradicts itself: {_short(one)} and {_short(other)}",
+    )
 
 
 def _words(reading: Reading, question: Question) -> str:
@@ -364,7 +488,11 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
     if said is None:
         return None
     data, key, value = said
-    if value is not None and not isinstance(value, bool | int | float) and _match_under(key, value, question) is None:
+    if (
+        value is not None
+        and not isinstance(value, bool | int | float)
+        and _match_under(key, value, question) is None
+    ):
         from adjudge.verdicts.values import is_placeholder
 
         if is_placeholder(value, question):
@@ -375,28 +503,46 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
     return _judged(key, value, data, mended, question)
 
 
-def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, question: Question) -> Reading:
+def _judged(
+    key: str, said: object, data: Mapping[str, object], mended: bool, question: Question
+) -> Reading:
     if said is None:
-        return Reading(Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict", data=data)
+        return Reading(
+            Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict", data=data
+        )
     verdict = _match_under(key, said, question)
     if verdict is None:
         return _unmatched(said, question)
-    ranked = _match_under("ranking", data.get("ranking"), question) if isinstance(question, Comparison) else None
+    ranked = (
+        _match_under("ranking", data.get("ranking"), question)
+        if isinstance(question, Comparison)
+        else None
+    )
     if ranked is not None and ranked.option != verdict.option:
-        return Reading(Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"')
+        return Reading(
+            Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"'
+        )
     if _says_otherwise(verdict, key, said, data, question):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
 
 
-def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str, object], question: Question) -> bool:
-    """Whether another name in the object, an object in it, or the end of its explanation gives another verdict."""
+def _says_otherwise(
+    verdict: Verdict, key: str, said: object, data: Mapping[str, object], question: Question
+) -> bool:
+    """Whether another name in the object, an object in it, or the end of its explanation gives
+    another verdict.
+    """
     for name, value in data.items():
         if isinstance(value, dict | list) and value is not said and name not in _WORDS_ONLY:
-            inner = _verdict_value({name: value}, _keys(question)) if isinstance(value, dict) else None
+            inner = (
+                _verdict_value({name: value}, _keys(question)) if isinstance(value, dict) else None
+            )
             other = _match_under(inner[1], inner[2], question) if inner else None
-        elif (name in _keys(question) and not (name == key and value is said)) or _AFTERWARDS.match(name):
+        elif (name in _keys(question) and not (name == key and value is said)) or _AFTERWARDS.match(
+            name
+        ):
             other = _match_under(name, value, question)
             if other is None and isinstance(value, str) and _takes_back(value):
                 return True
@@ -404,9 +550,15 @@ def _says_otherwise(verdict: Verdict, key: str, said: object, data: Mapping[str,
             continue
         if other is not None and other.option != verdict.option:
             return True
-    if isinstance(question, Choice) and not question.numeric and _scores_otherwise(verdict, data.get("score"), question):
+    if (
+        isinstance(question, Choice)
+        and not question.numeric
+        and _scores_otherwise(verdict, data.get("score"), question)
+    ):
         return True
-    if question.numeric and any(name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS):
+    if question.numeric and any(
+        name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS
+    ):
         return True
     explained = data.get("explanation")
     ending = _concluded(explained, question) if isinstance(explained, str) else None
@@ -421,7 +573,9 @@ def _concluded(explained: str, question: Question) -> Verdict | None:
     ending = explained[-_ENDING:]
     if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:
         return None
-    from adjudge.verdicts.hints import conclusion_of  # not loaded where an explanation speaks of what is judged
+    from adjudge.verdicts.hints import (
+        conclusion_of,
+    )  # not loaded where an explanation speaks of what is judged
 
     return conclusion_of(ending, question, cut=len(explained) > _ENDING)
 
@@ -458,8 +612,10 @@ def _unmatched(said: object, question: Question) -> Reading:
 def _verdict_value(
     data: Mapping[str, object], names: Sequence[str], depth: int = 3
 ) -> tuple[Mapping[str, object], str, object] | None:
-    """The names of an object with the first that counts and its value, looking into what stands there: objects, lists of one
-    item, objects that are written as a text. Where none counts, into all that it holds."""
+    """The names of an object with the first that counts and its value, looking into what stands
+    there: objects, lists of one item, objects that are written as a text. Where none counts, into
+    all that it holds.
+    """
     keys = _with_plain_keys(data)
     name = next((name for name in names if name in keys), "")
     value = _opened(keys[name]) if name else _MISSING
@@ -470,7 +626,11 @@ def _verdict_value(
     if name:
         return keys, name, value
     held = [(key, _opened(value)) for key, value in keys.items()] if depth else []
-    found = [(key, inner) for key, one in held if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))]
+    found = [
+        (key, inner)
+        for key, one in held
+        if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))
+    ]
     own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
     if own is None:
         return None
@@ -496,7 +656,9 @@ def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def _key(name: object) -> str:
-    if isinstance(name, str) and name.isascii() and name.islower() and name.isidentifier():  # nothing in it to replace
+    if (
+        isinstance(name, str) and name.isascii() and name.islower() and name.isidentifier()
+    ):  # nothing in it to replace
         return name
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain(str(name)).strip())
     return re.sub(r"[\s_-]+", "_", parted.casefold())
@@ -517,5 +679,9 @@ def _clean(text: str) -> str:
 
 
 def _short(value: object) -> str:
-    text = f"a {type(value).__name__}" if isinstance(value, dict | list) else " ".join(str(value).split())
+    text = (
+        f"a {type(value).__name__}"
+        if isinstance(value, dict | list)
+        else " ".join(str(value).split())
+    )
     return repr(text if len(text) <= 120 else text[:117] + "…")

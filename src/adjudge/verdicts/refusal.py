@@ -1,4 +1,6 @@
-"""Whether a reply without a verdict declines in plain words, so that asking again would only cost."""
+"""Whether a reply without a verdict declines in plain words, so that asking
+again would only cost.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _HELP = r"""
     |support\ (?:this|that|such)|do\ (?:this|that|so)\b|carry\ (?:this\ )?out|discuss|talk\ about)
 """
 _MATERIAL = (
-    r"(?:content|requests?|material|texts?|topic|subject|question|conversation|prompt|message|responses?|answers?|this|that|it)"
+    r"(?:content|requests?|material|texts?|topic|subject|question|conversation|prompt|message"
+    r"|responses?|answers?|this|that|it)"
 )
 _JUDGE = rf"""
     (?:(?:evaluate|judge|assess|rate|grade|score|review|process|analy[sz]e|answer|respond\ to|compare)
@@ -48,9 +51,12 @@ _RUSSIAN = r"""
       |(?:я\ )?(?:вынужден[аы]?\ |долж(?:ен|на|ны)\ )?отказ(?:аться|ываюсь)\b)
 """
 _LACKS = re.compile(
-    r"\b(?:without|enough|insufficient|missing|lacks?|empty|no (?:response|text|answer|content)|unless|certain(?:ty)?"
-    r"|not (?:provided|given|included|available)|more (?:context|information)|highly|above|higher than"
-    r"|без|недостаточно|не хватает|пуст\w*|не (?:указан|приведён|дан|предоставлен)\w*|выше|однозначно)\b",
+    r"\b(?:without|enough|insufficient|missing|lacks?|empty|no (?:response|text|answer"
+    r"|content)|unless|certain(?:ty)?"
+    r"|not (?:provided|given|included|available)|more (?:context|information)|highly|above"
+    r"|higher than"
+    r"|без|недостаточно|не хватает|пуст\w*|не (?:указан|приведён|дан|предоставлен)\w*|выше"
+    r"|однозначно)\b",
     re.IGNORECASE,
 )
 """A judge that lacks something, or would not go so far, does not decline: it can be asked again."""
@@ -60,7 +66,9 @@ _LONGEST = 2000
 
 
 def declines(text: str, options: Sequence[str], *, numeric: bool = False) -> bool:
-    """Whether ``text`` begins by declining, in English or Russian, and then does not name some of the options after all."""
+    """Whether ``text`` begins by declining, in English or Russian, and then does not name some of
+    the options after all.
+    """
     plain = " ".join(text[:_LONGEST].replace("’", "'").split()).lstrip("*_\"'«“ ")
     found = _pattern(_ENGLISH).match(plain) or _pattern(_RUSSIAN).match(plain)
     if found is None or _names_some(plain, options, numeric):

@@ -10,20 +10,27 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)")
 QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^”\n]{0,2000}”|«[^»\n]{0,2000}»|`[^`\n]{0,2000}`')
 HEADING = re.compile(r":[*_\s]*\Z")
 DOUBT = re.compile(
-    r"\b(?:if|unless|whether|had|would|might|could|may|either|between|initial\w*|at first|first|prelim\w*|draft"
+    r"\b(?:if|unless|whether|had|would|might|could|may|either|between|initial\w*|at first"
+    r"|first|prelim\w*|draft"
     r"|tempt\w*|someone|some|lean\w*|almost|nearly"
-    r"|if only|says?|said|claims?|according|author|student|agent|users?|he|she|they|his|her|their|asks?|asked"
+    r"|if only|says?|said|claims?|according|author|student|agent|users?|he|she|they|his|her"
+    r"|their|asks?|asked"
     r"|requires?|when|for example|e\.g|under an?|strict\w*|lenient\w*|default"
     r"|если|бы|может|возможно|сначала|либо|между|пишет|утверждает)\b",
     re.IGNORECASE,
 )
 DENIES = re.compile(
-    r"(?:\b(?:no (?:reason|need|cause|grounds) (?:to|for)|not|never|no longer|cannot|can't|isn't|wasn't|don't"
+    r"(?:\b(?:no (?:reason|need|cause|grounds) (?:to|for)|not|never|no longer|cannot|can't"
+    r"|isn't|wasn't|don't"
     r"|doesn't|didn't|wouldn't|won't|hardly|не|ни)|n['’]t)\W+(?:\w+\W+){0,3}\Z",
     re.IGNORECASE,
 )
 ASIDE = re.compile(
-    r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а не)\W+(?:\w+\W+){0,1}\Z", re.IGNORECASE
+    (
+        r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а "
+        r"не)\W+(?:\w+\W+){0,1}\Z"
+    ),
+    re.IGNORECASE,
 )
 
 
@@ -51,7 +58,11 @@ def _split(text: str, quoted: Sequence[tuple[int, int]]) -> Iterator[str]:
 
 def unquoted(found: re.Match[str]) -> str:
     """What is quoted is somebody else's, but for a word or two: "FAIL"."""
-    return found.group() if len(found.group()) <= 14 and " " not in found.group() and "[" not in found.group() else " … "
+    return (
+        found.group()
+        if len(found.group()) <= 14 and " " not in found.group() and "[" not in found.group()
+        else " … "
+    )
 
 
 def numbers_in(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """A verdict that a reply states, with how surely and where.
 
-Statements decide, the strongest first, as long as none contradicts them. Hints never decide; they contradict.
+Statements decide, the strongest first, as long as none contradicts them. Hints never decide; they
+contradict.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The ways in which well-known judges write their verdicts. Each reader takes a whole reply and says what it decides, or None.
+"""The ways in which well-known judges write their verdicts. Each reader takes a whole reply and
+says what it decides, or None.
 
-Labels are those of the prompt. Where the responses were shown in another order, ``put_back`` turns the verdict round, by the
-convention of the records: ``relabelled`` (the first that is shown is always called A) or ``moved`` (a response keeps its label).
+Labels are those of the prompt. Where the responses were shown in another order, ``put_back`` turns
+the verdict round, by the convention of the records: ``relabelled`` (the first that is shown is
+always called A) or ``moved`` (a response keeps its label).
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
     "drop": "replies without a readable verdict are left out",
     "tie": "replies without a readable verdict count as a tie",
     "wrong": "replies without a readable verdict count as wrong",
-    "recorded": "replies without a readable verdict count as the file counts them, where it does, and are left out elsewhere",
+    "recorded": (
+        "replies without a readable verdict count as the file counts them, where it does, and "
+        "are left out elsewhere"
+    ),
 }
 _LETTER = re.compile(r"\[\[([ABC])\]\]")
 _MARGIN = re.compile(r"\[\[?([AB])\s*(>>|>|=|<|<<)\s*([AB])\]\]?", re.IGNORECASE)
@@ -32,7 +37,9 @@ _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?")
 _OUTPUT = re.compile(r"\bOutput\s*\(([ab])\)", re.IGNORECASE)
 _RESULT = re.compile(r"\[RESULT\]\s*\(?\s*(?:Score:?\s*)?([A-E]|\d+(?:\.\d+)?)\b", re.IGNORECASE)
 _GRADE = re.compile(r"GRADE\s*:\s*\**\s*([A-Z])\b", re.IGNORECASE)
-_DECISION = re.compile(r"(?:final decision is|decision:?)\s*(response\s*[12]|tie|output\s*\([ab]\))", re.IGNORECASE)
+_DECISION = re.compile(
+    r"(?:final decision is|decision:?)\s*(response\s*[12]|tie|output\s*\([ab]\))", re.IGNORECASE
+)
 _WEIGHTS = {">>": 3, ">": 1, "=": 1, "<": 1, "<<": 3}
 
 
@@ -62,7 +69,9 @@ def margin(reply: str, *, one_only: bool = False) -> Margin | None:
 
 
 def rating(reply: str) -> float | None:
-    """``[[7]]`` or ``[[7.5]]``; without such, ``[7]`` (FastChat): the first counts, as it does there."""
+    """``[[7]]`` or ``[[7.5]]``; without such, ``[7]`` (FastChat): the first counts, as it does
+    there.
+    """
     for pattern in _RATING:
         if match := pattern.search(reply):
             return float(match[1])
@@ -84,7 +93,9 @@ def better_rated(ratings: tuple[float, float]) -> Selection:
 
 
 def output(reply: str, *, first: bool = False) -> Selection | None:
-    """``Output (a)`` or ``Output (b)`` (LLMBar): the last counts; ``first``: of replies that begin with their verdict."""
+    """``Output (a)`` or ``Output (b)`` (LLMBar): the last counts; ``first``: of replies that begin
+    with their verdict.
+    """
     found = _OUTPUT.findall(reply)
     return None if not found else int(found[0 if first else -1].lower() == "b")
 
@@ -113,7 +124,9 @@ def decision(reply: str) -> Selection | None:
 
 
 def ranks(reply: str, models: Sequence[str]) -> Selection | None:
-    """A list of ``{"model": "m", "rank": 1}`` (AlpacaEval), alone or as ``ordered_models``: the index of the best model."""
+    """A list of ``{"model": "m", "rank": 1}`` (AlpacaEval), alone or as ``ordered_models``: the
+    index of the best model.
+    """
     found = _ranked(reply)
     best = min((rank for _, rank in found), default=None)
     named = [name for name, rank in found if rank == best]
@@ -123,18 +136,30 @@ def ranks(reply: str, models: Sequence[str]) -> Selection | None:
 
 
 def token_share(top: Mapping[str, float], tokens: tuple[str, str]) -> float | None:
-    """How likely the second of two tokens is, given that it is one of them, by log-probabilities; None where both are absent."""
+    """How likely the second of two tokens is, given that it is one of them, by log-probabilities;
+    None where both are absent.
+    """
     first, second = (math.exp(top[token]) if token in top else 0.0 for token in tokens)
     return second / (first + second) if first + second else None
 
 
-def put_back(verdict: Selection, *, swapped: bool, convention: SwapConvention = "relabelled") -> Selection:
+def put_back(
+    verdict: Selection, *, swapped: bool, convention: SwapConvention = "relabelled"
+) -> Selection:
     """The verdict in the row's own order, by the convention of the records."""
-    return 1 - verdict if swapped and convention == "relabelled" and isinstance(verdict, int) else verdict
+    return (
+        1 - verdict
+        if swapped and convention == "relabelled" and isinstance(verdict, int)
+        else verdict
+    )
 
 
-def with_policy(verdict: Selection | None, policy: UnreadablePolicy, truth: Selection) -> Selection | None:
-    """A verdict as the policy for unreadable replies counts it; None: it is left out. ``truth``: what is right."""
+def with_policy(
+    verdict: Selection | None, policy: UnreadablePolicy, truth: Selection
+) -> Selection | None:
+    """A verdict as the policy for unreadable replies counts it; None: it is left out. ``truth``:
+    what is right.
+    """
     if verdict is not None or policy in ("drop", "recorded"):
         return verdict
     wrong: Selection = 1 - truth if isinstance(truth, int) else 0
@@ -156,7 +181,9 @@ STYLES: Mapping[str, Callable[[str], object]] = {
 
 def likely_style(replies: Sequence[str]) -> str | None:
     """The style that most of some replies are written in; None where none reads half of them."""
-    counts = Counter(name for reply in replies for name, read in STYLES.items() if read(reply) is not None)
+    counts = Counter(
+        name for reply in replies for name, read in STYLES.items() if read(reply) is not None
+    )
     best = max(STYLES, key=lambda name: counts[name])
     return best if counts[best] * 2 > len(replies) else None
 

@@ -1,4 +1,6 @@
-"""A text that a model was asked to write, without what models put around it: a persona, an improved text."""
+"""A text that a model was asked to write, without what models put around it: a persona, an improved
+text.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _PREAMBLE = re.compile(
     ):[*_]*(?=\s|\Z)\s*""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A line that announces the text, and says what it is: "Here is what you need:" may be the text itself."""
+"""A line that announces the text, and says what it is: "Here is what you need:" may be the text
+itself.
+"""
 _WILL_NOT_WRITE = re.compile(
     r"\W*(?:(?:i(?:['’]m| am) )?(?:sorry|afraid)[\s,.!–—-]*(?:but )?)?"
     r"i (?:can['’]t|cannot|can not|won['’]t|am unable to|will not) "
@@ -43,8 +47,13 @@ _LAYERS = 3
 
 
 def read_text(reply: Reply, original: str = "") -> Reading:
-    """The text that was asked for. ``original``: what it is to replace; what stands there already is left as it is."""
-    said = (reply.text if without_thoughts(original) != original else without_thoughts(reply.text)).strip()
+    """The text that was asked for.
+
+    ``original``: what it is to replace; what stands there already is left as it is.
+    """
+    said = (
+        reply.text if without_thoughts(original) != original else without_thoughts(reply.text)
+    ).strip()
     if reply.finish == "refusal" or (_refuses(said) and not _refuses(original)):
         return Reading(Outcome.REFUSED, reason=f"the model refused: {said[:120]!r}")
     if reply.finish == "length":
@@ -56,21 +65,27 @@ def read_text(reply: Reply, original: str = "") -> Reading:
 
 
 def read_persona(reply: Reply) -> Reading:
-    """Who a judge is told to be: a text, or the texts of an object such as ``{"persona_name": …, "persona_description": …}``."""
+    """Who a judge is told to be: a text, or the texts of an object such as ``{"persona_name": …,
+    "persona_description": …}``.
+    """
     reading = read_text(reply)
     if reading.verdict is None or "{" not in reading.verdict.option:
         return reading
     objects = [found.data for found in find_objects(reading.verdict.option) if found.data]
     if not objects:
         return reading
-    parts = [value.strip() for value in objects[-1].values() if isinstance(value, str) and value.strip()]
+    parts = [
+        value.strip() for value in objects[-1].values() if isinstance(value, str) and value.strip()
+    ]
     if not parts:
         return Reading(Outcome.UNREADABLE, reason="the reply describes nobody")
     return Reading(reading.outcome, Chosen("\n".join(parts)))
 
 
 def unwrapped(text: str, original: str = "") -> str:
-    """``text`` without marks, fences and a line that announces it, where ``original`` has none of that itself."""
+    """``text`` without marks, fences and a line that announces it, where ``original`` has none of
+    that itself.
+    """
     fenced, announced = "```" in original or "~~~" in original, _PREAMBLE.match(original)
     for _ in range(_LAYERS):
         text = _MARKS.sub(r"\1", text.strip())

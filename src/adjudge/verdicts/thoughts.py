@@ -6,7 +6,10 @@ import re
 
 from adjudge.verdicts.lenient import decoded, read_object
 
-_NAMES = r"(?:think|thinking|thoughts?|antthinking|seed:think|scratchpad|inner_monologue|reasoning|reflection|analysis|reason)"
+_NAMES = (
+    r"(?:think|thinking|thoughts?|antthinking|seed:think|scratchpad|inner_monologue|reasoning"
+    r"|reflection|analysis|reason)"
+)
 _CLOSING = re.compile(
     rf"""<\s*+/\s*+{_NAMES}\s*+>|[◁⊲]/\s*+think(?:ing)?\s*+[▷⊳]|\[/THINK(?:ING)?\]
     |<\|\s*+(?:/|end_(?:of_)?)think(?:ing)?\s*+\|>|<\|\s*+(?:/|end_(?:of_)?)thought\s*+\|>|<unused95>""",
@@ -18,13 +21,18 @@ _OPENING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"<(reasoning|reflection|analysis|reason)>(?:(?!</?(?:reasoning|reflection|analysis|reason)>).)*+</\1>",
+    (
+        r"<(reasoning|reflection|analysis|reason)>(?:(?!</?(?:reasoning|reflection|analysis"
+        r"|reason)>).)*+</\1>"
+    ),
     re.DOTALL | re.IGNORECASE,
 )
 """What may also stand behind an answer, as its reason."""
 _CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
 _BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
-_CONTROL = re.compile(r"<[|｜][^|｜<>\n]{1,40}[|｜]>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:model\b)?")
+_CONTROL = re.compile(
+    r"<[|｜][^|｜<>\n]{1,40}[|｜]>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:model\b)?"
+)
 _ANY_MARK = re.compile(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
 _OBJECT = re.compile(r"""\{\s*+["'“]""")
 _SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
@@ -33,9 +41,11 @@ _MOST_BROKEN = 8
 
 
 def without_thoughts(text: str) -> str:
-    """What ``text`` says behind its last thought. A thought that has no end leaves nothing: there is no answer yet.
+    """What ``text`` says behind its last thought. A thought that has no end leaves nothing: there
+    is no answer yet.
 
-    Marks within an object are part of what it says."""
+    Marks within an object are part of what it says.
+    """
     if not _ANY_MARK.search(text):
         return text
     if "{" not in text:
@@ -80,4 +90,8 @@ def _last_channel(text: str) -> str:
     if last is not None:
         return "" if last[1] == "analysis" else text[last.end() :]
     bare = _BARE_CHANNELS.match(text)
-    return text[bare.end() :].removeprefix("assistantfinal") if bare and "assistantfinal" in text else text
+    return (
+        text[bare.end() :].removeprefix("assistantfinal")
+        if bare and "assistantfinal" in text
+        else text
+    )

@@ -12,7 +12,8 @@ from adjudge.verdicts.sentences import EMPHASIS, numbers_in
 _PICTURES = re.compile(r"\A(?:[★☆⭐🌟✅❌✔☑✖✗✘👍👎🟢🔴🏆]\s*+)++")
 BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
 _ENDS = re.compile(
-    r"(?:[:;,(\n（：。，!|]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given|so|for the|потому"
+    r"(?:[:;,(\n（：。，!|]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given"
+    r"|so|for the|потому"
     r"|так как|поскольку|ведь|weil|porque|car)\b)"
 )
 """What stands between a verdict and its explanation."""
@@ -20,10 +21,13 @@ _MOST_ENDS, _DECORATION = 8, 40
 LONGEST = 200
 """A verdict stands in so much of a line."""
 _GOES_ON = re.compile(
-    r"\W*+(?:or|and|to|rather|maybe|perhaps|possibly|probably|likely|almost|nearly|not|i\ (?:think|guess"
+    r"\W*+(?:or|and|to|rather|maybe|perhaps|possibly|probably|likely|almost|nearly|not"
+    r"|i\ (?:think|guess"
     r"|believe|suppose)|if|unless|except|provided"
-    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|in\ part|but\ (?:only|not|just"
-    r"|barely\ not)|но\ (?:не|только)|или|и|либо|возможно|наверное|вероятно|скорее|почти|отчасти|частично|если|кроме)\b"
+    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|in\ part"
+    r"|but\ (?:only|not|just"
+    r"|barely\ not)|но\ (?:не|только)|или|и|либо|возможно|наверное|вероятно|скорее|почти"
+    r"|отчасти|частично|если|кроме)\b"
     r"|\W*+[-–~]?\s*+\d",
     re.IGNORECASE,
 )
@@ -35,9 +39,12 @@ _PLACEHOLDER = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
-_NOT = re.compile(r"(?:and |but )?(?:not|rather than|instead of|а не)\s+(?:an?\s+)?(\S+?)[.!)]*\Z", re.IGNORECASE)
+_NOT = re.compile(
+    r"(?:and |but )?(?:not|rather than|instead of|а не)\s+(?:an?\s+)?(\S+?)[.!)]*\Z", re.IGNORECASE
+)
 _WAVERS = re.compile(
-    r"\b(?:could|might|would|maybe|perhaps|was|or|rather|from|instead|actually|hm+|almost|nearly|close"
+    r"\b(?:could|might|would|maybe|perhaps|was|or|rather|from|instead|actually|hm+|almost"
+    r"|nearly|close"
     r"|border\w*|fairer|minus|between|but|though"
     r"|мог\w*|бы|было|или|скорее|почти|вернее|точнее|минус)\b",
     re.IGNORECASE,
@@ -45,20 +52,28 @@ _WAVERS = re.compile(
 
 
 def is_placeholder(value: object, question: Question) -> bool:
-    """Whether ``value`` only shows where a verdict goes: "…", "PASS or FAIL", the schema of an answer."""
+    """Whether ``value`` only shows where a verdict goes: "…", "PASS or FAIL", the schema of an
+    answer.
+    """
     if isinstance(value, dict):
         return bool({"type", "enum", "const", "anyOf", "description"} & value.keys())
     if not isinstance(value, str):
         return False
     if _PLACEHOLDER.fullmatch(value[:LONGEST]):
         return True
-    parts = re.split(r"\s*(?:\||/|,|\bor\b|\band\b|\bили\b)\s*", value[:LONGEST].strip("\"'`*[](){}<> "), flags=re.IGNORECASE)
+    parts = re.split(
+        r"\s*(?:\||/|,|\bor\b|\band\b|\bили\b)\s*",
+        value[:LONGEST].strip("\"'`*[](){}<> "),
+        flags=re.IGNORECASE,
+    )
     named = {found.option for part in parts if (found := question.match(part, certain=True))}
     return len(parts) > 1 and len(named) == len(parts)
 
 
 def match_value(text: str, question: Question) -> tuple[Verdict, str] | None:
-    """The verdict that ``text`` begins with, and what is said behind it; None where it names none, or goes on to another."""
+    """The verdict that ``text`` begins with, and what is said behind it; None where it names none,
+    or goes on to another.
+    """
     text = BOXED.sub(r"\1", BOXED.sub(r"\1", text)).strip()
     pictures = _PICTURES.match(text)
     text = text[pictures.end() :].strip("() ") or text if pictures else text
@@ -84,11 +99,19 @@ def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
     verdict, end = best
     rest = text[end.start() :].lstrip(" .,:;!–—-(（：。，")
     other = _NOT.match(rest)
-    if other and (excluded := question.match(other[1], certain=True)) and excluded.option != verdict.option:
+    if (
+        other
+        and (excluded := question.match(other[1], certain=True))
+        and excluded.option != verdict.option
+    ):
         return verdict, rest
     if question.numeric and _WAVERS.search(rest) and _names_other_number(rest, verdict, question):
         return None
-    if _GOES_ON.match(rest) or (rest and question.match(rest, certain=True)) or text[end.start() : end.end()].strip() == "?":
+    if (
+        _GOES_ON.match(rest)
+        or (rest and question.match(rest, certain=True))
+        or text[end.start() : end.end()].strip() == "?"
+    ):
         return None
     head = match_value(rest, question) if len(rest) <= LONGEST else None
     return None if head and head[0].option != verdict.option else (verdict, rest.rstrip(")） "))

@@ -1,4 +1,6 @@
-"""``adjudge serve``: judging, comparing, criteria and runs as JSON for programs of any kind. ``openapi.yaml`` describes it."""
+"""``adjudge serve``: judging, comparing, criteria and runs as JSON for programs of any kind.
+``openapi.yaml`` describes it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Api:
     room: threading.Semaphore
 
 
-def api_application(service: JudgingService, shelf: RunShelf, access: ApiAccess, at_once: int = MOST_AT_ONCE) -> ASGIApp:
+def api_application(
+    service: JudgingService, shelf: RunShelf, access: ApiAccess, at_once: int = MOST_AT_ONCE
+) -> ASGIApp:
     """The API behind its guard."""
     app = Starlette(
         routes=[
@@ -90,27 +94,42 @@ def openapi() -> Mapping[str, object]:
 
 
 async def _judge(request: Request) -> Response:
-    given = await _body(request, ("criteria", "response", "fields", "votes"), ("criteria", "response"))
+    given = await _body(
+        request, ("criteria", "response", "fields", "votes"), ("criteria", "response")
+    )
     response = text(given["response"], _PLACE.at("response"))
     service = _api(request).service
-    return await _judged(request, lambda: service.judge(_said(given), response, _fields(given), _votes(given)))
+    return await _judged(
+        request, lambda: service.judge(_said(given), response, _fields(given), _votes(given))
+    )
 
 
 async def _compare(request: Request) -> Response:
-    given = await _body(request, ("criteria", "responses", "fields", "votes", "both_orders"), ("criteria", "responses"))
+    given = await _body(
+        request,
+        ("criteria", "responses", "fields", "votes", "both_orders"),
+        ("criteria", "responses"),
+    )
     responses = texts(given["responses"], _PLACE.at("responses"))
     both = flag(given.get("both_orders", True), _PLACE.at("both_orders"))
     service = _api(request).service
     return await _judged(
-        request, lambda: service.compare(_said(given), responses, _fields(given), _votes(given), both_orders=both)
+        request,
+        lambda: service.compare(
+            _said(given), responses, _fields(given), _votes(given), both_orders=both
+        ),
     )
 
 
 async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
-    """A judgment that failed is an answer like any other: its status says so, and it has no score."""
+    """A judgment that failed is an answer like any other: its status says so,
+    and it has no score.
+    """
     api = _api(request)
     if not api.room.acquire(blocking=False):
-        return problem(429, "busy", "too many judgments are under way: ask again", {"retry-after": "1"})
+        return problem(
+            429, "busy", "too many judgments are under way: ask again", {"retry-after": "1"}
+        )
     try:
         result = await run_in_threadpool(ask)
     finally:
@@ -120,7 +139,11 @@ async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
 
 def _said(given: Mapping[str, object]) -> CriteriaLike:
     said = given["criteria"]
-    return mapping(said, _PLACE.at("criteria")) if isinstance(said, dict) else text(said, _PLACE.at("criteria"))
+    return (
+        mapping(said, _PLACE.at("criteria"))
+        if isinstance(said, dict)
+        else text(said, _PLACE.at("criteria"))
+    )
 
 
 def _fields(given: Mapping[str, object]) -> Fields:
@@ -130,7 +153,11 @@ def _fields(given: Mapping[str, object]) -> Fields:
 
 
 def _field(value: object, place: Place) -> str | list[str]:
-    return [text(one, at) for at, one in list_of(value, place)] if isinstance(value, list) else text(value, place)
+    return (
+        [text(one, at) for at, one in list_of(value, place)]
+        if isinstance(value, list)
+        else text(value, place)
+    )
 
 
 def _votes(given: Mapping[str, object]) -> int:
@@ -144,7 +171,9 @@ def _whole(value: object, place: Place) -> int:
     return int(found)
 
 
-async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
+async def _body(
+    request: Request, valid: tuple[str, ...], required: tuple[str, ...]
+) -> Mapping[str, object]:
     body = await body_of(request, LARGEST)
     try:
         given = json.loads(body)
@@ -165,12 +194,18 @@ async def _criteria(request: Request) -> Response:
 
 
 async def _one_criteria(request: Request) -> Response:
-    return _json(_entry(catalog.entry(request.path_params["name"], request.query_params.get("language", "en"))))
+    return _json(
+        _entry(
+            catalog.entry(request.path_params["name"], request.query_params.get("language", "en"))
+        )
+    )
 
 
 async def _lint(request: Request) -> Response:
     given = await _body(request, ("criteria",), ("criteria",))
-    return _json({"findings": plain(await run_in_threadpool(_findings, _api(request).service, _said(given)))})
+    return _json(
+        {"findings": plain(await run_in_threadpool(_findings, _api(request).service, _said(given)))}
+    )
 
 
 def _findings(service: JudgingService, said: CriteriaLike) -> list[Finding]:
@@ -180,7 +215,11 @@ def _findings(service: JudgingService, said: CriteriaLike) -> list[Finding]:
 
 def _entry(one: CatalogEntry) -> dict[str, object]:
     about = plain(one.criteria)
-    return {"kind": one.kind, "language": one.language, **(about if isinstance(about, dict) else {})}
+    return {
+        "kind": one.kind,
+        "language": one.language,
+        **(about if isinstance(about, dict) else {}),
+    }
 
 
 # -- runs ----------------------------------------------------------------------------
@@ -213,7 +252,13 @@ async def _rows(request: Request) -> Response:
 
 
 async def _calibration(request: Request) -> Response:
-    return _json({"calibrations": await run_in_threadpool(_api(request).shelf.calibration, request.path_params["name"])})
+    return _json(
+        {
+            "calibrations": await run_in_threadpool(
+                _api(request).shelf.calibration, request.path_params["name"]
+            )
+        }
+    )
 
 
 # -- the rest ------------------------------------------------------------------------
@@ -231,8 +276,17 @@ async def _status(request: Request) -> Response:
             "version": adjudge.__version__,
             "models": service.model_names,
             "language": service.language,
-            "spent": {"usd": spent.usd, "calls": spent.calls, "tokens": spent.tokens, "unpriced_calls": spent.unpriced},
-            "limits": {"max_usd": budget.max_usd, "max_calls": budget.max_calls, "max_tokens": budget.max_tokens},
+            "spent": {
+                "usd": spent.usd,
+                "calls": spent.calls,
+                "tokens": spent.tokens,
+                "unpriced_calls": spent.unpriced,
+            },
+            "limits": {
+                "max_usd": budget.max_usd,
+                "max_calls": budget.max_calls,
+                "max_tokens": budget.max_tokens,
+            },
         }
     )
 
@@ -247,7 +301,9 @@ def _json(data: object, status: int = 200) -> Response:
 
 
 def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called
-    status, kind = next((found for one, found in _STATUSES.items() if isinstance(error, one)), (400, "request"))
+    status, kind = next(
+        (found for one, found in _STATUSES.items() if isinstance(error, one)), (400, "request")
+    )
     return problem(status, kind, str(error))
 
 

@@ -1,4 +1,6 @@
-"""Who may use the JSON API: programs that have the key, under a name that is ours, and no web page of somebody else."""
+"""Who may use the JSON API: programs that have the key, under a name that is ours, and no web page
+of somebody else.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +49,32 @@ class ApiGuard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if has_two_lengths(headers):
-            return problem(400, "two_lengths", "send the body's length or send it in parts, not both", CLOSED)
+            return problem(
+                400, "two_lengths", "send the body's length or send it in parts, not both", CLOSED
+            )
         if is_too_long(scope):
             return problem(414, "too_long", "the address is too long")
         if headers.get("host", "").lower() not in self._access.hosts:
-            return problem(421, "host", "this name is not served here: use the address that adjudge serve printed, or --name")
-        if headers.get("origin") is not None or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return problem(
+                421,
+                "host",
+                (
+                    "this name is not served here: use the address that adjudge serve printed, "
+                    "or --name"
+                ),
+            )
+        if headers.get("origin") is not None or headers.get("sec-fetch-site", "none") not in (
+            "none",
+            "same-origin",
+        ):
             return problem(403, "origin", "web pages may not use this API")
         if not self._access.knows(headers.get("authorization", "")):
-            return problem(401, "key", "send the key: Authorization: Bearer KEY", {"www-authenticate": "Bearer"})
+            return problem(
+                401,
+                "key",
+                "send the key: Authorization: Bearer KEY",
+                {"www-authenticate": "Bearer"},
+            )
         return None if scope["method"] in SAFE else self._refused_body(headers)
 
     def _refused_body(self, headers: Headers) -> Response | None:
@@ -65,12 +84,18 @@ class ApiGuard:
         if not length.isdigit():
             return problem(411, "length", "send the length of the body: Content-Length")
         if int(length) > self._largest:
-            return problem(413, "too_large", f"the body has {length} bytes, and at most {self._largest} are read")
+            return problem(
+                413,
+                "too_large",
+                f"the body has {length} bytes, and at most {self._largest} are read",
+            )
         return None
 
 
 async def _until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """What is still under way when the server is stopped is told so; a reply that comes meanwhile is in the cache."""
+    """What is still under way when the server is stopped is told so; a reply that comes meanwhile
+    is in the cache.
+    """
     begun = False
 
     async def noted(message: Message) -> None:
@@ -82,14 +107,21 @@ async def _until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Sen
         await app(scope, receive, noted)
     except asyncio.CancelledError:
         if not begun:
-            await problem(503, "stopped", "the server is being stopped: ask again later", {"retry-after": "5"})(
-                scope, receive, send
-            )
+            await problem(
+                503, "stopped", "the server is being stopped: ask again later", {"retry-after": "5"}
+            )(scope, receive, send)
 
 
-def problem(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def problem(
+    status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
     """What went wrong, as every error of the API says it."""
-    return Response(json_bytes({"error": {"type": kind, "message": message}}), status, headers, "application/json")
+    return Response(
+        json_bytes({"error": {"type": kind, "message": message}}),
+        status,
+        headers,
+        "application/json",
+    )
 
 
 def host_names(names: Sequence[str]) -> tuple[str, ...]:

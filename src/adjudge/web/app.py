@@ -70,7 +70,11 @@ def static(request: Request) -> Response:
     found = assets().get(request.path_params["name"])
     if found is None:
         return PlainTextResponse("there is no such file", 404)
-    return Response(found.content, media_type=found.type, headers={"cache-control": "private, max-age=31536000, immutable"})
+    return Response(
+        found.content,
+        media_type=found.type,
+        headers={"cache-control": "private, max-age=31536000, immutable"},
+    )
 
 
 def choose_language(request: Request) -> Response:

@@ -1,4 +1,6 @@
-"""A request's body, counted and timed while it comes: what its head says of its length is somebody's word."""
+"""A request's body, counted and timed while it comes: what its head says of its length is
+somebody's word.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,19 @@ _SECONDS = 30
 
 
 async def body_of(request: Request, largest: int) -> bytes:
-    """All of it, where it is no larger than that and comes in time; else an HTTPException says what is wrong."""
+    """All of it, where it is no larger than that and comes in time; else an HTTPException says what
+    is wrong.
+    """
     body = bytearray()
     try:
         async with asyncio.timeout(_SECONDS):
             async for part in request.stream():
                 body += part
                 if len(body) > largest:
-                    raise HTTPException(413, f"the body has more than {largest} bytes, which are the most that is read")
+                    raise HTTPException(
+                        413,
+                        f"the body has more than {largest} bytes, which are the most that is read",
+                    )
     except TimeoutError:
         raise HTTPException(408, f"the body did not arrive within {_SECONDS} seconds") from None
     return bytes(body)

@@ -1,4 +1,6 @@
-"""What the guards of both servers share: where one listens and its token, and what leaves with every answer."""
+"""What the guards of both servers share: where one listens and its token, and what leaves with
+every answer.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,16 @@ def is_too_long(scope: Scope) -> bool:
 
 
 def has_two_lengths(headers: Headers) -> bool:
-    """Whether a body has a length and comes in parts: servers differ on where such a body ends, and what follows it may be
-    taken for somebody else's request."""
+    """Whether a body has a length and comes in parts: servers differ on where such a body ends, and
+    what follows it may be taken for somebody else's request.
+    """
     return "content-length" in headers and "transfer-encoding" in headers
 
 
 def sealed(send: Send, fixed: Mapping[str, str], usual: Mapping[str, str]) -> Send:
-    """``send`` with the headers that every answer has, and those that it has unless it says otherwise."""
+    """``send`` with the headers that every answer has, and those that it has unless it says
+    otherwise.
+    """
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

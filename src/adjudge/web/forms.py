@@ -20,11 +20,15 @@ def whole(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
-async def fields_of(request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS) -> list[tuple[str, str]]:
+async def fields_of(
+    request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS
+) -> list[tuple[str, str]]:
     """Every field that was sent, in its order; a name may be there several times."""
     body = await body_of(request, largest)
     try:
-        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most)
+        return parse_qsl(
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most
+        )
     except ValueError as error:
         raise HTTPException(413, "that is more than a page of ours sends") from error
 

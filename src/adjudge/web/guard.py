@@ -1,8 +1,8 @@
 """Who may ask the page, and what a browser may do with the answer.
 
-Every request passes here first: the Host must be ours (a foreign name that resolves to this machine is refused), the token must
-be known, and whatever changes something must come from our own pages. Every answer leaves with the headers that forbid scripts,
-frames and connections that are not ours.
+Every request passes here first: the Host must be ours (a foreign name that resolves to this machine
+is refused), the token must be known, and whatever changes something must come from our own pages.
+Every answer leaves with the headers that forbid scripts, frames and connections that are not ours.
 """
 
 from __future__ import annotations
@@ -68,18 +68,25 @@ class Access(Door):
 
     @property
     def place(self) -> str:
-        """The path below which browsers find the pages. The cookie is sent there alone, so a server on another port, whose
-        paths nobody asks for by this one, never gets it; and without this path the cookie opens nothing."""
+        """The path below which browsers find the pages. The cookie is sent there alone, so a server
+        on another port, whose paths nobody asks for by this one, never gets it; and without this
+        path the cookie opens nothing.
+        """
         return f"/{self._made_for('place')[:32]}"
 
     @property
     def session(self) -> str:
-        """What the cookie holds. It opens the pages below ``place`` of this server, while it runs, and nothing else."""
+        """What the cookie holds.
+
+        It opens the pages below ``place`` of this server, while it runs, and nothing else.
+        """
         return self._made_for("session")
 
     @property
     def form_token(self) -> str:
-        """What our pages send along when they change something; the token itself stands in no page."""
+        """What our pages send along when they change something; the token
+        itself stands in no page.
+        """
         return self._made_for("form")
 
     def _made_for(self, purpose: str) -> str:
@@ -91,7 +98,9 @@ class Access(Door):
         return _same(begins, self.place) and rest[:1] in ("", "/")
 
     def knows_session(self, given: Iterable[str]) -> bool:
-        """Whether one of these is what our cookie holds: other servers may have set cookies of its name."""
+        """Whether one of these is what our cookie holds: other servers may have set cookies of its
+        name.
+        """
         return any(_same(one, self.session) for one in given)
 
     def knows(self, token: str | None) -> bool:
@@ -106,8 +115,10 @@ class Access(Door):
 def policy(nonce: str) -> str:
     """The Content-Security-Policy of a page."""
     return (
-        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types htmx"
+        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; img-src "
+        "'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
+        "require-trusted-types-for 'script'; trusted-types htmx"
     )
 
 
@@ -124,7 +135,9 @@ class Guard:
             return
         nonce = secrets.token_urlsafe(16)
         scope.setdefault("state", {})["nonce"] = nonce
-        scope["root_path"] = self._access.place if self._access.is_below_place(scope["path"]) else ""
+        scope["root_path"] = (
+            self._access.place if self._access.is_below_place(scope["path"]) else ""
+        )
         answer = self._refusal(scope) or self._begun(scope)
         await (answer or self._app)(scope, receive, _sealed(send, nonce))
 
@@ -132,11 +145,15 @@ class Guard:
         """Why a request is not answered, where it is not."""
         headers, access = Headers(scope=scope), self._access
         if has_two_lengths(headers):
-            return PlainTextResponse("the request says in two ways how long its body is", 400, CLOSED)
+            return PlainTextResponse(
+                "the request says in two ways how long its body is", 400, CLOSED
+            )
         if is_too_long(scope):
             return PlainTextResponse("the address is too long", 414)
         if headers.get("host", "").lower() not in access.hosts:
-            return PlainTextResponse("this name is not served here: use the address that adjudge view printed", 421)
+            return PlainTextResponse(
+                "this name is not served here: use the address that adjudge view printed", 421
+            )
         if scope["method"] not in SAFE and not self._is_ours(headers):
             return PlainTextResponse("only the page itself may change something: reload it", 403)
         if not self._is_known(scope, headers):
@@ -145,25 +162,48 @@ class Guard:
 
     def _is_ours(self, headers: Headers) -> bool:
         origin = headers.get("origin")
-        same = origin.lower() in self._access.origins if origin else headers.get("sec-fetch-site") == "same-origin"
+        same = (
+            origin.lower() in self._access.origins
+            if origin
+            else headers.get("sec-fetch-site") == "same-origin"
+        )
         return same and self._access.knows_form(headers.get(TOKEN_HEADER))
 
     def _is_known(self, scope: Scope, headers: Headers) -> bool:
         access = self._access
         if scope["root_path"] and access.knows_session(_cookies(headers, access.cookie)):
             return True
-        return access.knows(headers.get(TOKEN_HEADER)) or (scope["path"] == "/" and access.knows(_given(scope)))
+        return access.knows(headers.get(TOKEN_HEADER)) or (
+            scope["path"] == "/" and access.knows(_given(scope))
+        )
 
     def _begun(self, scope: Scope) -> Response | None:
-        """From the address with the token to the one without it: a token in an address ends up in histories."""
+        """From the address with the token to the one without it: a token in an address ends up in
+        histories.
+        """
         if scope["path"] != "/" or _given(scope) is None:
             return None
-        rest = [(name, value) for name, value in parse_qsl(scope["query_string"].decode("latin-1")) if name != "token"]
+        rest = [
+            (name, value)
+            for name, value in parse_qsl(scope["query_string"].decode("latin-1"))
+            if name != "token"
+        ]
         address = f"{self._access.place}/{'?' if rest else ''}{urlencode(rest)}"
-        # a redirect that began in another page, such as the file that opens the browser, goes without a strict cookie
+        # a redirect that began in another page, such as the file that opens the browser, goes
+        # without a strict cookie
         is_foreign = Headers(scope=scope).get("sec-fetch-site") == "cross-site"
-        answer = HTMLResponse(_GO_ON.format(escape(address))) if is_foreign else RedirectResponse(address, 303)
-        answer.set_cookie(self._access.cookie, self._access.session, httponly=True, samesite="strict", path=self._access.place)
+        answer = (
+            HTMLResponse(_GO_ON.format(escape(address)))
+            if is_foreign
+            else RedirectResponse(address, 303)
+        )
+        answer.set_cookie(
+            self._access.cookie,
+            self._access.session,
+            httponly=True,
+            samesite="strict",
+            path=self._access.place,
+        )
         return answer
 
 
@@ -176,7 +216,10 @@ def _given(scope: Scope) -> str | None:
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
-    """Every cookie of that name. Whatever else is sent, other servers have set: it may be of any form."""
+    """Every cookie of that name.
+
+    Whatever else is sent, other servers have set: it may be of any form.
+    """
     pairs = (part.partition("=") for held in headers.getlist("cookie") for part in held.split(";"))
     return [value.strip() for key, _, value in pairs if key.strip() == name]
 
@@ -190,4 +233,6 @@ def _stray(scope: Scope, headers: Headers) -> Response:
 
 
 def _sealed(send: Send, nonce: str) -> Send:
-    return sealed(send, {**_FIXED, "content-security-policy": policy(nonce)}, {"cache-control": "no-store"})
+    return sealed(
+        send, {**_FIXED, "content-security-policy": policy(nonce)}, {"cache-control": "no-store"}
+    )

@@ -1,4 +1,6 @@
-"""Files below the folder where the page was started, found by looking: no address says a path, and links are passed over."""
+"""Files below the folder where the page was started, found by looking: no address says a path, and
+links are passed over.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +78,18 @@ def preview(file: FoundFile) -> Preview:
 
 def _cells(row: Row) -> dict[str, str]:
     held = row.cells if isinstance(row.cells, Mapping) else row.cells.fields
-    return {str(name): str("" if value is None else value)[:_LONGEST_CELL] for name, value in held.items()}
+    return {
+        str(name): str("" if value is None else value)[:_LONGEST_CELL]
+        for name, value in held.items()
+    }
 
 
 def _found(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
-    wanted = (one for one in islice(_entries(home, 0), _MOST_SEEN) if one.name.lower().endswith(tuple(endings)))
+    wanted = (
+        one
+        for one in islice(_entries(home, 0), _MOST_SEEN)
+        if one.name.lower().endswith(tuple(endings))
+    )
     found = [_file(home, Path(one.path), one.stat()) for one in wanted]
     return {one.name: one for one in sorted(found)[:_MOST_FILES]}
 
@@ -90,16 +99,23 @@ def _file(home: Path, path: Path, stat: os.stat_result) -> FoundFile:
 
 
 def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
-    """Every plain file, those of a folder before those further down. Run folders, hidden ones and links are not entered."""
+    """Every plain file, those of a folder before those further down.
+
+    Run folders, hidden ones and links are not entered.
+    """
     try:
         with os.scandir(folder) as scanned:
-            entries = sorted((one for one in scanned if not one.name.startswith(".")), key=lambda one: one.name)
+            entries = sorted(
+                (one for one in scanned if not one.name.startswith(".")), key=lambda one: one.name
+            )
     except OSError:
         return
     if any(one.name == FILE for one in entries):
         return
     yield from (one for one in entries if one.is_file(follow_symlinks=False))
     for one in entries:
-        is_entered = one.is_dir(follow_symlinks=False) and one.name not in _NOT_ENTERED and depth < _DEEPEST
+        is_entered = (
+            one.is_dir(follow_symlinks=False) and one.name not in _NOT_ENTERED and depth < _DEEPEST
+        )
         if is_entered and not (Path(one.path) / "pyvenv.cfg").exists():
             yield from _entries(Path(one.path), depth + 1)

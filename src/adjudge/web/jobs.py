@@ -1,4 +1,6 @@
-"""Runs that the page started: each in a process of its own, within a share of the page's budget, stopped when the page ends."""
+"""Runs that the page started: each in a process of its own, within a share of the page's budget,
+stopped when the page ends.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,11 @@ class Job:
         """Where nobody can say any more what was spent, all that might have been."""
         was_there = self.is_fine or self.spent_before > 0
         try:
-            spent = self.share.usd if was_there and not holds_run(self.folder) else dollars_in(self.folder) - self.spent_before
+            spent = (
+                self.share.usd
+                if was_there and not holds_run(self.folder)
+                else dollars_in(self.folder) - self.spent_before
+            )
         except AdjudgeError:
             spent = self.share.usd
         self.share.settle(max(0.0, spent))
@@ -98,19 +104,28 @@ class Jobs:
         self._lock = threading.Lock()
         self._estimates: set[subprocess.Popen[bytes]] = set()
 
-    def start(self, words: Sequence[str], folder: Path, usd: float, total: int | None = None) -> Job:
+    def start(
+        self, words: Sequence[str], folder: Path, usd: float, total: int | None = None
+    ) -> Job:
         """Give a command that judges into ``folder``, with ``usd`` more than it has spent."""
         with self._lock:
             if (known := self.of(folder)) and known.is_running:
                 raise SetupError(f"{folder.name} is under way already")
             if sum(job.is_running for job in self._jobs.values()) >= _MOST_AT_ONCE:
-                raise SetupError(f"{_MOST_AT_ONCE} runs are under way: wait for one of them, or stop it")
+                raise SetupError(
+                    f"{_MOST_AT_ONCE} runs are under way: wait for one of them, or stop it"
+                )
             before, share = dollars_in(folder), self._spending.set_aside(usd)
             said = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
             command = [*_WORKER, *words, "--max-usd", f"{before + usd:.6f}"]
             try:
                 process = subprocess.Popen(  # noqa: S603 - our own command
-                    command, cwd=self._home, stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True
+                    command,
+                    cwd=self._home,
+                    stdin=subprocess.PIPE,
+                    stdout=said,
+                    stderr=said,
+                    start_new_session=True,
                 )
             except OSError as error:
                 share.settle(0.0)
@@ -125,7 +140,10 @@ class Jobs:
     def find(self, id: str) -> Job:
         """The job of that id."""
         if id not in self._jobs:
-            raise SetupError("that run was not started by this page, or long ago: look for it in the list of runs")
+            raise SetupError(
+                "that run was not started by this page, or long ago: look for it in the "
+                "list of runs"
+            )
         return self._jobs[id]
 
     def of(self, folder: Path) -> Job | None:
@@ -143,7 +161,9 @@ class Jobs:
 
     def estimate(self, words: Sequence[str]) -> dict[str, object]:
         """What a command would take, in a process of its own, so that this one stays small."""
-        with self._estimating([sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]) as process:
+        with self._estimating(
+            [sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]
+        ) as process:
             try:
                 told, said = process.communicate(timeout=_PATIENCE)
             except subprocess.TimeoutExpired as error:
@@ -155,10 +175,14 @@ class Jobs:
 
     @contextmanager
     def _estimating(self, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """A process of an address that anybody may reload: never more of them than a machine bears, and none is left behind."""
+        """A process of an address that anybody may reload: never more of them than a machine bears,
+        and none is left behind.
+        """
         with self._lock:
             if len(self._estimates) >= _ESTIMATES_AT_ONCE:
-                raise SetupError(f"{_ESTIMATES_AT_ONCE} estimates are under way: wait for one of them")
+                raise SetupError(
+                    f"{_ESTIMATES_AT_ONCE} estimates are under way: wait for one of them"
+                )
             pipe = subprocess.PIPE
             try:
                 process = subprocess.Popen(  # noqa: S603 - our own command
@@ -197,6 +221,8 @@ def _last(said: IO[bytes]) -> str:
 
 
 def _plain(said: bytes) -> str:
-    """What a command said at its end, without its name in front, and without the figures that the page shows itself."""
+    """What a command said at its end, without its name in front, and without the figures that the
+    page shows itself.
+    """
     text = "\n" + said.decode("utf-8", "replace").strip()
     return text.rpartition("\nadjudge: ")[2].strip()[-_LONGEST_MESSAGE:]

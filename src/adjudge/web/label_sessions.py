@@ -32,8 +32,12 @@ class LabelSessions:
                 self._open[key] = labelling(place.folder, who, criteria)
             return self._open[key]
 
-    def labelled(self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None) -> None:
-        """The row whose verdict may be revealed now: the last one labelled, until its label is taken back."""
+    def labelled(
+        self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None
+    ) -> None:
+        """The row whose verdict may be revealed now: the last one labelled, until its label is
+        taken back.
+        """
         self._last.pop((place.id, criteria, who), None)
         if row is not None:
             self._last[place.id, criteria, who] = row
@@ -56,7 +60,9 @@ class LabelSessions:
 
 
 def _is_over(work: Labelling, who: Annotator) -> bool:
-    """Whether to begin anew: new conflicts may have come, or the run folder was replaced by another."""
+    """Whether to begin anew: new conflicts may have come, or the run folder was replaced by
+    another.
+    """
     try:
         return work.next() is None and who.queue == "conflicts"
     except AdjudgeError:

@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from adjudge.errors import AdjudgeError, RunError
-from adjudge.ledger.file import FILE, LABELS, connect, holds_labels, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.file import (
+    FILE,
+    LABELS,
+    connect,
+    holds_labels,
+    holds_run,
+    migrate,
+    read_meta,
+    under_lock,
+)
 from adjudge.ledger.labels import NOTES
 from adjudge.runs.browse import Mean, figures_of, judges_in
 from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
@@ -27,7 +36,9 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 30.0
 """Seconds for which figures of a run that is being written are good enough at most."""
 _SHARE = 20
-"""Figures that were quickly counted are counted anew sooner: no more than this part of the time goes into it."""
+"""Figures that were quickly counted are counted anew sooner: no more than this part of the time
+goes into it.
+"""
 _MOST_KEPT = 500
 _OF_LATE = 60.0
 """Seconds since something was written, while a run may still be under way."""
@@ -36,7 +47,9 @@ _CORRECTED = "corrected"
 _INDEX_HEADER = 48
 """Bytes with which the index of a log begins: written anew by every commit."""
 LARGE = 100_000_000
-"""Bytes of a ledger whose judgments are counted behind the page, so that it does not wait for them."""
+"""Bytes of a ledger whose judgments are counted behind the page, so that it
+does not wait for them.
+"""
 T = TypeVar("T")
 
 
@@ -65,13 +78,20 @@ class Library:
         self.read_only = read_only
         self._known: dict[str, RunPlace] = {}
         self._kept: dict[tuple[str, ...], tuple[object, float, object]] = {}
-        """(run, what) → (the run's version, until when that is good enough whatever changes, what was found)."""
+        """(run, what) → (the run's version, until when that is good enough whatever changes, what
+        was found).
+        """
         self._indexed: set[str] = set()
         self._lock = threading.Lock()
 
     def scan(self) -> list[RunPlace]:
-        """Every run there is, the newest first. A link that leads out of the folder is left alone."""
-        places = [self._place(name, folder) for name, folder in reversed(runs_inside(self.root).items())]
+        """Every run there is, the newest first.
+
+        A link that leads out of the folder is left alone.
+        """
+        places = [
+            self._place(name, folder) for name, folder in reversed(runs_inside(self.root).items())
+        ]
         self._known = {place.id: place for place in places}
         return places
 
@@ -81,16 +101,26 @@ class Library:
             self.scan()
         place = self._known.get(id)
         if place is None or not is_inside(place.folder, self.root) or not holds_run(place.folder):
-            raise NoSuchRun(f"there is no run {id!r} under {self.root.name}: the list of runs shows those there are")
+            raise NoSuchRun(
+                f"there is no run {id!r} under {self.root.name}: the list of runs shows "
+                "those there are"
+            )
         return place
 
     def _place(self, name: str, folder: Path) -> RunPlace:
-        mark = hashlib.sha256(folder.relative_to(self.root).as_posix().encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        mark = hashlib.sha256(
+            folder.relative_to(self.root).as_posix().encode("utf-8", "surrogateescape")
+        ).hexdigest()[:8]
         plain = _PLAIN.sub("-", name).strip("-.")[:60]
-        return RunPlace(f"{plain}-{mark}" if plain else mark, name.encode("utf-8", "replace").decode(), folder)
+        return RunPlace(
+            f"{plain}-{mark}" if plain else mark, name.encode("utf-8", "replace").decode(), folder
+        )
 
     def ready(self, place: RunPlace) -> None:
-        """See once that a run has the indices that its pages read. One that cannot be written, or is under way, goes without."""
+        """See once that a run has the indices that its pages read.
+
+        One that cannot be written, or is under way, goes without.
+        """
         if place.id in self._indexed or self.read_only:
             return
         self._indexed.add(place.id)
@@ -99,14 +129,23 @@ class Library:
                 pass
             with under_lock(place.folder), connect(place.folder / FILE) as connection:
                 migrate(connection, place.folder / FILE)
-        except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
+        except (
+            RunError,
+            sqlite3.Error,
+        ):  # its pages are slower, and whoever resumes it hears what is wrong
             return
 
-    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None) -> T:
-        """What ``make`` found in a run, found anew when the run has changed: ``at_once``, as by default unless it is live."""
+    def kept(
+        self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None
+    ) -> T:
+        """What ``make`` found in a run, found anew when the run has changed: ``at_once``, as by
+        default unless it is live.
+        """
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and (now > known[1] or self._matters(place, at_once))):
+        if known is None or (
+            known[0] != version and (now > known[1] or self._matters(place, at_once))
+        ):
             found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
@@ -123,12 +162,16 @@ class Library:
         return str(_version(place.folder))
 
     def is_live(self, place: RunPlace) -> bool:
-        """Whether somebody seems to be writing to a run: it has not ended, and something was written of late."""
+        """Whether somebody seems to be writing to a run: it has not ended, and something was
+        written of late.
+        """
         unfinished = self.about(place).get("state") == _UNFINISHED
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def about(self, place: RunPlace) -> dict[str, object]:
-        """What a run says of itself, now: it is read in no time, and whether it has ended decides what may be shown late."""
+        """What a run says of itself, now: it is read in no time, and whether it has ended decides
+        what may be shown late.
+        """
         return self.kept(place, "about", lambda: _about(place), at_once=True)
 
     def counts(self, place: RunPlace, *, at_once: bool | None = None) -> dict[str, JudgeCounts]:
@@ -136,7 +179,10 @@ class Library:
         return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
 
     def glance(self, place: RunPlace, *, wait: bool = False) -> dict[str, object]:
-        """A run as the list shows it. A large one is counted when the list waits for it, or was counted already."""
+        """A run as the list shows it.
+
+        A large one is counted when the list waits for it, or was counted already.
+        """
         about = self.about(place)
         if "error" in about:
             return about
@@ -145,28 +191,46 @@ class Library:
         models = about["models"]
         assert isinstance(models, dict)
         judges = [
-            {"judge": judge, "models": models[judge], **_counts_data(counts.get(judge, JudgeCounts({}, {})))} for judge in models
+            {
+                "judge": judge,
+                "models": models[judge],
+                **_counts_data(counts.get(judge, JudgeCounts({}, {}))),
+            }
+            for judge in models
         ]
         corrected = self._corrected(place) if wait or (place.id, _CORRECTED) in self._kept else None
         waits = corrected is None and holds_labels(place.folder) and not is_large(place)
-        return {**about, "counted": counted, "judges": judges, "corrected": corrected or [], "complete": counted and not waits}
+        return {
+            **about,
+            "counted": counted,
+            "judges": judges,
+            "corrected": corrected or [],
+            "complete": counted and not waits,
+        }
 
     def _corrected(self, place: RunPlace) -> list[dict[str, object]]:
-        """The numbers that labels correct: of a run that is not too large to be read through for a list."""
+        """The numbers that labels correct: of a run that is not too large to be read through for a
+        list.
+        """
         if is_large(place) or not holds_labels(place.folder):
             return []
         return self.kept(place, _CORRECTED, lambda: _corrected(place))
 
 
 def _version(folder: Path) -> object:
-    """Changes with whatever is written to a run, labels included, as soon as a reader can see it."""
-    return tuple((*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)) + _stamp(folder / NOTES)
+    """Changes with whatever is written to a run, labels included, as soon as a
+    reader can see it.
+    """
+    return tuple(
+        (*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)
+    ) + _stamp(folder / NOTES)
 
 
 def _log_version(database: Path) -> tuple[object, ...]:
     """Of a database's log, and of how much of it is committed.
 
-    A commit is on the disk before readers see it, so size and time of the log alone may be those of what nobody can read yet.
+    A commit is on the disk before readers see it, so size and time of the log alone may be those of
+    what nobody can read yet.
     """
     time, size = _stamp(database.with_name(f"{database.name}-wal"))
     if not size:  # a reader left it
@@ -192,7 +256,11 @@ def is_large(place: RunPlace) -> bool:
 
 
 def _about(place: RunPlace) -> dict[str, object]:
-    about: dict[str, object] = {"id": place.id, "name": place.name, "written": last_written(place.folder)}
+    about: dict[str, object] = {
+        "id": place.id,
+        "name": place.name,
+        "written": last_written(place.folder),
+    }
     try:
         with reading(place.folder) as connection:
             facts, judges = read_meta(connection), judges_in(connection)
@@ -210,13 +278,20 @@ def _about(place: RunPlace) -> dict[str, object]:
 
 
 def _counts_data(counts: JudgeCounts) -> dict[str, object]:
-    return {"statuses": counts.statuses, "means": {name: mean_data(one) for name, one in counts.means.items()}}
+    return {
+        "statuses": counts.statuses,
+        "means": {name: mean_data(one) for name, one in counts.means.items()},
+    }
 
 
 def mean_data(mean: Mean) -> dict[str, object]:
     """A mean as a page shows it."""
     limits = mean.interval
-    return {"value": mean.value, "scores": mean.scores, **({"lower": limits.lower, "upper": limits.upper} if limits else {})}
+    return {
+        "value": mean.value,
+        "scores": mean.scores,
+        **({"lower": limits.lower, "upper": limits.upper} if limits else {}),
+    }
 
 
 def _corrected(place: RunPlace) -> list[dict[str, object]]:
@@ -224,9 +299,17 @@ def _corrected(place: RunPlace) -> list[dict[str, object]]:
         found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None))
     except AdjudgeError:  # its page says what is wrong
         return []
-    numbers = [(one, one.corrected) for one in found if one.corrected and one.corrected.value is not None]
+    numbers = [
+        (one, one.corrected) for one in found if one.corrected and one.corrected.value is not None
+    ]
     return [
-        {"judge": one.judge, "criteria": one.criteria, "value": number.value, "lower": number.lower, "upper": number.upper}
+        {
+            "judge": one.judge,
+            "criteria": one.criteria,
+            "value": number.value,
+            "lower": number.lower,
+            "upper": number.upper,
+        }
         for one, number in numbers
     ]
 
@@ -237,7 +320,9 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
         facts = read_meta(connection)
         for judge in judges_in(connection):
             several = len(criteria_names(facts, judge)) > 1
-            one = figures_of(connection, judge, whole=several and not is_large(place), several=several)
+            one = figures_of(
+                connection, judge, whole=several and not is_large(place), several=several
+            )
             found[judge] = JudgeCounts(one.statuses, {"": one.mean} if one.mean else one.means)
     return found
 
@@ -245,7 +330,11 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
 def criteria_names(facts: Mapping[str, object], judge: str) -> list[str]:
     """What a judge judges by, as the run's settings say; a ledger may come from anybody."""
     asked = _settings(facts.get("configuration"), judge).get("criteria")
-    return [str(one.get("name")) for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
+    return (
+        [str(one.get("name")) for one in asked if isinstance(one, dict)]
+        if isinstance(asked, list)
+        else []
+    )
 
 
 def _dollars(place: RunPlace, facts: Mapping[str, object]) -> float | None:
@@ -262,7 +351,10 @@ def _models(configuration: object, judge: str) -> list[str]:
     """The models that a judge asks, as the run's settings say; a ledger may come from anybody."""
     models = _settings(configuration, judge).get("models")
     named = models if isinstance(models, list) else list(models) if isinstance(models, dict) else []
-    return [str(one.get("id") or one.get("name")) if isinstance(one, dict) else str(one) for one in named]
+    return [
+        str(one.get("id") or one.get("name")) if isinstance(one, dict) else str(one)
+        for one in named
+    ]
 
 
 def _settings(configuration: object, judge: str) -> Mapping[str, object]:

@@ -1,4 +1,6 @@
-"""A server on a socket that listens from the moment it is made, so that its address is known before it serves."""
+"""A server on a socket that listens from the moment it is made, so that its address is known before
+it serves.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,9 @@ class Listening:
 
 
 class _Connection(H11Protocol):
-    """A connection on which a request is expected soon. Who sends none makes room for whoever comes next: silence must lock
-    out nobody."""
+    """A connection on which a request is expected soon. Who sends none makes room for whoever comes
+    next: silence must lock out nobody.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
     _since = 0.0
@@ -115,16 +118,22 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def _make_room(self) -> None:
-        silent = [one for one in self.connections if isinstance(one, _Connection) and one._is_silent]
+        silent = [
+            one for one in self.connections if isinstance(one, _Connection) and one._is_silent
+        ]
         for one in _unheard(sorted(silent, key=lambda one: one._since)[:-_MOST_SILENT]):
             one._leave()
 
 
 def _unheard(silent: list[_Connection]) -> list[_Connection]:
-    """Those that have sent nothing: of others a request may wait to be read, where many come at once."""
+    """Those that have sent nothing: of others a request may wait to be read, where many come at
+    once.
+    """
     with _Selector() as waiting:
         for one in silent:
-            waiting.register(one.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ, one)
+            waiting.register(
+                one.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ, one
+            )
         heard = {key.data for key, _ in waiting.select(0)} if silent else set()
     return [one for one in silent if one not in heard]
 
@@ -156,7 +165,9 @@ def _tell(server: uvicorn.Server, ready: Callable[[], None]) -> None:
 
 def _listening(port: int, host: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, so that asyncio sends without delay
+    made = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # named, so that asyncio sends without delay
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
@@ -164,5 +175,7 @@ def _listening(port: int, host: str) -> socket.socket:
     except OSError as error:
         made.close()
         why = error.strerror or error
-        raise SetupError(f"port {port} cannot be used: {why}; choose another with --port, or leave it out") from error
+        raise SetupError(
+            f"port {port} cannot be used: {why}; choose another with --port, or leave it out"
+        ) from error
     return made

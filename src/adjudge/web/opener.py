@@ -1,4 +1,6 @@
-"""How a browser is told the address with the token: every user of a machine sees with which words a program was started."""
+"""How a browser is told the address with the token: every user of a machine sees with which words a
+program was started.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,13 @@ _PAGE = """<!doctype html>
 
 @contextmanager
 def opener(url: str) -> Iterator[Path]:
-    """A page that leads to ``url`` and that only this user can read, for as long as it is needed."""
+    """A page that leads to ``url`` and that only this user can read, for as
+    long as it is needed.
+    """
     with TemporaryDirectory(prefix="adjudge-") as folder:  # which is this user's alone
         path = Path(folder) / "open.html"
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as file:
             file.write(_PAGE.format(escape(url)))
         yield path

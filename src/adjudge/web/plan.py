@@ -1,4 +1,6 @@
-"""A run as the page asks for it: which rows, by which criteria, by which models. It becomes an ordinary eval file."""
+"""A run as the page asks for it: which rows, by which criteria, by which models. It becomes an
+ordinary eval file.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +70,26 @@ class Plan:
 
     @property
     def version(self) -> str:
-        """Another whenever something else would be judged: other settings, a file of data or criteria that changed."""
-        files = [self.data.version, *(self.own[name].version for name in self.criteria if name in self.own)]
-        return hashlib.sha256("\n".join([*files, self.to_eval()]).encode("utf-8", "replace")).hexdigest()[:16]
+        """Another whenever something else would be judged: other settings, a file of data or
+        criteria that changed.
+        """
+        files = [
+            self.data.version,
+            *(self.own[name].version for name in self.criteria if name in self.own),
+        ]
+        return hashlib.sha256(
+            "\n".join([*files, self.to_eval()]).encode("utf-8", "replace")
+        ).hexdigest()[:16]
 
     def _judges(self) -> Iterator[dict[str, object]]:
         for kind in KINDS:
             if wanted := [one for one, of_kind in self._asked() if of_kind == kind]:
-                yield {"kind": kind, "criteria": wanted, "strictness": self.votes, **self._orders(kind)}
+                yield {
+                    "kind": kind,
+                    "criteria": wanted,
+                    "strictness": self.votes,
+                    **self._orders(kind),
+                }
 
     def _orders(self, kind: Kind) -> dict[str, object]:
         if kind == "pairwise":
@@ -83,7 +97,9 @@ class Plan:
         return {"check_positional_bias": self.both_orders}
 
     def _asked(self) -> Iterator[tuple[object, Kind]]:
-        """A question is written out: as a text it might be taken for a name, or for a file that lies anywhere."""
+        """A question is written out: as a text it might be taken for a name, or for a file that
+        lies anywhere.
+        """
         for name in self.criteria:
             if name in self.own:
                 path = self.own[name].path
@@ -94,20 +110,32 @@ class Plan:
             yield as_file(CatalogEntry(yes_no_criteria(self.question), self.kind)), self.kind
 
 
-def plan_of(site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]) -> Plan:
-    """What a form asks for; ``several``: every value of a name. What may not be asked for is refused in words."""
+def plan_of(
+    site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]
+) -> Plan:
+    """What a form asks for; ``several``: every value of a name. What may not be asked for is
+    refused in words.
+    """
     models, criteria = tuple(several("model")), tuple(several("criteria"))
-    question, kind, own = asked.get("question", "").strip(), asked.get("kind") or "direct", own_criteria(site.home)
+    question, kind, own = (
+        asked.get("question", "").strip(),
+        asked.get("kind") or "direct",
+        own_criteria(site.home),
+    )
     if not criteria and not question:
         raise SetupError("say what to judge by: choose criteria, or write a question")
     if len(question) > _LONGEST_QUESTION:
-        raise SetupError(f"a question has at most {_LONGEST_QUESTION} characters: write it as criteria in a file")
+        raise SetupError(
+            f"a question has at most {_LONGEST_QUESTION} characters: write it as criteria in a file"
+        )
     if kind not in KINDS:
         raise SetupError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     if not models:
         raise SetupError("say who judges: choose a model")
     if unknown := [name for name in models if name not in site.known_models()]:
-        raise SetupError(f"{unknown[0]!r} may not be asked from this page: name it with -m when you start it")
+        raise SetupError(
+            f"{unknown[0]!r} may not be asked from this page: name it with -m when you start it"
+        )
     return Plan(
         data=chosen(data_files(site.home), asked.get("data", ""), "data file"),
         criteria=tuple(_known(name, own) for name in criteria),
@@ -131,7 +159,9 @@ def own_criteria(home: Path) -> dict[str, FoundFile]:
 
 
 def _holds_criteria(file: FoundFile) -> bool:
-    """Whether it looks like criteria: it has the keys of some, and none that eval files or test cases have."""
+    """Whether it looks like criteria: it has the keys of some, and none that eval files or test
+    cases have.
+    """
     if file.size > _LARGEST_CRITERIA:
         return False
     try:
@@ -143,9 +173,14 @@ def _holds_criteria(file: FoundFile) -> bool:
 
 
 def new_folder(root: Path, name: str) -> Path:
-    """Make the folder of a new run: a plain name, and nothing there yet. Of two who ask at once, one gets it."""
+    """Make the folder of a new run: a plain name, and nothing there yet. Of two who ask at once,
+    one gets it.
+    """
     if not _NAME.fullmatch(name):
-        raise SetupError(f"{name!r} is no name for a run: take letters, digits, dots, dashes and underscores, at most 60 of them")
+        raise SetupError(
+            f"{name!r} is no name for a run: take letters, digits, dots, dashes and "
+            "underscores, at most 60 of them"
+        )
     folder = root / name
     try:
         folder.mkdir(parents=True)

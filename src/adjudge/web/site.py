@@ -1,4 +1,6 @@
-"""What every page has: its words, its looks, and the same data as JSON for whoever asks for that."""
+"""What every page has: its words, its looks, and the same data as JSON for
+whoever asks for that.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,11 @@ SHORT_NAMES = {
     **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
 }
 """What a short name of ours says where no sentence stands for itself."""
-_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
 
 @dataclass(frozen=True)
@@ -90,15 +96,27 @@ class Asset:
     @classmethod
     def of(cls, name: str, content: bytes) -> Asset:
         """With the type that its name says."""
-        return cls(content, _TYPES[name[name.rindex(".") :]], hashlib.sha256(content).hexdigest()[:12])
+        return cls(
+            content, _TYPES[name[name.rindex(".") :]], hashlib.sha256(content).hexdigest()[:12]
+        )
 
 
 @cache
 def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
-    names = ("page.css", "page.js", "playground.css", "playground.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
-    contents = {**{name: (static / name).read_bytes() for name in names}, "evidence.css": evidence_style().encode()}
+    names = (
+        "page.css",
+        "page.js",
+        "playground.css",
+        "playground.js",
+        "vendor/htmx.min.js",
+        "vendor/hx-csp.min.js",
+    )
+    contents = {
+        **{name: (static / name).read_bytes() for name in names},
+        "evidence.css": evidence_style().encode(),
+    }
     return {name: Asset.of(name, content) for name, content in contents.items()}
 
 
@@ -154,9 +172,13 @@ class Site:
         return find_project(self.home)
 
     def known_models(self) -> list[str]:
-        """Who may be asked from the page: those named when it was started, the project's own, and the embedded one."""
+        """Who may be asked from the page: those named when it was started, the project's own, and
+        the embedded one.
+        """
         named = [*self.models, *([self.project.model] if self.project.model else [])]
-        with suppress(SetupError):  # the embedded one is not installed: those that were named do without
+        with suppress(
+            SetupError
+        ):  # the embedded one is not installed: those that were named do without
             named.append(default_model())
         return list(dict.fromkeys(named))
 
@@ -166,9 +188,17 @@ class Site:
         return chosen if chosen in LANGUAGES else self.language
 
     def answer(
-        self, request: Request, template: str, data: Mapping[str, object], status: int = 200, record: JudgmentRecord | None = None
+        self,
+        request: Request,
+        template: str,
+        data: Mapping[str, object],
+        status: int = 200,
+        record: JudgmentRecord | None = None,
     ) -> Response:
-        """The page, or its data where JSON is asked for. ``record``: the judgment that the page shows, where it does."""
+        """The page, or its data where JSON is asked for.
+
+        ``record``: the judgment that the page shows, where it does.
+        """
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
@@ -178,8 +208,12 @@ class Site:
             .render(
                 **data,
                 record=record,
-                t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
-                number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
+                t=lambda text, **values: (
+                    said(text, language).format(**values) if values else said(text, language)
+                ),
+                number=lambda value, digits=2: (
+                    "–" if value is None else number_text(float(value), digits, language)
+                ),
                 share=lambda value: percent(float(value), language),
                 language=language,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
@@ -203,7 +237,12 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals.update(
-        asset=_asset_address, query=_query, day=_day, evidence=evidence_html, measures=measures_html, localised=localised
+        asset=_asset_address,
+        query=_query,
+        day=_day,
+        evidence=evidence_html,
+        measures=measures_html,
+        localised=localised,
     )
     return made
 
@@ -221,7 +260,11 @@ def wants_json(request: Request) -> bool:
 
 
 def _json(data: Mapping[str, object], status: int) -> Response:
-    return Response(_bytes(json.dumps(data, ensure_ascii=False, default=str)), status, media_type="application/json")
+    return Response(
+        _bytes(json.dumps(data, ensure_ascii=False, default=str)),
+        status,
+        media_type="application/json",
+    )
 
 
 def _bytes(text: str) -> bytes:
@@ -233,7 +276,9 @@ def _asset_address(name: str) -> str:
     return f"/static/{name}?v={assets()[name].version}"
 
 
-def _query(given: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None) -> str:
+def _query(
+    given: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None
+) -> str:
     """The query of an address with some of it changed; what is empty is left out."""
     kept = {**dict(given), **(changed or {})}
     return urlencode({name: value for name, value in kept.items() if value not in (None, "")})

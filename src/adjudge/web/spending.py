@@ -1,4 +1,6 @@
-"""What the page may spend: one budget for everything that it asks models, for as long as its server runs."""
+"""What the page may spend: one budget for everything that it asks models, for as long as its server
+runs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ DEFAULT_USD = 1.0
 
 
 class Share:
-    """A part of the budget that is set aside while something is asked; settled once, with what it did cost."""
+    """A part of the budget that is set aside while something is asked; settled once, with what it
+    did cost.
+    """
 
     def __init__(self, spending: Spending, usd: float) -> None:
         self.usd = usd
@@ -44,12 +48,16 @@ class Spending:
             return self._left()
 
     def set_aside(self, usd: float | None = None) -> Share:
-        """A part of what is left, by default all of it. Raises BudgetSpent where there is not so much."""
+        """A part of what is left, by default all of it.
+
+        Raises BudgetSpent where there is not so much.
+        """
         with self._lock:
             left = self._left()
             if usd is not None and usd > left:
                 raise BudgetSpent(
-                    f"${usd:.2f} is more than the page has left to spend (${left:.2f} of ${self.max_usd:.2f}): take less, or "
+                    f"${usd:.2f} is more than the page has left to spend (${left:.2f} of "
+                    f"${self.max_usd:.2f}): take less, or "
                     "start it with a higher --max-usd"
                 )
             share = Share(self, left if usd is None else usd)
@@ -68,11 +76,14 @@ class Spending:
 
 
 def refuse_unpriced(models: Iterable[str], prices: PriceTable | None = None) -> None:
-    """No budget in dollars holds a model whose price nobody knows: it is not asked from the page."""
+    """No budget in dollars holds a model whose price nobody knows: it is not
+    asked from the page.
+    """
     table = prices or PriceTable.load()
     unknown = [model for model in models if table.of(model) is None]
     if unknown:
         raise SetupError(
-            f"the price of {', '.join(unknown)} is not known, so no budget would hold: give it in a file of prices "
+            f"the price of {', '.join(unknown)} is not known, so no budget would hold: give "
+            "it in a file of prices "
             "(ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the terminal"
         )

@@ -1,6 +1,8 @@
-"""A command of adjudge, given by the page in a process of its own: ``python -m adjudge.web.worker run eval.yaml …``
+"""A command of adjudge, given by the page in a process of its own: ``python -m adjudge.web.worker
+run eval.yaml …``
 
-It stops gently as soon as the page lets go of its standard input: because somebody asked it to, or because the page is gone.
+It stops gently as soon as the page lets go of its standard input: because somebody asked it to, or
+because the page is gone.
 """
 
 from __future__ import annotations

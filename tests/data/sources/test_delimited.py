@@ -22,13 +22,22 @@ TABLES = st.integers(2, 4).flatmap(
     lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=5)
 )
 
-ENDS_AND_QUOTING = [("\r\n", csv.QUOTE_MINIMAL), *((end, csv.QUOTE_ALL) for end in ("\r\n", "\n", "\r"))]
-"""Python 3.11 leaves a \\r in a cell without quotes where lines end in \\n: nobody could read that back."""
+ENDS_AND_QUOTING = [
+    ("\r\n", csv.QUOTE_MINIMAL),
+    *((end, csv.QUOTE_ALL) for end in ("\r\n", "\n", "\r")),
+]
+"""Python 3.11 leaves a \\r in a cell without quotes where lines end in \\n: nobody could read that
+back.
+"""
 
 
 def rows_of(content: str | bytes, default: str = ",", encoding: str | None = None) -> list[Any]:
     data = content if isinstance(content, bytes) else content.encode()
-    return list(delimited_rows(open_text(io.BytesIO(data), Origin("a.csv", "a.csv", "line"), encoding), default))
+    return list(
+        delimited_rows(
+            open_text(io.BytesIO(data), Origin("a.csv", "a.csv", "line"), encoding), default
+        )
+    )
 
 
 def cells_of(content: str, default: str = ",") -> list[dict[str, str]]:
@@ -49,7 +58,9 @@ def written(rows: list[list[str]], **dialect: Any) -> str:
     st.sampled_from(ENDS_AND_QUOTING),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
 )
-def test_what_a_writer_wrote_reads_back_equal(table: Any, delimiter: Any, written_with: Any, encoding: Any) -> None:
+def test_what_a_writer_wrote_reads_back_equal(
+    table: Any, delimiter: Any, written_with: Any, encoding: Any
+) -> None:
     header = [f"column {number}" for number in range(len(table[0]))]
     end, quoting = written_with
     content = written([header, *table], delimiter=delimiter, lineterminator=end, quoting=quoting)
@@ -62,7 +73,9 @@ def test_what_a_writer_wrote_reads_back_equal(table: Any, delimiter: Any, writte
 def test_quotes_behind_a_backslash_read_back_equal(table: Any) -> None:
     """The dialect shows itself by a quote that is escaped."""
     table = [['he said "no"', "x"], *table]
-    content = written([["a", "b"], *table], doublequote=False, escapechar="\\", quoting=csv.QUOTE_ALL)
+    content = written(
+        [["a", "b"], *table], doublequote=False, escapechar="\\", quoting=csv.QUOTE_ALL
+    )
     assert [list(row.values()) for row in cells_of(content)] == table
 
 
@@ -82,7 +95,9 @@ def test_quotes_behind_a_backslash_read_back_equal(table: Any) -> None:
         ('response\n"it is \\"so\\""\n', {"response": 'it is "so"'}),
     ],
 )
-def test_a_dialect_is_known_by_its_header_and_first_rows(content: str, cells: dict[str, str]) -> None:
+def test_a_dialect_is_known_by_its_header_and_first_rows(
+    content: str, cells: dict[str, str]
+) -> None:
     assert cells_of(content)[0] == cells
 
 
@@ -101,7 +116,10 @@ def test_it_does_not_matter_where_the_head_ends(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("adjudge.data.sources.text.HEAD", head)
 
     @settings(max_examples=50)
-    @given(st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=4), st.sampled_from(["\r\n", "\n", "\r"]))
+    @given(
+        st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=4),
+        st.sampled_from(["\r\n", "\n", "\r"]),
+    )
     def holds(table: list[list[str]], end: str) -> None:
         content = written([["a", "b"], *table], lineterminator=end, quoting=csv.QUOTE_ALL)
         assert [list(row.cells.values()) for row in rows_of(content)] == table
@@ -129,7 +147,10 @@ def test_a_bad_row_does_not_stop_the_rest() -> None:
     ]
     bad = {row.where: row.reason for row in found if isinstance(row, BadRow)}
     assert list(bad) == ["a.csv, line 3", "a.csv, line 4", "a.csv, line 6", "a.csv, line 7"]
-    assert "the row has 1 cell, 2 columns expected: there is none for column 'b'" in bad["a.csv, line 3"]
+    assert (
+        "the row has 1 cell, 2 columns expected: there is none for column 'b'"
+        in bad["a.csv, line 3"]
+    )
     assert "expected after" in bad["a.csv, line 4"]
     assert "byte 0xe9 (character 3) is not UTF-8" in bad["a.csv, line 6"]
     assert "cp1252" in bad["a.csv, line 6"]
@@ -177,7 +198,9 @@ def test_a_file_that_is_no_table_is_said_to_be_none(content: bytes, said: str) -
         rows_of(content)
 
 
-@pytest.mark.parametrize("encoding", ["cp1251", "utf-16-le", "utf-16-be", "utf-8", "latin-1", "utf-32"])
+@pytest.mark.parametrize(
+    "encoding", ["cp1251", "utf-16-le", "utf-16-be", "utf-8", "latin-1", "utf-32"]
+)
 def test_another_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
     text = "ответ" if encoding != "latin-1" else "réponse"
     path = tmp_path / "a.csv"
@@ -193,17 +216,28 @@ def test_an_unknown_encoding_is_said_to_be_none(tmp_path: Path) -> None:
         list(read_instances(path, encoding="utf-9"))
 
 
-@pytest.mark.parametrize(("marked", "named"), [("utf-8-sig", "cp1251"), ("utf-16", "utf-8"), ("utf-8-sig", "utf-16")])
-def test_an_encoding_that_the_byte_order_mark_contradicts_is_refused(tmp_path: Path, marked: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("marked", "named"), [("utf-8-sig", "cp1251"), ("utf-16", "utf-8"), ("utf-8-sig", "utf-16")]
+)
+def test_an_encoding_that_the_byte_order_mark_contradicts_is_refused(
+    tmp_path: Path, marked: str, named: str
+) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes("response\nответ\n".encode(marked))
-    said = f"byte order mark of {marked.removesuffix('-sig').upper()}, so that it is not {named.upper()}: leave the encoding out"
+    said = (
+        f"byte order mark of {marked.removesuffix('-sig').upper()}, so that it is not "
+        f"{named.upper()}: leave the encoding out"
+    )
     with pytest.raises(RunError, match=said):
         list(read_instances(path, encoding=named))
 
 
-@pytest.mark.parametrize(("marked", "named"), [("utf-8-sig", "UTF8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16")])
-def test_an_encoding_that_agrees_with_the_byte_order_mark_is_read(tmp_path: Path, marked: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("marked", "named"), [("utf-8-sig", "UTF8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16")]
+)
+def test_an_encoding_that_agrees_with_the_byte_order_mark_is_read(
+    tmp_path: Path, marked: str, named: str
+) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes("response\nответ\n".encode(marked))
     assert [one.fields for one in read_instances(path, encoding=named)] == [{"response": "ответ"}]
@@ -215,10 +249,15 @@ def test_a_column_without_a_name_is_called_by_its_place() -> None:
     assert row.cells == {"column 1": "0", "answer": "yes", "column 3": "x"}
 
 
-def test_one_name_for_two_columns_is_an_error_where_it_decides_what_is_judged(tmp_path: Path) -> None:
+def test_one_name_for_two_columns_is_an_error_where_it_decides_what_is_judged(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,answer,note,note,answer\n1,a,x,y,b\n")
-    said = r"has the columns 'answer' and 'answer \(2\)', one name for two columns: rename one.*--column response='answer \(2\)'"
+    said = (
+        r"has the columns 'answer' and 'answer \(2\)', one name for two columns: rename "
+        r"one.*--column response='answer \(2\)'"
+    )
     with pytest.raises(RunError, match=said):
         list(read_instances(path))
     (meant,) = read_instances(path, {"response": "answer (2)"})

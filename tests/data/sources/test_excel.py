@@ -21,7 +21,9 @@ def write(tmp_path: Path) -> Write:
     """A workbook with these rows on its first sheet, and others on others."""
     openpyxl = pytest.importorskip("openpyxl")
 
-    def write(*rows: list[Any], others: dict[str, list[Any]] | None = None, name: str = "rows.xlsx") -> Path:
+    def write(
+        *rows: list[Any], others: dict[str, list[Any]] | None = None, name: str = "rows.xlsx"
+    ) -> Path:
         book = openpyxl.Workbook()
         for row in rows:
             book.active.append(row)
@@ -34,7 +36,12 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_a_workbook_is_read_by_its_first_sheet(write: Write) -> None:
-    path = write(["ID", "Вопрос", "Ответ"], ["a", "Кто?", "Мы."], [7, "q", 3.5], others={"notes": ["response"]})
+    path = write(
+        ["ID", "Вопрос", "Ответ"],
+        ["a", "Кто?", "Мы."],
+        [7, "q", 3.5],
+        others={"notes": ["response"]},
+    )
     first, second = read_instances(path)
     assert (first.id, first.fields) == ("a", {"response": "Мы.", "user_input": "Кто?"})
     assert (second.id, second.fields) == ("7", {"response": "3.5", "user_input": "q"})
@@ -43,7 +50,13 @@ def test_a_workbook_is_read_by_its_first_sheet(write: Write) -> None:
 
 def test_blank_rows_and_columns_of_a_sheet_are_none(write: Write) -> None:
     blank: list[BlankRows] = []
-    path = write(["response", None, "note"], ["a", None, None], [None, " ", None], [None, None, None], ["b", None, "n"])
+    path = write(
+        ["response", None, "note"],
+        ["a", None, None],
+        [None, " ", None],
+        [None, None, None],
+        ["b", None, "n"],
+    )
     rows = list(read_instances(path, on_blank_rows=blank.append))
     assert [row.fields["response"] for row in rows] == ["a", "b"]
     assert [str(one) for one in blank] == [f"{path}: 2 blank rows were skipped (rows 3, 4)"]
@@ -66,7 +79,9 @@ def test_an_empty_cell_is_an_empty_answer_as_in_csv(write: Write) -> None:
     path = write(["question", "answer", "note"], ["q", "a", 1], ["q2", None, 2], ["q3", None, None])
     rows = list(read_instances(path, on_empty_answers=empty.append))
     assert [row.fields["response"] for row in rows] == ["a", "", ""]
-    assert [str(one) for one in empty] == [f"{path}: 2 answers are empty, and judged as they stand (rows 3, 4)"]
+    assert [str(one) for one in empty] == [
+        f"{path}: 2 answers are empty, and judged as they stand (rows 3, 4)"
+    ]
 
 
 def test_what_is_called_a_workbook_and_is_none_is_said_to_be(tmp_path: Path) -> None:
@@ -77,9 +92,13 @@ def test_what_is_called_a_workbook_and_is_none_is_said_to_be(tmp_path: Path) -> 
         list(read_instances(path))
 
 
-def test_without_the_extra_a_workbook_is_refused_with_both_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_a_workbook_is_refused_with_both_ways_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(SetupError, match=r"pip install 'adjudge\[excel\]', or save the table as CSV in UTF-8"):
+    with pytest.raises(
+        SetupError, match=r"pip install 'adjudge\[excel\]', or save the table as CSV in UTF-8"
+    ):
         list(read_instances(path))

@@ -19,8 +19,14 @@ from adjudge.data.sources.text import open_text
 from adjudge.errors import RunError
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), min_size=1, max_size=6)
@@ -28,7 +34,11 @@ OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), min_s
 
 def document(content: str | bytes) -> list[Any]:
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-    return list(json_rows.document_rows(open_text(io.BytesIO(data), Origin("a.json", "a.json", "line"), None)))
+    return list(
+        json_rows.document_rows(
+            open_text(io.BytesIO(data), Origin("a.json", "a.json", "line"), None)
+        )
+    )
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -38,7 +48,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 @pytest.mark.parametrize("piece", [1, 3, 64, 65_536])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_list_reads_back_equal_whatever_the_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, indent: int | None) -> None:
+def test_a_list_reads_back_equal_whatever_the_pieces(
+    monkeypatch: pytest.MonkeyPatch, piece: int, indent: int | None
+) -> None:
     small_pieces(monkeypatch, piece)
 
     @settings(max_examples=15)
@@ -46,7 +58,10 @@ def test_a_list_reads_back_equal_whatever_the_pieces(monkeypatch: pytest.MonkeyP
     def holds(rows: list[dict[str, object]], plain: bool) -> None:
         text = json.dumps(rows, indent=indent, ensure_ascii=plain)
         assert [row.cells for row in document(text)] == rows
-        inside = json.dumps({"n": 12.5, "tags": ["a", 1], "none": [], "data": rows, "more": {"x": [1]}}, indent=indent)
+        inside = json.dumps(
+            {"n": 12.5, "tags": ["a", 1], "none": [], "data": rows, "more": {"x": [1]}},
+            indent=indent,
+        )
         assert [row.cells for row in document(inside)] == rows
 
     holds()
@@ -56,7 +71,9 @@ def test_a_list_reads_back_equal_whatever_the_pieces(monkeypatch: pytest.MonkeyP
 def test_any_text_gives_rows_or_an_error_with_a_place(text: str) -> None:
     """What json.loads refuses is refused, and the other way round."""
     try:
-        found: list[object] | None = [getattr(row, "cells", None) for row in document("[" + text + "]")]
+        found: list[object] | None = [
+            getattr(row, "cells", None) for row in document("[" + text + "]")
+        ]
     except RunError as error:
         assert "a.json, line" in str(error)
         found = None
@@ -83,7 +100,9 @@ def test_any_text_gives_rows_or_an_error_with_a_place(text: str) -> None:
         ("[" * 100_000, "nested too deep"),
     ],
 )
-def test_what_is_wrong_with_a_document_is_told_with_line_and_column(content: str, said: str) -> None:
+def test_what_is_wrong_with_a_document_is_told_with_line_and_column(
+    content: str, said: str
+) -> None:
     with pytest.raises(RunError, match=said):
         document(content)
 
@@ -117,9 +136,16 @@ def test_an_escaped_half_character_is_a_value_like_any_other() -> None:
 
 def test_bad_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"response": "a"}\n{"response": \n[1]\n{"response": "\xff"}\n' + b"[" * 100_000 + b'\n{"response": "b"}\n')
+    path.write_bytes(
+        b'{"response": "a"}\n{"response": \n[1]\n{"response": "\xff"}\n'
+        + b"[" * 100_000
+        + b'\n{"response": "b"}\n'
+    )
     bad: list[BadRow] = []
-    assert [one.fields["response"] for one in read_instances(path, on_bad_row=bad.append)] == ["a", "b"]
+    assert [one.fields["response"] for one in read_instances(path, on_bad_row=bad.append)] == [
+        "a",
+        "b",
+    ]
     assert [row.where.rpartition(" ")[2] for row in bad] == ["2", "3", "4", "5"]
     assert "is not JSON: Expecting value" in bad[0].reason
     assert "byte 0xff" in bad[2].reason
@@ -127,7 +153,9 @@ def test_bad_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("head", [1, 17, 65_536])
-def test_lines_read_back_equal_wherever_the_head_ends(monkeypatch: pytest.MonkeyPatch, head: int) -> None:
+def test_lines_read_back_equal_wherever_the_head_ends(
+    monkeypatch: pytest.MonkeyPatch, head: int
+) -> None:
     monkeypatch.setattr("adjudge.data.sources.text.HEAD", head)
 
     @settings(max_examples=15)
@@ -163,13 +191,17 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, name: str) -> None:
     peaks = []
     for count in (1_000, 8_000):
         path = tmp_path / f"{count}-{name}"
-        rows = [{"id": str(number), "response": f"{number} " + "x" * 200} for number in range(count)]
+        rows = [
+            {"id": str(number), "response": f"{number} " + "x" * 200} for number in range(count)
+        ]
         if name.endswith(".json"):
             path.write_text(json.dumps(rows))
         elif name.endswith(".jsonl"):
             path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         else:
-            path.write_text("id,response\n" + "".join(f"{row['id']},{row['response']}\n" for row in rows))
+            path.write_text(
+                "id,response\n" + "".join(f"{row['id']},{row['response']}\n" for row in rows)
+            )
         del rows
         tracemalloc.start()
         assert sum(1 for _ in read_instances(path)) == count

@@ -87,7 +87,9 @@ def test_of_two_columns_of_one_name_none_is_judged_unless_it_is_said_which() -> 
 
 def test_columns_of_one_name_in_an_arrow_table_do_not_hide_each_other(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: make test-parquet")
-    table = arrow.Table.from_arrays([arrow.array(["one"]), arrow.array(["another"])], names=["answer", "answer"])
+    table = arrow.Table.from_arrays(
+        [arrow.array(["one"]), arrow.array(["another"])], names=["answer", "answer"]
+    )
     for given in (table, table.to_batches()[0]):
         (chosen,) = read_instances(given, {"response": "answer (2)"})
         assert chosen.fields == {"response": "another"}
@@ -99,8 +101,12 @@ def test_what_is_missing_in_a_list_keeps_its_place_and_is_no_text() -> None:
 
 
 def test_real_frames_are_read() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: frames are tested by what is used of them")
-    polars = pytest.importorskip("polars", reason="polars is not installed: frames are tested by what is used of them")
+    pandas = pytest.importorskip(
+        "pandas", reason="pandas is not installed: frames are tested by what is used of them"
+    )
+    polars = pytest.importorskip(
+        "polars", reason="polars is not installed: frames are tested by what is used of them"
+    )
     rows = {"id": [1, 2, 3], "answer": ["a", None, "c"], "contexts": [["x", "y"], ["z"], []]}
     for frame in (pandas.DataFrame(rows), polars.DataFrame(rows)):
         bad: list[BadRow] = []
@@ -116,11 +122,21 @@ def test_parquet_is_read(tmp_path: Path) -> None:
 
     path = tmp_path / "a.parquet"
     day = datetime.date(2024, 5, 1)
-    table = pyarrow.table({"answer": [f"text {n}" for n in range(2500)], "contexts": [["c"]] * 2500, "reference": [day] * 2500})
+    table = pyarrow.table(
+        {
+            "answer": [f"text {n}" for n in range(2500)],
+            "contexts": [["c"]] * 2500,
+            "reference": [day] * 2500,
+        }
+    )
     parquet.write_table(table, path)
     found = list(read_instances(path))
     assert len(found) == 2500
-    assert found[-1].fields == {"response": "text 2499", "contexts": ("c",), "reference": "2024-05-01"}
+    assert found[-1].fields == {
+        "response": "text 2499",
+        "contexts": ("c",),
+        "reference": "2024-05-01",
+    }
     assert found[-1].id == "a.parquet:2500"
     path.write_bytes(b"PAR1 nonsense")
     with pytest.raises(RunError, match="cannot be read as Parquet"):
@@ -129,9 +145,13 @@ def test_parquet_is_read(tmp_path: Path) -> None:
         list(read_instances(tmp_path / "none.parquet"))
 
 
-def test_without_pyarrow_the_error_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_the_error_names_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(SetupError, match=r"a\.parquet: to read Parquet, pip install 'adjudge\[parquet\]'"):
+    with pytest.raises(
+        SetupError, match=r"a\.parquet: to read Parquet, pip install 'adjudge\[parquet\]'"
+    ):
         list(read_instances(tmp_path / "a.parquet"))
 
 
@@ -140,7 +160,9 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
     asked = []
 
     def items() -> Iterator[Any]:
-        for number, item in enumerate(["a text", {"answer": "b", "id": 7}, own, 3, b"x", {"answer": "c"}] * 50):
+        for number, item in enumerate(
+            ["a text", {"answer": "b", "id": 7}, own, 3, b"x", {"answer": "c"}] * 50
+        ):
             asked.append(number)
             yield item
 
@@ -154,9 +176,18 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
 
 
 def test_values_of_other_kinds_become_text() -> None:
-    row = {"response": Array("a", 2, None), "reference": NAType(), "user_input": 3, "contexts": ({"x": 1}, "y")}
+    row = {
+        "response": Array("a", 2, None),
+        "reference": NAType(),
+        "user_input": 3,
+        "contexts": ({"x": 1}, "y"),
+    }
     (instance,) = read_instances([row])
-    assert instance.fields == {"response": ("a", "2", ""), "user_input": "3", "contexts": ("x: 1", "y")}
+    assert instance.fields == {
+        "response": ("a", "2", ""),
+        "user_input": "3",
+        "contexts": ("x: 1", "y"),
+    }
     with pytest.raises(RunError, match="the data, row 1: column 'response' holds bytes"):
         list(read_instances([{"response": b"x"}]))
 
@@ -171,7 +202,9 @@ def test_values_of_other_kinds_become_text() -> None:
         ('response\n"a, {b}"\n', ["a, {b}"]),
     ],
 )
-def test_standard_input_is_known_by_how_it_begins(content: str, fields: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_known_by_how_it_begins(
+    content: str, fields: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
     assert [one.fields["response"] for one in read_instances("-")] == fields
 
@@ -179,7 +212,8 @@ def test_standard_input_is_known_by_how_it_begins(content: str, fields: list[str
 def test_rows_come_through_a_real_pipe() -> None:
     code = (
         "from adjudge.data.dataset import read_instances\n"
-        "for one in read_instances('-', on_bad_row=lambda bad: print(bad)): print(one.id, one.fields['response'])"
+        "for one in read_instances('-', on_bad_row=lambda bad: print(bad)): print(one.id, "
+        "one.fields['response'])"
     )
     data = b'{"response": "\xd0\xb0"}\nnonsense\n{"response": "b", "id": 9}\n'
     done = subprocess.run(

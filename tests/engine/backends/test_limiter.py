@@ -42,9 +42,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_the_stretches_of_all_workers_together_keep_to_the_limit(clock: Clock) -> None:
     limiter = Limiter({"m": Rate(6000)}, None, workers=8)
     leases = [limiter.lease("m", 100) for _ in range(80)]
-    assert sum(lease.requests for lease in leases) / sum(lease.lasts for lease in leases) == pytest.approx(97)
+    assert sum(lease.requests for lease in leases) / sum(
+        lease.lasts for lease in leases
+    ) == pytest.approx(97)
     starts = [lease.starts_in for lease in leases]
-    assert starts == pytest.approx([sum(lease.lasts for lease in leases[:place]) for place in range(80)])
+    assert starts == pytest.approx(
+        [sum(lease.lasts for lease in leases[:place]) for place in range(80)]
+    )
 
 
 def test_tokens_are_limited_as_well(clock: Clock) -> None:
@@ -106,7 +110,9 @@ def test_slots_that_were_not_used_in_time_are_gone(clock: Clock) -> None:
     assert clock.waits == pytest.approx([0.0, 0.0, 5.0])
 
 
-def test_a_request_that_woke_late_waits_for_another_slot_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_woke_late_waits_for_another_slot_once(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def lease(tokens: int) -> Lease:
         return Lease(100, 0.0, 50.0)
 
@@ -116,10 +122,14 @@ def test_a_request_that_woke_late_waits_for_another_slot_once(clock: Clock, monk
     monkeypatch.setattr(module, "pause", overslept)
     pace = LeasedPace(lease, lambda seconds: None, Rate(120), 2)
     event_loop.run(pace.wait(10))
-    assert clock.waits == pytest.approx([2.2, 2.2]), "on a machine that is always late, it is sent nevertheless"
+    assert clock.waits == pytest.approx([2.2, 2.2]), (
+        "on a machine that is always late, it is sent nevertheless"
+    )
 
 
-def test_a_worker_that_lost_the_limiter_keeps_to_its_own_part(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_lost_the_limiter_keeps_to_its_own_part(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
     async def lost(tokens: int) -> Lease:

@@ -1,4 +1,5 @@
-"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing paid twice.
+"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing
+paid twice.
 
 ``ADJUDGE_BATCH_ROWS`` says over how many rows exports are compared (``make test-scale``: 20,000).
 """
@@ -23,7 +24,15 @@ from adjudge.domain.message import Message
 from adjudge.domain.vote import Outcome
 from adjudge.engine import ask
 from adjudge.engine.backends.batch import backend, collect, post
-from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError, Unavailable, Unreachable
+from adjudge.errors import (
+    BatchesOpen,
+    BudgetSpent,
+    ModelUnusable,
+    RunError,
+    SetupError,
+    Unavailable,
+    Unreachable,
+)
 from adjudge.gateway.batches.find import batch_api
 from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.gateway.layers.budget import Budget
@@ -64,7 +73,9 @@ def is_right(folder: Path, rows: int = 6) -> bool:
 
 
 @pytest.mark.parametrize("api", MODELS)
-def test_a_batch_gives_what_asking_one_by_one_gives(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+def test_a_batch_gives_what_asking_one_by_one_gives(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
     """Results come out of order; the exports are the same, byte for byte."""
     rows = ROWS if api == "openai" else 6
     judged(eval_run(tmp_path, batches, api, votes=3, run="live", rows=rows), None)
@@ -79,10 +90,20 @@ def test_a_batch_gives_what_asking_one_by_one_gives(tmp_path: Path, batches: Bat
     assert not any((tmp_path / "run" / FOLDER).iterdir())
 
 
-def test_lines_name_the_endpoint_as_each_provider_wants_it(tmp_path: Path, batches: BatchProvider) -> None:
-    wanted = {"openai": "/v1/chat/completions", "azure": "/chat/completions", "together": None, "mistral": None}
+def test_lines_name_the_endpoint_as_each_provider_wants_it(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    wanted = {
+        "openai": "/v1/chat/completions",
+        "azure": "/chat/completions",
+        "together": None,
+        "mistral": None,
+    }
     for api, url in wanted.items():
-        judged(eval_run(tmp_path / api, batches, api, rows=1), replace(QUICK, api="azure") if api == "azure" else QUICK)
+        judged(
+            eval_run(tmp_path / api, batches, api, rows=1),
+            replace(QUICK, api="azure") if api == "azure" else QUICK,
+        )
         assert batches.batches[-1].lines[0].get("url") == url
 
 
@@ -93,7 +114,10 @@ def test_many_rows_go_in_several_batches(tmp_path: Path, batches: BatchProvider)
 
 
 def test_a_panel_has_a_batch_for_each_provider(tmp_path: Path, batches: BatchProvider) -> None:
-    both = ", ".join(f"{{model: {MODELS[api]}, base_url: {batches.batch_url(api)}}}" for api in ("openai", "anthropic"))
+    both = ", ".join(
+        f"{{model: {MODELS[api]}, base_url: {batches.batch_url(api)}}}"
+        for api in ("openai", "anthropic")
+    )
     run = eval_run(tmp_path, batches, models=f"{both}, scripted")
     judged(run)
     assert sorted(batch.api for batch in batches.batches) == ["anthropic", "openai"]
@@ -103,7 +127,11 @@ def test_a_panel_has_a_batch_for_each_provider(tmp_path: Path, batches: BatchPro
 
 def test_two_judges_send_their_batches_together(tmp_path: Path, batches: BatchProvider) -> None:
     batches.looks_until_end = 2
-    run = eval_run(tmp_path, batches, other_judge="{kind: aspect, name: other, criteria: The mark ends in a letter.}")
+    run = eval_run(
+        tmp_path,
+        batches,
+        other_judge="{kind: aspect, name: other, criteria: The mark ends in a letter.}",
+    )
     judged(run)
     assert sizes(batches) == [12]
     assert run_info(tmp_path / "run").rows == 12
@@ -140,7 +168,9 @@ def test_a_line_without_an_answer_goes_into_the_next_batch(
     assert not batches.requests
 
 
-def test_a_few_lines_without_an_answer_are_asked_one_by_one(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_few_lines_without_an_answer_are_asked_one_by_one(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.outcome = lambda record, attempt: "expired" if record < 2 else "ok"
     batches.ends_as = "expired"
     seen = judged(eval_run(tmp_path, batches))
@@ -150,7 +180,9 @@ def test_a_few_lines_without_an_answer_are_asked_one_by_one(tmp_path: Path, batc
     assert is_right(tmp_path / "run")
 
 
-def test_what_no_batch_answers_is_asked_alone_in_the_end(tmp_path: Path, batches: BatchProvider) -> None:
+def test_what_no_batch_answers_is_asked_alone_in_the_end(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.outcome = lambda record, attempt: "missing" if record == 3 else "ok"
     judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
     assert sizes(batches) == [6, 1, 1]
@@ -168,7 +200,9 @@ def test_with_batches_only_it_fails_in_the_end(tmp_path: Path, batches: BatchPro
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter"])
-def test_a_bad_line_fails_as_a_bad_request_does(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+def test_a_bad_line_fails_as_a_bad_request_does(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
     refused = Status(400, "this text is not taken")
     batches.faults = lambda record, attempt: refused if record == 2 else None
     judged(eval_run(tmp_path, batches, api, run="live"), None)
@@ -180,15 +214,21 @@ def test_a_bad_line_fails_as_a_bad_request_does(tmp_path: Path, batches: BatchPr
     assert exported(tmp_path / "run")[0] == exported(tmp_path / "live")[0]
 
 
-def test_calls_that_failed_are_asked_again_by_the_next_resume(tmp_path: Path, batches: BatchProvider) -> None:
-    batches.outcome = lambda record, attempt: Status(400, "no") if record == 2 and attempt == 0 else "ok"
+def test_calls_that_failed_are_asked_again_by_the_next_resume(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    batches.outcome = lambda record, attempt: (
+        Status(400, "no") if record == 2 and attempt == 0 else "ok"
+    )
     judged(eval_run(tmp_path, batches))
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6, 1]
     assert is_right(tmp_path / "run")
 
 
-def test_a_part_that_the_model_does_not_take_is_left_out_of_the_next_batch(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_part_that_the_model_does_not_take_is_left_out_of_the_next_batch(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     wrong = Status(400, "Unsupported parameter: 'temperature' is not supported with this model.")
     batches.outcome = lambda record, attempt: wrong if len(batches.batches) == 1 else "ok"
     judged(eval_run(tmp_path, batches))
@@ -212,7 +252,9 @@ def test_an_unreadable_reply_is_repaired_one_by_one(tmp_path: Path, batches: Bat
 
 
 def test_with_batches_only_repairs_wait_for_one_too(tmp_path: Path, batches: BatchProvider) -> None:
-    batches.outcome = lambda record, attempt: "prose" if record == 4 and len(batches.batches) == 1 else "ok"
+    batches.outcome = lambda record, attempt: (
+        "prose" if record == 4 and len(batches.batches) == 1 else "ok"
+    )
     seen = judged(eval_run(tmp_path, batches), replace(QUICK, batch_only=True))
     assert sizes(batches) == [6, 1]
     assert not batches.requests
@@ -232,7 +274,9 @@ def test_early_stop_goes_in_rounds(tmp_path: Path, batches: BatchProvider) -> No
 
 
 @pytest.mark.parametrize("status", [409, 429])
-def test_a_batch_that_is_not_taken_is_sent_again(tmp_path: Path, batches: BatchProvider, status: int) -> None:
+def test_a_batch_that_is_not_taken_is_sent_again(
+    tmp_path: Path, batches: BatchProvider, status: int
+) -> None:
     batches.create_faults = [Status(status, "later", {"Retry-After": "0"} if status == 429 else {})]
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6]
@@ -244,12 +288,16 @@ def test_a_batch_that_arrived_is_not_sent_again_when_the_answer_was_lost(
     tmp_path: Path, batches: BatchProvider, api: str
 ) -> None:
     batches.create_faults = [CutsAfterCreating()]
-    judged(eval_run(tmp_path, batches, api), replace(QUICK, api="azure") if api == "azure" else QUICK)
+    judged(
+        eval_run(tmp_path, batches, api), replace(QUICK, api="azure") if api == "azure" else QUICK
+    )
     assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
 
 
-def test_a_wrong_key_ends_the_run_and_leaves_no_batch_behind(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_wrong_key_ends_the_run_and_leaves_no_batch_behind(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     with pytest.raises(ModelUnusable, match="Incorrect API key"):
         judged(eval_run(tmp_path, batches, key="sk-wrong"))
     judged(eval_run(tmp_path, batches))
@@ -266,7 +314,9 @@ def test_a_batch_that_is_rejected_ends_the_run(tmp_path: Path, batches: BatchPro
     assert is_right(tmp_path / "run")
 
 
-def test_where_too_much_waits_the_next_batches_are_smaller(tmp_path: Path, batches: BatchProvider) -> None:
+def test_where_too_much_waits_the_next_batches_are_smaller(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.rejects_with = ["token_limit_exceeded"]
     judged(eval_run(tmp_path, batches), replace(QUICK, most_requests=6))
     assert sizes(batches) == [6, 3, 3]
@@ -274,34 +324,46 @@ def test_where_too_much_waits_the_next_batches_are_smaller(tmp_path: Path, batch
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
-def test_a_batch_that_is_too_large_is_sent_in_two(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+def test_a_batch_that_is_too_large_is_sent_in_two(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
     batches.create_faults = [Status(413, "Request exceeds the maximum size")]
     judged(eval_run(tmp_path, batches, api, rows=7))
     assert sizes(batches) == [4, 3]
     assert is_right(tmp_path / "run", 7)
     told = run_info(tmp_path / "run").batches[0]
     assert told.state is State.REJECTED
-    assert str(told.more["said"]).startswith(f"{api} takes no batch of 7 requests and 0.0 MB: sent again with 4 at most")
+    assert str(told.more["said"]).startswith(
+        f"{api} takes no batch of 7 requests and 0.0 MB: sent again with 4 at most"
+    )
 
 
-def test_google_says_otherwise_that_a_batch_is_too_large(tmp_path: Path, batches: BatchProvider) -> None:
+def test_google_says_otherwise_that_a_batch_is_too_large(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.create_faults = [Status(400, "Request payload size exceeds the limit: 20971520 bytes.")]
     judged(eval_run(tmp_path, batches, "google"))
     assert sizes(batches) == [3, 3]
 
 
-def test_a_request_that_is_too_large_by_itself_fails_alone(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_request_that_is_too_large_by_itself_fails_alone(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.create_faults = [Status(413, "too large")]
     seen = judged(eval_run(tmp_path, batches, "anthropic", rows=3), replace(QUICK, most_requests=1))
     assert sizes(batches) == [1, 1]
     assert [one.result.score is None for one in results(seen)] == [True, False, False]
-    assert "413: too large (the text is too long for this model)" in str(results(seen)[0].result.votes[0].reason)
+    assert "413: too large (the text is too long for this model)" in str(
+        results(seen)[0].result.votes[0].reason
+    )
     assert [batch.state for batch in run_info(tmp_path / "run").batches].count(State.REJECTED) == 1
 
 
 def test_azure_is_known_by_its_host() -> None:
     at = "https://somewhere.openai.azure.com/openai/v1"
-    assert isinstance(batch_api(open_model("openai/my-deployment", base_url=at, api_key=KEY)), AzureBatches)
+    assert isinstance(
+        batch_api(open_model("openai/my-deployment", base_url=at, api_key=KEY)), AzureBatches
+    )
     assert batch_api(open_model("http://127.0.0.1:1/v1#m")) is None
     assert isinstance(batch_api(open_model("http://127.0.0.1:1/v1#m"), "groq"), GroqBatches)
 
@@ -317,7 +379,9 @@ def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchPr
 
 
 @pytest.mark.parametrize("ranges", [True, False], ids=["by bytes", "from the start"])
-def test_results_that_were_cut_are_fetched_on(tmp_path: Path, batches: BatchProvider, ranges: bool) -> None:
+def test_results_that_were_cut_are_fetched_on(
+    tmp_path: Path, batches: BatchProvider, ranges: bool
+) -> None:
     batches.cut_at, batches.takes_ranges = [700, 900], ranges
     judged(eval_run(tmp_path, batches))
     assert is_right(tmp_path / "run")
@@ -326,8 +390,12 @@ def test_results_that_were_cut_are_fetched_on(tmp_path: Path, batches: BatchProv
     assert ("bytes=1600-" in batches.ranges) is ranges
 
 
-def test_lines_that_stand_twice_do_not_hide_those_that_are_missing(tmp_path: Path, batches: BatchProvider) -> None:
-    """Seen: a result file with one line twice and another one missing passed for whole, and the missing one was asked again."""
+def test_lines_that_stand_twice_do_not_hide_those_that_are_missing(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    """Seen: a result file with one line twice and another one missing passed for whole, and the
+    missing one was asked again.
+    """
     download = batches._download
 
     async def repeated(request: Any, data: bytes) -> Any:
@@ -341,11 +409,16 @@ def test_lines_that_stand_twice_do_not_hide_those_that_are_missing(tmp_path: Pat
     assert is_right(tmp_path / "run")
 
 
-def test_replies_that_stay_missing_are_asked_again_and_that_is_said(tmp_path: Path, batches: BatchProvider) -> None:
+def test_replies_that_stay_missing_are_asked_again_and_that_is_said(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     download = batches._download
 
     async def short(request: Any, data: bytes) -> Any:
-        return await download(request, data if len(batches.batches) > 1 else b"".join(data.splitlines(keepends=True)[1:]))
+        return await download(
+            request,
+            data if len(batches.batches) > 1 else b"".join(data.splitlines(keepends=True)[1:]),
+        )
 
     batches._download = short  # type: ignore[method-assign]
     seen = judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
@@ -354,11 +427,17 @@ def test_replies_that_stay_missing_are_asked_again_and_that_is_said(tmp_path: Pa
     assert run_info(tmp_path / "run").batches[0].paid_twice == 1
 
 
-def test_a_usage_that_cannot_be_true_is_estimated_in_batches_too(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_usage_that_cannot_be_true_is_estimated_in_batches_too(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.usage_of_answers = {"prompt_tokens": 0.5, "completion_tokens": 0.5}
     seen = results(judged(eval_run(tmp_path, batches)))
     assert all(vote.usage.estimated == 1 for one in seen for vote in one.result.votes)
-    taken = sum(vote.usage.prompt_tokens + vote.usage.completion_tokens for one in seen for vote in one.result.votes)
+    taken = sum(
+        vote.usage.prompt_tokens + vote.usage.completion_tokens
+        for one in seen
+        for vote in one.result.votes
+    )
     spent = seen[-1].spent
     assert spent is not None and 0.8 * taken < spent.tokens < 3 * taken
 
@@ -381,7 +460,9 @@ def test_a_provider_that_counts_more_replies_than_it_was_asked_for_raises_no_ala
     assert is_right(tmp_path / "run")
 
 
-def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collecting_twice_does_no_harm(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The process ends when a part of the results is kept; the next one reads them all again."""
     monkeypatch.setattr(collect, "COMMIT_EVERY", 2)
     commit = collect.Collector._commit
@@ -405,13 +486,17 @@ def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, m
 
 @pytest.mark.parametrize("api", ("openai", "anthropic", "openrouter"))
 @pytest.mark.parametrize("body", (b"", b"<html>502 Bad Gateway</html>", b"{}"))
-def test_results_that_are_none_are_fetched_again(tmp_path: Path, batches: BatchProvider, api: str, body: bytes) -> None:
+def test_results_that_are_none_are_fetched_again(
+    tmp_path: Path, batches: BatchProvider, api: str, body: bytes
+) -> None:
     batches.other_results = [body, body]
     assert len(results(judged(eval_run(tmp_path, batches, api)))) == 6
     assert len(batches.batches) == 1 and not batches.requests
 
 
-def test_a_reply_under_a_name_that_is_not_ours_is_missing_and_fetched_again(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_reply_under_a_name_that_is_not_ours_is_missing_and_fetched_again(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     download = batches._download
 
     async def changed(request: Any, data: bytes) -> Any:
@@ -424,9 +509,14 @@ def test_a_reply_under_a_name_that_is_not_ours_is_missing_and_fetched_again(tmp_
     assert is_right(tmp_path / "run")
 
 
-def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(tmp_path: Path, batches: BatchProvider) -> None:
+def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.other_results = [b"<html>"] * 3
-    with pytest.raises(RunError, match=r"6 requests of the batch batch_\d are answered, and its results hold no reply"):
+    with pytest.raises(
+        RunError,
+        match=r"6 requests of the batch batch_\d are answered, and its results hold no reply",
+    ):
         judged(eval_run(tmp_path, batches))
     assert len(batches.batches) == 1 and not batches.requests
     batches.other_results = [b"<html>"]
@@ -450,7 +540,9 @@ def test_a_batch_that_may_have_arrived_is_not_given_up_when_batches_are_not_list
     assert len(batches.batches) == 1
 
 
-def test_where_batches_are_never_listed_it_can_be_sent_again(tmp_path: Path, batches: BatchProvider) -> None:
+def test_where_batches_are_never_listed_it_can_be_sent_again(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.create_faults, batches.list_faults = [CutsAfterCreating()], [403, 403]
     with pytest.raises(RunError, match="its list of batches is refused"):
         judged(eval_run(tmp_path, batches))
@@ -483,10 +575,18 @@ def test_a_detached_run_is_collected_later(tmp_path: Path, batches: BatchProvide
     assert run_info(tmp_path / "run").state == "complete"
 
 
-def test_a_dry_run_does_not_count_what_open_batches_have_asked(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_dry_run_does_not_count_what_open_batches_have_asked(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     detached(tmp_path, batches, "openai")
     found = eval_run(tmp_path, batches).estimate()
-    assert (found.in_batches, found.calls, found.tokens, found.usd, found.rounds) == (6, (0, 0), (0, 0), (0.0, 0.0), 0)
+    assert (found.in_batches, found.calls, found.tokens, found.usd, found.rounds) == (
+        6,
+        (0, 0),
+        (0, 0),
+        (0.0, 0.0),
+        0,
+    )
     found = eval_run(tmp_path, batches, rows=8).estimate()
     assert (found.in_batches, found.calls, found.rounds) == (6, (2, 2), 1)
     judged(eval_run(tmp_path, batches))
@@ -498,7 +598,9 @@ def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchPr
     with pytest.raises(BatchesOpen):
         judged(eval_run(tmp_path, batches), DETACHED)
     batches.keys.add("sk-another")
-    with pytest.raises(RunError, match=r"with another key or command, and the one that asks now cannot read it") as told:
+    with pytest.raises(
+        RunError, match=r"with another key or command, and the one that asks now cannot read it"
+    ) as told:
         judged(eval_run(tmp_path, batches, key="sk-another"), DETACHED)
     assert "--batch adopt" in str(told.value) and "delete" not in str(told.value)
     ledger = (tmp_path / "run" / FILE).read_bytes()
@@ -506,7 +608,9 @@ def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchPr
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic", "mistral", "google", "openrouter"])
-def test_a_key_that_was_rotated_collects_what_the_old_one_sent(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+def test_a_key_that_was_rotated_collects_what_the_old_one_sent(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
     """Seen: the run was stranded, with the advice to delete its folder."""
     detached(tmp_path, batches, api)
     batches.keys, batches.accounts = {ROTATED}, {KEY: "ours", ROTATED: "ours"}
@@ -519,7 +623,9 @@ def test_a_key_that_was_rotated_collects_what_the_old_one_sent(tmp_path: Path, b
 
 
 @pytest.mark.parametrize("told", ["listed", "in a header", "by the user"])
-def test_what_may_have_been_sent_with_a_rotated_key_is_found(tmp_path: Path, batches: BatchProvider, told: str) -> None:
+def test_what_may_have_been_sent_with_a_rotated_key_is_found(
+    tmp_path: Path, batches: BatchProvider, told: str
+) -> None:
     api = "openai" if told == "listed" else "anthropic"
     batches.accounts, batches.tells_accounts = {KEY: "ours", ROTATED: "ours"}, told == "in a header"
     detached(tmp_path, batches, api)
@@ -531,13 +637,18 @@ def test_what_may_have_been_sent_with_a_rotated_key_is_found(tmp_path: Path, bat
     assert is_right(tmp_path / "run")
 
 
-def test_where_nobody_can_say_whose_key_it_is_the_user_vouches_or_pays_again(tmp_path: Path, batches: BatchProvider) -> None:
+def test_where_nobody_can_say_whose_key_it_is_the_user_vouches_or_pays_again(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     detached(tmp_path, batches, "openai")
     batches.keys = {"sk-of-another"}
     with pytest.raises(RunError, match="cannot read it"):
         judged(eval_run(tmp_path, batches, key="sk-of-another"))
     assert sizes(batches) == [6] and not batches.requests
-    seen = judged(eval_run(tmp_path, batches, key="sk-of-another"), replace(ALL_IN_BATCHES, orphans="resubmit"))
+    seen = judged(
+        eval_run(tmp_path, batches, key="sk-of-another"),
+        replace(ALL_IN_BATCHES, orphans="resubmit"),
+    )
     assert news(seen).count("twice") == 1
     assert sizes(batches) == [6, 6]
     assert is_right(tmp_path / "run")
@@ -545,7 +656,9 @@ def test_where_nobody_can_say_whose_key_it_is_the_user_vouches_or_pays_again(tmp
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
 @pytest.mark.parametrize("known", [True, False], ids=["under way", "killed before the answer"])
-def test_vouching_for_the_wrong_key_pays_for_nothing(tmp_path: Path, batches: BatchProvider, api: str, known: bool) -> None:
+def test_vouching_for_the_wrong_key_pays_for_nothing(
+    tmp_path: Path, batches: BatchProvider, api: str, known: bool
+) -> None:
     """It sent everything again, as if that had been asked for."""
     detached(tmp_path, batches, api)
     if not known:
@@ -553,7 +666,9 @@ def test_vouching_for_the_wrong_key_pays_for_nothing(tmp_path: Path, batches: Ba
     batches.keys = {KEY, "sk-of-another"}
     adopting = replace(ALL_IN_BATCHES, orphans="adopt")
     for _ in range(4):
-        with pytest.raises(RunError, match=r"is not there for the key that asks now.*--batch resubmit"):
+        with pytest.raises(
+            RunError, match=r"is not there for the key that asks now.*--batch resubmit"
+        ):
             judged(eval_run(tmp_path, batches, api, key="sk-of-another"), adopting)
     assert sizes(batches) == [6] and not batches.requests
     assert "twice" not in news(judged(eval_run(tmp_path, batches, api)))
@@ -591,7 +706,9 @@ def test_what_an_older_version_sent_is_not_asked_again_in_other_words(
     tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     detached(tmp_path, batches, "openai")
-    monkeypatch.setattr(ask, "render", lambda ballot: render(ballot).followed_by(Message("user", "Other words.")))
+    monkeypatch.setattr(
+        ask, "render", lambda ballot: render(ballot).followed_by(Message("user", "Other words."))
+    )
     monkeypatch.setattr(backend, "version", lambda name: f"{name} of tomorrow")
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6]
@@ -611,7 +728,9 @@ def with_batches(folder: Path, change: str) -> None:
     with closing(sqlite3.connect(folder / FILE)) as ledger:
         ledger.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         ledger.execute(f"UPDATE batches SET {change}")
-        ledger.execute(f"UPDATE batches SET checksum = {CHECKSUM_SQL}({', '.join(COLUMNS['batches'])})")
+        ledger.execute(
+            f"UPDATE batches SET checksum = {CHECKSUM_SQL}({', '.join(COLUMNS['batches'])})"
+        )
         ledger.commit()
 
 
@@ -621,8 +740,12 @@ def detached(folder: Path, provider: BatchProvider, api: str) -> None:
         judged(eval_run(folder, provider, api), DETACHED)
 
 
-@pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter", "google", "mistral", "together"])
-def test_a_batch_that_was_sent_before_a_kill_is_found(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+@pytest.mark.parametrize(
+    "api", ["openai", "anthropic", "openrouter", "google", "mistral", "together"]
+)
+def test_a_batch_that_was_sent_before_a_kill_is_found(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
     detached(tmp_path, batches, api)
     as_killed_before_the_answer(tmp_path / "run")
     judged(eval_run(tmp_path, batches, api))
@@ -631,7 +754,9 @@ def test_a_batch_that_was_sent_before_a_kill_is_found(tmp_path: Path, batches: B
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
-def test_a_batch_that_was_not_sent_before_a_kill_is_sent(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+def test_a_batch_that_was_not_sent_before_a_kill_is_sent(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
     detached(tmp_path, batches, api)
     as_killed_before_the_answer(tmp_path / "run")
     sent = batches.batches.pop()
@@ -641,9 +766,13 @@ def test_a_batch_that_was_not_sent_before_a_kill_is_sent(tmp_path: Path, batches
     assert is_right(tmp_path / "run")
 
 
-@pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter", "google", "mistral", "together"])
+@pytest.mark.parametrize(
+    "api", ["openai", "anthropic", "openrouter", "google", "mistral", "together"]
+)
 @pytest.mark.parametrize("how", ["killed", "answer lost"])
-def test_a_list_that_is_late_does_not_have_a_batch_paid_twice(tmp_path: Path, batches: BatchProvider, api: str, how: str) -> None:
+def test_a_list_that_is_late_does_not_have_a_batch_paid_twice(
+    tmp_path: Path, batches: BatchProvider, api: str, how: str
+) -> None:
     """Seen: 600 paid for 300, exit code 0, and nothing said."""
     batches.list_lag = 1.5
     if how == "killed":
@@ -665,10 +794,16 @@ def test_a_list_that_is_later_than_anybody_waits_is_said_to_have_cost_money(
     seen = judged(eval_run(tmp_path, batches, api))
     assert sizes(batches) == [6, 6]
     assert news(seen).count("twice") == 1
-    assert report_of_run(tmp_path / "run").notes[-1].startswith(f"requests to {api} that may have been paid twice: 6;")
+    assert (
+        report_of_run(tmp_path / "run")
+        .notes[-1]
+        .startswith(f"requests to {api} that may have been paid twice: 6;")
+    )
 
 
-def test_nobody_waits_for_a_list_that_has_had_its_time(tmp_path: Path, batches: BatchProvider) -> None:
+def test_nobody_waits_for_a_list_that_has_had_its_time(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     detached(tmp_path, batches, "openai")
     as_killed_before_the_answer(tmp_path / "run")
     with_batches(tmp_path / "run", "more = json_set(more, '$.asked', created - 3600)")
@@ -703,7 +838,9 @@ def two_that_may_be_it(folder: Path, provider: BatchProvider) -> None:
 
 def test_where_two_may_be_it_the_user_is_asked(tmp_path: Path, batches: BatchProvider) -> None:
     two_that_may_be_it(tmp_path, batches)
-    with pytest.raises(RunError, match=r"2 batches at anthropic may be the one .*adjudge resume RUN --batch adopt"):
+    with pytest.raises(
+        RunError, match=r"2 batches at anthropic may be the one .*adjudge resume RUN --batch adopt"
+    ):
         judged(eval_run(tmp_path, batches, "anthropic"))
     assert len(batches.batches) == 2
 
@@ -711,7 +848,9 @@ def test_where_two_may_be_it_the_user_is_asked(tmp_path: Path, batches: BatchPro
 def test_adopting_takes_the_one_whose_results_fit(tmp_path: Path, batches: BatchProvider) -> None:
     two_that_may_be_it(tmp_path, batches)
     for batch in batches.batches[1:]:
-        batch.lines[:] = [{**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(batch.lines)]
+        batch.lines[:] = [
+            {**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(batch.lines)
+        ]
         batch.attempts = dict.fromkeys(batch.ids, 0)
     seen = judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="adopt"))
     assert len(batches.batches) == 2
@@ -720,11 +859,15 @@ def test_adopting_takes_the_one_whose_results_fit(tmp_path: Path, batches: Batch
     assert run_info(tmp_path / "run").batches[0].remote_id == batches.batches[0].id
 
 
-def test_what_only_looked_like_ours_is_sent_after_all(tmp_path: Path, batches: BatchProvider) -> None:
+def test_what_only_looked_like_ours_is_sent_after_all(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     two_that_may_be_it(tmp_path, batches)
     del batches.batches[0]
     (theirs,) = batches.batches
-    theirs.lines[:] = [{**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(theirs.lines)]
+    theirs.lines[:] = [
+        {**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(theirs.lines)
+    ]
     theirs.attempts = dict.fromkeys(theirs.ids, 0)
     judged(eval_run(tmp_path, batches, "anthropic"))
     assert sizes(batches) == [6, 6]
@@ -736,7 +879,10 @@ def test_sending_again_is_said(tmp_path: Path, batches: BatchProvider) -> None:
     seen = judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="resubmit"))
     assert len(batches.batches) == 3
     assert news(seen).count("twice") == 1
-    assert run_info(tmp_path / "run").batches[0].more["twice"] == [batches.batches[1].id, batches.batches[0].id]
+    assert run_info(tmp_path / "run").batches[0].more["twice"] == [
+        batches.batches[1].id,
+        batches.batches[0].id,
+    ]
     assert is_right(tmp_path / "run")
 
 
@@ -747,8 +893,13 @@ def test_where_the_one_that_may_be_it_cannot_be_read_the_user_is_asked(
     detached(tmp_path, batches, "anthropic")
     as_killed_before_the_answer(tmp_path / "run")
     batches.looks_until_end = 1
-    batches.look_faults, batches.other_results = ([404] * 9, []) if trouble == "its state" else ([], [b"<html>"] * 9)
-    with pytest.raises(RunError, match=r"whether msgbatch_1 at anthropic is the batch .* cannot be told .* --batch resubmit"):
+    batches.look_faults, batches.other_results = (
+        ([404] * 9, []) if trouble == "its state" else ([], [b"<html>"] * 9)
+    )
+    with pytest.raises(
+        RunError,
+        match=r"whether msgbatch_1 at anthropic is the batch .* cannot be told .* --batch resubmit",
+    ):
         judged(eval_run(tmp_path, batches, "anthropic"))
     assert sizes(batches) == [6]
     batches.look_faults, batches.other_results = [], []
@@ -758,7 +909,9 @@ def test_where_the_one_that_may_be_it_cannot_be_read_the_user_is_asked(
     assert is_right(tmp_path / "run")
 
 
-def test_what_cannot_be_read_for_a_while_is_waited_for(tmp_path: Path, batches: BatchProvider) -> None:
+def test_what_cannot_be_read_for_a_while_is_waited_for(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     detached(tmp_path, batches, "anthropic")
     as_killed_before_the_answer(tmp_path / "run")
     batches.look_faults = [404, 500, 404, 404]
@@ -767,7 +920,9 @@ def test_what_cannot_be_read_for_a_while_is_waited_for(tmp_path: Path, batches: 
 
 
 @pytest.mark.parametrize("hours", [-1.0, 1.0])
-def test_a_provider_whose_clock_is_wrong_has_the_batch_all_the_same(tmp_path: Path, batches: BatchProvider, hours: float) -> None:
+def test_a_provider_whose_clock_is_wrong_has_the_batch_all_the_same(
+    tmp_path: Path, batches: BatchProvider, hours: float
+) -> None:
     batches.clock_ahead = 3600 * hours
     detached(tmp_path, batches, "anthropic")
     as_killed_before_the_answer(tmp_path / "run")
@@ -807,7 +962,9 @@ def test_a_full_disk_is_said_and_the_run_can_be_resumed(
 
     def full(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
         is_it = path.parent.name == FOLDER if what == "requests" else path.name.endswith(ending)
-        return opened(Path("/dev/full") if is_it and mode in ("wb", "ab") else path, mode, *more, **named)
+        return opened(
+            Path("/dev/full") if is_it and mode in ("wb", "ab") else path, mode, *more, **named
+        )
 
     with monkeypatch.context() as now:
         now.setattr(Path, "open", full)
@@ -868,8 +1025,12 @@ def test_a_limit_holds_when_batches_are_planned(tmp_path: Path, batches: BatchPr
     assert is_right(tmp_path / "run")
 
 
-def test_a_request_that_failed_in_a_batch_counts_like_any_other(tmp_path: Path, batches: BatchProvider) -> None:
-    batches.outcome = lambda record, attempt: "expired" if record == 0 else Status(429) if record == 1 else "ok"
+def test_a_request_that_failed_in_a_batch_counts_like_any_other(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    batches.outcome = lambda record, attempt: (
+        "expired" if record == 0 else Status(429) if record == 1 else "ok"
+    )
     with pytest.raises(BudgetSpent, match="max_calls=6"):
         judged(eval_run(tmp_path, batches), budget=Budget(max_calls=6))
     assert sizes(batches) == [6]
@@ -877,19 +1038,28 @@ def test_a_request_that_failed_in_a_batch_counts_like_any_other(tmp_path: Path, 
     assert run_info(tmp_path / "run").failed_calls == 1
 
 
-def test_a_repair_that_the_budget_does_not_allow_holds_up_no_other_row(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_repair_that_the_budget_does_not_allow_holds_up_no_other_row(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.outcome = lambda record, attempt: "prose" if record < 2 else "ok"
-    batches.answer = lambda body: "Rather not." if len(batches.requests) == 1 else None  # the first repair needs another
+    batches.answer = lambda body: (
+        "Rather not." if len(batches.requests) == 1 else None
+    )  # the first repair needs another
     with pytest.raises(BudgetSpent, match="max_calls=31"):
         judged(eval_run(tmp_path, batches, rows=30), budget=Budget(max_calls=31))
     seen = run_info(tmp_path / "run")
-    assert (seen.rows, seen.usage[MODELS["openai"]].calls) == (28, 31)  # the replies of the rows that wait count, too
+    assert (seen.rows, seen.usage[MODELS["openai"]].calls) == (
+        28,
+        31,
+    )  # the replies of the rows that wait count, too
     judged(eval_run(tmp_path, batches, rows=30))
     assert (sizes(batches), len(batches.requests)) == ([30], 3)
     assert is_right(tmp_path / "run", 30)
 
 
-def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_limit_in_dollars_is_not_passed_by_a_batch(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     each = 458 * 0.15e-6 + 16 * 0.6e-6
     with pytest.raises(BudgetSpent):
         judged(eval_run(tmp_path, batches, rows=40), budget=Budget(max_usd=20 * each))
@@ -897,7 +1067,9 @@ def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: Ba
     assert spent is not None and 10 * each < spent <= 20 * each
 
 
-def test_what_a_batch_may_take_stays_set_aside_after_a_resume(tmp_path: Path, batches: BatchProvider) -> None:
+def test_what_a_batch_may_take_stays_set_aside_after_a_resume(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     batches.looks_until_end = 5
     with pytest.raises(BatchesOpen):
         judged(eval_run(tmp_path, batches, rows=4), DETACHED, Budget(max_calls=5))
@@ -906,14 +1078,22 @@ def test_what_a_batch_may_take_stays_set_aside_after_a_resume(tmp_path: Path, ba
     assert sizes(batches) == [4, 1]
 
 
-def test_a_spent_budget_cancels_what_is_open_and_keeps_what_is_done(tmp_path: Path, batches: BatchProvider) -> None:
+def test_a_spent_budget_cancels_what_is_open_and_keeps_what_is_done(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     settings = replace(QUICK, most_requests=5)
     batches.looks_until_end = 1
     ends = {0: 1, 1: 1000}
 
     def state(batch: Any) -> str:
         number = batches.batches.index(batch)
-        return "cancelled" if batch.cancelled else "completed" if batch.looks >= ends[number] else "in_progress"
+        return (
+            "cancelled"
+            if batch.cancelled
+            else "completed"
+            if batch.looks >= ends[number]
+            else "in_progress"
+        )
 
     batches._state = state  # type: ignore[method-assign]
     batches.tokens_of_answers = 20_000  # the server does not keep to the limit that it was sent
@@ -921,7 +1101,9 @@ def test_a_spent_budget_cancels_what_is_open_and_keeps_what_is_done(tmp_path: Pa
     with pytest.raises(BudgetSpent, match="max_tokens"):
         judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=60_000))
     assert [batch.cancelled for batch in batches.batches] == [False, True]
-    assert run_info(tmp_path / "run").votes == 8  # what came is read, and counted; nothing more is asked
+    assert (
+        run_info(tmp_path / "run").votes == 8
+    )  # what came is read, and counted; nothing more is asked
     judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=1_000_000))
     assert is_right(tmp_path / "run", 10)
     assert len(batches.batches) == 2
@@ -952,7 +1134,9 @@ def test_a_command_on_this_machine_answers_batches(tmp_path: Path, batches: Batc
     assert not batches.batches and not batches.requests
 
 
-def test_where_a_command_answers_nothing_is_asked_one_by_one(tmp_path: Path, batches: BatchProvider) -> None:
+def test_where_a_command_answers_nothing_is_asked_one_by_one(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
     script, other = tmp_path / "answers.py", tmp_path / "twice.py"
     script.write_text(ANSWERS)
     other.write_text(

@@ -1,4 +1,5 @@
-"""A run over Ray workers on this machine: the same export, one rate, one budget, kills of every part.
+"""A run over Ray workers on this machine: the same export, one rate, one budget, kills of every
+part.
 
 All of it needs Ray: ``make test-scale`` installs it.
 """
@@ -32,7 +33,9 @@ from support.partitions import JUDGES, exported, marked_file, on_one_machine
 
 ray = pytest.importorskip("ray", reason="needs Ray: make test-scale")
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("ADJUDGE_SCALE"), reason="starts a Ray cluster: make test-scale"),
+    pytest.mark.skipif(
+        not os.environ.get("ADJUDGE_SCALE"), reason="starts a Ray cluster: make test-scale"
+    ),
     pytest.mark.filterwarnings("ignore"),
 ]
 ROWS = int(os.environ.get("ADJUDGE_SCALE_ROWS", "400"))
@@ -78,7 +81,9 @@ def test_four_workers_export_what_one_machine_does(tmp_path: Path) -> None:
     assert spread_over(made, 4) == []
 
 
-def test_rows_that_show_the_same_are_asked_about_once(tmp_path: Path, provider: FakeProvider) -> None:
+def test_rows_that_show_the_same_are_asked_about_once(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     file = marked_file(tmp_path, rows=60, models=at(provider))
     spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 3)
     assert len(provider.requests) == 59 * 5
@@ -86,7 +91,9 @@ def test_rows_that_show_the_same_are_asked_about_once(tmp_path: Path, provider: 
 
 def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
     marked_file(tmp_path, rows=20)
-    out = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "2", "--no-cache"])
+    out = CliRunner().invoke(
+        app, ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "2", "--no-cache"]
+    )
     assert "the workers have judged 20 rows, asked for 95 votes" in out.stderr
     assert "1 row could not be judged" in out.output
     assert run_info(tmp_path / "runs" / "eval").state == "complete"
@@ -102,11 +109,22 @@ check_address("ray://10.0.0.7:10001")
 
 def test_a_cluster_of_our_own_does_not_vouch_for_another() -> None:
     alone = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    done = subprocess.run([sys.executable, "-c", OWN_THEN_OTHER], env=alone, capture_output=True, text=True, check=False)
-    assert "SetupError: the Ray cluster at ray://10.0.0.7:10001 lets in anybody who reaches it" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", OWN_THEN_OTHER],
+        env=alone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (
+        "SetupError: the Ray cluster at ray://10.0.0.7:10001 lets in anybody who reaches it"
+        in done.stderr
+    )
 
 
-def test_a_program_that_is_connected_to_an_open_cluster_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_connected_to_an_open_cluster_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE")
     made = EvalRun.of(marked_file(tmp_path), cache=False, folder=tmp_path / "run")
     with pytest.raises(SetupError, match="lets in anybody who reaches it"):
@@ -117,10 +135,14 @@ def test_evaluate_on_a_cluster_gives_the_results_of_one_machine(tmp_path: Path) 
     judge = AspectCritic("The mark must end in Y.", models="scripted", strictness=3)
     texts = [f"REC-{number % 25:05}-Y" for number in range(30)]
     told: list[AspectResult] = []
-    results = judge.evaluate(texts, run=tmp_path / "run", on=Cluster("ray", 2), progress=told.append)
+    results = judge.evaluate(
+        texts, run=tmp_path / "run", on=Cluster("ray", 2), progress=told.append
+    )
     expected = judge.evaluate(texts, run=tmp_path / "one")
     assert [one.score for one in results] == [one.score for one in expected]
-    assert sorted(one.instance.identity for one in told) == sorted(one.instance.identity for one in results)
+    assert sorted(one.instance.identity for one in told) == sorted(
+        one.instance.identity for one in results
+    )
     assert exported(tmp_path / "run") == exported(tmp_path / "one")
     assert (run_info(tmp_path / "run").state, run_info(tmp_path / "run").votes) == ("complete", 75)
     assert not (tmp_path / "run" / "partitions").exists()
@@ -132,21 +154,42 @@ def test_a_ray_data_set_is_judged_like_the_file_it_was_read_from(tmp_path: Path)
     file = marked_file(tmp_path, rows=40)
     rows = [{"id": str(number), "answer": f"REC-{number % 39:05}-Y"} for number in range(40)]
     told: list[Progress] = []
-    info = judge_dataset(data.from_items(rows), file, run=tmp_path / "run", on=Cluster("ray", 2), progress=told.append)
-    assert (info.state, info.rows, told[-1].judgments, told[-1].asked) == ("complete", 120, 120, 195)
+    info = judge_dataset(
+        data.from_items(rows),
+        file,
+        run=tmp_path / "run",
+        on=Cluster("ray", 2),
+        progress=told.append,
+    )
+    assert (info.state, info.rows, told[-1].judgments, told[-1].asked) == (
+        "complete",
+        120,
+        120,
+        195,
+    )
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
 
 
-def test_how_far_the_workers_are_is_told_while_they_judge(tmp_path: Path, provider: FakeProvider) -> None:
+def test_how_far_the_workers_are_is_told_while_they_judge(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     file = marked_file(tmp_path, rows=40, models=at(provider, ", requests_per_minute: 3600"))
     made, told = EvalRun.of(file, cache=False, folder=tmp_path / "run"), list[object]()
     spread(made, Cluster("ray", 1), budget=None, cache=False, tell=told.append)
-    under_way = [one for one in told[: [type(one) for one in told].index(Partition)] if isinstance(one, Progress)]
-    assert any(0 < one.judgments < 120 and 0 < one.asked < 195 and one.spent.calls for one in under_way)
+    under_way = [
+        one
+        for one in told[: [type(one) for one in told].index(Partition)]
+        if isinstance(one, Progress)
+    ]
+    assert any(
+        0 < one.judgments < 120 and 0 < one.asked < 195 and one.spent.calls for one in under_way
+    )
     assert [one.judgments for one in under_way] == sorted(one.judgments for one in under_way)
 
 
-def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(tmp_path: Path, provider: FakeProvider) -> None:
+def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     file = marked_file(tmp_path, rows=100, models=at(provider))
     made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
     with pytest.raises(BudgetSpent, match="max_calls=200"):
@@ -161,18 +204,33 @@ def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(tmp_path:
 def test_eight_workers_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) -> None:
     per_second = 40
     judge = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
-    file = marked_file(tmp_path, rows=400, models=at(provider, f", requests_per_minute: {60 * per_second}"), judges=judge)
+    file = marked_file(
+        tmp_path,
+        rows=400,
+        models=at(provider, f", requests_per_minute: {60 * per_second}"),
+        judges=judge,
+    )
     spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 8)
     busiest = busiest_rate(provider, WINDOW)
-    print(f"in the busiest {WINDOW:g} s {busiest:.1f} requests a second of {per_second} allowed, by 8 workers")
+    print(
+        f"in the busiest {WINDOW:g} s {busiest:.1f} requests a second of {per_second} "
+        "allowed, by 8 workers"
+    )
     assert busiest <= 1.05 * per_second
 
 
-def test_too_many_seen_by_one_worker_has_all_of_them_hold_back(tmp_path: Path, provider: FakeProvider) -> None:
+def test_too_many_seen_by_one_worker_has_all_of_them_hold_back(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
     pause = Status(429, "slow down", {"Retry-After": "8"})
     provider.faults = lambda record, attempt: pause if record == 300 and attempt == 0 else None
     provider.latency = 0.05
-    file = marked_file(tmp_path, rows=600, models=at(provider), judges="judges: [{kind: aspect, criteria: It ends in Y.}]\n")
+    file = marked_file(
+        tmp_path,
+        rows=600,
+        models=at(provider),
+        judges="judges: [{kind: aspect, criteria: It ends in Y.}]\n",
+    )
     spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 4)
     told = next(one.at for one in provider.requests if one.record == 300)
     held = [one.at - told for one in provider.requests if 4 < one.at - told < 7.9]
@@ -183,13 +241,21 @@ def test_too_many_seen_by_one_worker_has_all_of_them_hold_back(tmp_path: Path, p
 def _driver(words: list[str]) -> subprocess.Popen[bytes]:
     """A command in a process of its own, with a cluster of its own."""
     code = (
-        f"import sys; sys.path[:0] = {sys.path!r}; from adjudge.cli.main import main; sys.argv = {['adjudge', *words]!r}; main()"
+        f"import sys; sys.path[:0] = {sys.path!r}; from adjudge.cli.main import main; sys.argv "
+        f"= {['adjudge', *words]!r}; main()"
     )
     environment = {**os.environ, "ADJUDGE_TEST_DRIVER": DRIVER_KEY, "OPENAI_API_KEY": KEY}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
 
 
-def _after(driver: subprocess.Popen[bytes], provider: FakeProvider, requests: int, kind: signal.Signals) -> str:
+def _after(
+    driver: subprocess.Popen[bytes], provider: FakeProvider, requests: int, kind: signal.Signals
+) -> str:
     """What the driver said, which is sent a signal after so many more requests."""
     before = len(provider.requests)
     while len(provider.requests) < before + requests:
@@ -202,10 +268,24 @@ def _after(driver: subprocess.Popen[bytes], provider: FakeProvider, requests: in
     return said
 
 
-def test_a_run_that_was_interrupted_then_killed_is_resumed_by_its_folder(tmp_path: Path, provider: FakeProvider) -> None:
-    file = marked_file(tmp_path, rows=120, models=at(provider, ", requests_per_minute: 3000"), judges=JUDGES)
+def test_a_run_that_was_interrupted_then_killed_is_resumed_by_its_folder(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
+    file = marked_file(
+        tmp_path, rows=120, models=at(provider, ", requests_per_minute: 3000"), judges=JUDGES
+    )
     run = tmp_path / "run"
-    command = ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "2", "--no-cache", "--run", str(run)]
+    command = [
+        "run",
+        str(tmp_path / "eval.yaml"),
+        "--on",
+        "ray",
+        "--workers",
+        "2",
+        "--no-cache",
+        "--run",
+        str(run),
+    ]
     _after(_driver(command), provider, 60, signal.SIGKILL)
     assert run_info_or_none(run) is None
     said = _after(_driver(["resume", str(run)]), provider, 60, signal.SIGINT)
@@ -217,7 +297,10 @@ def test_a_run_that_was_interrupted_then_killed_is_resumed_by_its_folder(tmp_pat
     said = driver.communicate()[1].decode()
     assert driver.returncode == 3, said
     again = asked - kept.votes
-    print(f"asked again after kill -9 of the driver {again} (bound {2 * BUFFER}), after an interrupt 0")
+    print(
+        f"asked again after kill -9 of the driver {again} (bound {2 * BUFFER}), after an "
+        "interrupt 0"
+    )
     assert 0 <= again <= 2 * BUFFER
     assert len(provider.requests) == asked + 119 * 5 - kept.votes
     assert exported(run) == exported(on_one_machine(file, tmp_path / "one"))
@@ -255,21 +338,38 @@ def _kill_one(driver: int, chance: random.Random) -> str | None:
     return kind
 
 
-def test_kills_of_workers_driver_and_limiter_lose_nothing(tmp_path: Path, provider: FakeProvider) -> None:
-    """The driver is a process of its own, with a cluster of its own; it is started again until the run is complete.
+def test_kills_of_workers_driver_and_limiter_lose_nothing(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
+    """The driver is a process of its own, with a cluster of its own; it is started again until the
+    run is complete.
 
-    A rate limit and four times as many rows as pass between two kills see to it that all kills happen before the end.
+    A rate limit and four times as many rows as pass between two kills see to it that all kills
+    happen before the end.
     """
     rows, between = 60 + 16 * KILLS, 20
-    file = marked_file(tmp_path, rows=rows, models=at(provider, ", requests_per_minute: 3000"), judges=JUDGES)
-    command = ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "3", "--no-cache", "-q"]
+    file = marked_file(
+        tmp_path, rows=rows, models=at(provider, ", requests_per_minute: 3000"), judges=JUDGES
+    )
+    command = [
+        "run",
+        str(tmp_path / "eval.yaml"),
+        "--on",
+        "ray",
+        "--workers",
+        "3",
+        "--no-cache",
+        "-q",
+    ]
     chance, killed = random.Random(7), Counter[str]()
     for _ in range(KILLS + 2):
         driver = _driver(command)
         before = len(provider.requests)
         while killed.total() < KILLS and driver.poll() is None:
             time.sleep(0.05)
-            if len(provider.requests) > before + between and (kind := _kill_one(driver.pid, chance)):
+            if len(provider.requests) > before + between and (
+                kind := _kill_one(driver.pid, chance)
+            ):
                 killed[kind] += 1
                 before = len(provider.requests)
         said = driver.communicate()

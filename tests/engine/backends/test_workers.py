@@ -43,7 +43,9 @@ def started() -> Iterator[Started]:
             worker.judge(99, [(99, Instance({"response": "a row that nobody has asked about"}))])
 
 
-def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: Path, started: Started) -> None:
+def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(
+    tmp_path: Path, started: Started
+) -> None:
     pytest.importorskip("onnxruntime", reason="needs the embedded model")
     file = marked_file(tmp_path, rows=4, models=default_model(), judges=ASPECT)
     worker = started(PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)))
@@ -53,7 +55,9 @@ def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: P
     assert local._batches.cache_info().misses == 1
 
 
-def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answered(tmp_path: Path, started: Started) -> None:
+def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answered(
+    tmp_path: Path, started: Started
+) -> None:
     file = marked_file(tmp_path, rows=4, judges=ASPECT)
     judge = PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False))
     worker = started(judge)
@@ -68,7 +72,9 @@ def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answe
     assert started(judge).judge(0, first).asked == 0
 
 
-def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path, started: Started) -> None:
+def test_a_worker_without_its_part_of_the_budget_asks_nothing(
+    tmp_path: Path, started: Started
+) -> None:
     file = marked_file(tmp_path, rows=2, judges=ASPECT)
     nothing = WorkerSettings(cache=False, budget=Budget(max_calls=0))
     worker = started(PartitionJudge(file, tmp_path / "store", nothing))
@@ -77,7 +83,9 @@ def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path, st
         worker.judge(0, chunk)
 
 
-def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_cluster_needs_is_said_before_one_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)  # Ray sets it where it has started a cluster
     judge = AspectCritic("It is short.", models="scripted")
     with pytest.raises(SetupError, match="kept in a folder"):
@@ -91,7 +99,9 @@ def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path, m
     with pytest.raises(SetupError, match=r"takes a ray\.data\.Dataset, not list"):
         judge_dataset([{"answer": "x"}], marked_file(tmp_path), run=tmp_path / "run")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="cannot be sent to the workers"):
-        AspectCritic("It is short.", models=lambda prompt: "PASS").evaluate(["x"], on="ray", run=tmp_path / "run")
+        AspectCritic("It is short.", models=lambda prompt: "PASS").evaluate(
+            ["x"], on="ray", run=tmp_path / "run"
+        )
     assert not (tmp_path / "run").exists()
 
 
@@ -119,7 +129,9 @@ def test_a_cluster_where_nobody_listens_is_refused_at_once(address: str) -> None
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         named = address.format(listener.getsockname()[1])
-        with pytest.raises(RunError, match=re.escape(f"the Ray cluster at {named} cannot be reached")):
+        with pytest.raises(
+            RunError, match=re.escape(f"the Ray cluster at {named} cannot be reached")
+        ):
             cluster.check_reached(named)
         listener.listen()
         cluster.check_reached(named)

@@ -81,8 +81,13 @@ def test_what_another_event_loop_asked_is_not_waited_for(path: Path) -> None:
     left.close()
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"temperature": 0.1}, {"sample": 1}, {"max_tokens": 9}, {"system": "Another."}])
-def test_another_question_is_asked(provider: FakeProvider, path: Path, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 1}, {"temperature": 0.1}, {"sample": 1}, {"max_tokens": 9}, {"system": "Another."}],
+)
+def test_another_question_is_asked(
+    provider: FakeProvider, path: Path, change: dict[str, Any]
+) -> None:
     model = open_at(provider, cache=path)
     ask(model)
     ask(model, **change)
@@ -96,7 +101,9 @@ def test_another_model_is_asked(provider: FakeProvider, path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [EMPTY, TRUNCATED, REFUSES, Status(400), Status(500)])
-def test_what_is_no_good_answer_is_not_kept(provider: FakeProvider, path: Path, fault: Fault) -> None:
+def test_what_is_no_good_answer_is_not_kept(
+    provider: FakeProvider, path: Path, fault: Fault
+) -> None:
     provider.faults = lambda record, attempt: fault if attempt == 0 else None
     model = open_at(provider, cache=path)
     with suppress(ModelError):
@@ -132,7 +139,9 @@ def test_any_text_comes_back_as_it_was(tmp_path: Path, text: str) -> None:
     assert kept.text == text
 
 
-@pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\x0bb", "a\r\nb", "\ud800", "да", "\U0001f600"])
+@pytest.mark.parametrize(
+    "text", ["a\u2028b", "a\x85b", "a\x0bb", "a\r\nb", "\ud800", "да", "\U0001f600"]
+)
 def test_no_character_in_a_reply_ends_its_line(path: Path, text: str) -> None:
     cache = JsonlCache(path)
     cache.put("m", a_request("one"), said(text))
@@ -178,7 +187,9 @@ def test_a_last_line_that_a_crash_cut_off_is_left_out_and_written_over(path: Pat
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
-def test_wherever_a_crash_cut_the_file_it_can_be_replayed_and_continued(path: Path, cut: int) -> None:
+def test_wherever_a_crash_cut_the_file_it_can_be_replayed_and_continued(
+    path: Path, cut: int
+) -> None:
     JsonlCache(path).put("m", a_request("one"), said("да"))
     line = path.read_bytes()
     path.write_bytes(line + line[:-cut])
@@ -200,28 +211,45 @@ def test_blank_lines_do_no_harm(path: Path) -> None:
     assert len(read_replies(path)) == 1
 
 
-@pytest.mark.parametrize("bad", ["nonsense", "[1]", "null", "{}", '{"model": "m", "request": "k"}', '{"model": "m"'])
+@pytest.mark.parametrize(
+    "bad", ["nonsense", "[1]", "null", "{}", '{"model": "m", "request": "k"}', '{"model": "m"']
+)
 def test_a_bad_line_is_a_setup_error_with_its_number(path: Path, bad: str) -> None:
     cache = JsonlCache(path)
     cache.put("m", a_request(), said())
     path.write_text(path.read_text() + bad + "\n" + path.read_text())
-    openings: list[Callable[[], object]] = [lambda: open_model("scripted", cache=path), lambda: open_model(f"replay/{path}")]
+    openings: list[Callable[[], object]] = [
+        lambda: open_model("scripted", cache=path),
+        lambda: open_model(f"replay/{path}"),
+    ]
     for opening in openings:
         with pytest.raises(SetupError, match=f"{path}, line 2 is no recorded reply"):
             opening()
 
 
 @pytest.mark.parametrize("where", [".", "no/such/folder/replies.jsonl"])
-def test_a_file_that_cannot_be_written_is_a_setup_error_before_any_call(tmp_path: Path, where: str) -> None:
+def test_a_file_that_cannot_be_written_is_a_setup_error_before_any_call(
+    tmp_path: Path, where: str
+) -> None:
     with pytest.raises(SetupError, match=r"cannot be (kept|read)"):
         open_model("scripted", cache=tmp_path / where)
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"hello", b"a,b\n1,2", b'{"a": 1}', b'{"model": "m"}', b'{"text": "PA', b"\x00\xff", b'["model"'],
+    [
+        b"hello",
+        b"a,b\n1,2",
+        b'{"a": 1}',
+        b'{"model": "m"}',
+        b'{"text": "PA',
+        b"\x00\xff",
+        b'["model"',
+    ],
 )
-def test_a_file_that_is_no_recording_is_refused_and_left_as_it_is(path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_recording_is_refused_and_left_as_it_is(
+    path: Path, content: bytes
+) -> None:
     path.write_bytes(content)
     with pytest.raises(SetupError, match="is no recorded reply"):
         open_model("scripted", cache=path)
@@ -237,7 +265,9 @@ def test_a_recording_is_replayed_without_key_or_network(provider: FakeProvider, 
     asked = len(provider.requests)
     replayed = critic(f"replay/{path}", strictness=2).evaluate(texts)
     assert [result.verdict for result in replayed] == [result.verdict for result in recorded]
-    assert [result.explanation for result in replayed] == [result.explanation for result in recorded]
+    assert [result.explanation for result in replayed] == [
+        result.explanation for result in recorded
+    ]
     assert len(provider.requests) == asked == 24
 
 
@@ -256,11 +286,16 @@ def two_models(path: Path) -> Path:
 
 
 def test_a_recording_of_two_models_needs_a_choice(two_models: Path) -> None:
-    with pytest.raises(SetupError, match=r"several models \(http://localhost:8000/v1#m, openai/gpt-4o\): choose one"):
+    with pytest.raises(
+        SetupError,
+        match=r"several models \(http://localhost:8000/v1#m, openai/gpt-4o\): choose one",
+    ):
         open_model(f"replay/{two_models}")
 
 
-@pytest.mark.parametrize(("model", "text"), [("openai/gpt-4o", "PASS"), ("http://localhost:8000/v1#m", "FAIL")])
+@pytest.mark.parametrize(
+    ("model", "text"), [("openai/gpt-4o", "PASS"), ("http://localhost:8000/v1#m", "FAIL")]
+)
 def test_one_of_two_recorded_models_can_be_chosen(two_models: Path, model: str, text: str) -> None:
     replay = open_model(f"replay/{two_models}#{model}")
     assert ask(replay).text == text
@@ -280,5 +315,12 @@ def test_an_empty_recording_is_a_setup_error(path: Path) -> None:
 
 def test_no_key_is_in_a_recording(provider: FakeProvider, path: Path) -> None:
     ask(open_at(provider, cache=path))
-    assert set(json.loads(path.read_text())) == {"model", "request", "text", "finish", "usage", "latency"}
+    assert set(json.loads(path.read_text())) == {
+        "model",
+        "request",
+        "text",
+        "finish",
+        "usage",
+        "latency",
+    }
     assert "MARKED" not in path.read_text()

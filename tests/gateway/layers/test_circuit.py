@@ -1,4 +1,6 @@
-"""A model that cannot work ends the run at once; one that keeps failing is left alone for a while."""
+"""A model that cannot work ends the run at once; one that keeps failing is left
+alone for a while.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.layers.retry import Circuit
 from adjudge.reports.export import report_of_run
 from support.asking import ask, ask_all, critic, marked, open_at, truth
-from support.fake_provider import CUT_EARLY, KEY, FakeProvider, Fault, Raw, Rejects, always, at_first
+from support.fake_provider import (
+    CUT_EARLY,
+    KEY,
+    FakeProvider,
+    Fault,
+    Raw,
+    Rejects,
+    always,
+    at_first,
+)
 from support.fake_provider import Status as Code
 
 pytestmark = pytest.mark.usefixtures("fast_retries")
@@ -35,26 +46,40 @@ def test_a_wrong_key_costs_three_requests_at_most_and_one_error(
     for _ in range(2):
         provider.requests.clear()
         with pytest.raises(ModelUnusable, match=rf"^openai/gpt-4o-mini: {code}: no \("):
-            critic(open_at(provider, max_retries=6)).evaluate(marked(500), run=tmp_path if run else None)
+            critic(open_at(provider, max_retries=6)).evaluate(
+                marked(500), run=tmp_path if run else None
+            )
         assert 1 <= len(provider.requests) <= 3
 
 
-QUOTA = b'{"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}'
-BALANCE = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low."}}'
+QUOTA = (
+    b'{"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", '
+    b'"code": "insufficient_quota"}}'
+)
+BALANCE = (
+    b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit '
+    b'balance is too low."}}'
+)
 
 
-@pytest.mark.parametrize(("status", "body"), [(429, QUOTA), (400, BALANCE)], ids=["OpenAI's 429", "Anthropic's 400"])
+@pytest.mark.parametrize(
+    ("status", "body"), [(429, QUOTA), (400, BALANCE)], ids=["OpenAI's 429", "Anthropic's 400"]
+)
 def test_an_account_without_credit_ends_the_run_whatever_status_says_so(
     provider: FakeProvider, tmp_path: Path, status: int, body: bytes
 ) -> None:
     """Seen: a spent quota was waited for and asked again, as a rate limit."""
     provider.faults = always(Raw(body, status=status))
-    with pytest.raises(ModelUnusable, match=rf"^openai/gpt-4o-mini: {status}: You.* \(the account has no credit\)"):
+    with pytest.raises(
+        ModelUnusable, match=rf"^openai/gpt-4o-mini: {status}: You.* \(the account has no credit\)"
+    ):
         critic(open_at(provider, max_retries=6)).evaluate(marked(500), run=tmp_path)
     assert 1 <= len(provider.requests) <= 3
 
 
-def test_a_judged_text_about_quotas_in_an_error_says_nothing_of_the_account(provider: FakeProvider) -> None:
+def test_a_judged_text_about_quotas_in_an_error_says_nothing_of_the_account(
+    provider: FakeProvider,
+) -> None:
     provider.faults = always(Code(400, 'invalid text: {"code": "insufficient_quota"}'))
     (result,) = critic(open_at(provider)).evaluate(["REC-00001-Y"])
     assert result.votes[0].outcome is Outcome.MODEL_ERROR
@@ -68,28 +93,38 @@ def test_a_server_that_cannot_be_reached_ends_the_run_after_three_tries(tmp_path
         critic(open_model("http://127.0.0.1:1/v1#gone", max_retries=6)).evaluate("REC-00001-Y")
 
 
-def test_one_wrong_key_in_a_panel_ends_the_run_since_a_panel_was_asked_for(provider: FakeProvider, tmp_path: Path) -> None:
+def test_one_wrong_key_in_a_panel_ends_the_run_since_a_panel_was_asked_for(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     with FakeProvider() as other:
         other.faults = always(Code(401, "no"))
         with pytest.raises(ModelUnusable, match=r"mistral/mistral-small-latest: 401"):
-            critic([open_at(provider), open_at(other, "mistral")]).evaluate(marked(500), run=tmp_path)
+            critic([open_at(provider), open_at(other, "mistral")]).evaluate(
+                marked(500), run=tmp_path
+            )
         assert len(other.requests) <= 3
     assert len(provider.requests) < 250, "the rest was not sent"
 
 
-def test_what_was_answered_before_is_kept_and_the_run_goes_on_with_the_right_key(provider: FakeProvider, tmp_path: Path) -> None:
+def test_what_was_answered_before_is_kept_and_the_run_goes_on_with_the_right_key(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     critic(open_at(provider)).evaluate(marked(5), run=tmp_path)
     with pytest.raises(ModelUnusable):
         critic(open_at(provider, api_key="sk-wrong")).evaluate(marked(9), run=tmp_path)
     results = critic(open_at(provider)).evaluate(marked(9), run=tmp_path)
     assert [result.verdict for result in results] == [truth(text) for text in marked(9)]
-    assert sum(KEY in request.headers.get("Authorization", "") for request in provider.requests) == 9
+    assert (
+        sum(KEY in request.headers.get("Authorization", "") for request in provider.requests) == 9
+    )
 
 
 def test_a_model_that_has_answered_is_not_given_up_for_one_row(provider: FakeProvider) -> None:
     provider.faults = lambda record, attempt: Code(404) if record == 7 else None
     results = critic(open_at(provider, max_concurrency=2)).evaluate(marked(20))
-    assert [number for number, result in enumerate(results) if result.status is not Status.SCORED] == [7]
+    assert [
+        number for number, result in enumerate(results) if result.status is not Status.SCORED
+    ] == [7]
 
 
 def test_moderation_of_the_first_row_says_nothing_of_the_key(provider: FakeProvider) -> None:
@@ -118,14 +153,18 @@ def test_until_it_has_answered_three_are_asked_at_once_and_then_all(provider: Fa
     assert provider.most_at_once == 16
 
 
-def test_who_was_answered_before_is_let_in_with_all_requests_at_once(provider: FakeProvider) -> None:
+def test_who_was_answered_before_is_let_in_with_all_requests_at_once(
+    provider: FakeProvider,
+) -> None:
     ask(open_at(provider))
     provider.together = 16
     ask_all(open_at(provider, max_concurrency=16), marked(16))
     assert provider.most_at_once == 16
 
 
-def test_another_key_is_tried_with_three_requests_and_one_that_is_refused_ends_the_run(provider: FakeProvider) -> None:
+def test_another_key_is_tried_with_three_requests_and_one_that_is_refused_ends_the_run(
+    provider: FakeProvider,
+) -> None:
     ask(open_at(provider))
     provider.faults = always(Code(401, "no"))
     provider.requests.clear()
@@ -142,23 +181,38 @@ def test_another_key_is_tried_with_three_requests_and_one_that_is_refused_ends_t
 
 
 def test_a_model_that_dies_later_is_paused_and_its_rows_say_so(
-    provider: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    provider: FakeProvider,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Seen: seven requests for each of its rows."""
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.02)
     monkeypatch.setattr(retry, "_LONGEST_PAUSE", 600.0)
     provider.faults = lambda record, attempt: Code(503) if record >= 20 else None
     with caplog.at_level(logging.WARNING, "adjudge.gateway"):
-        results = critic(open_at(provider, max_concurrency=4, max_retries=6)).evaluate(marked(400), run=tmp_path)
+        results = critic(open_at(provider, max_concurrency=4, max_retries=6)).evaluate(
+            marked(400), run=tmp_path
+        )
     assert all(result.status is Status.SCORED for result in results[:20])
     reasons = [result.votes[0].reason or "" for result in results[20:]]
-    assert sum("not asked: it is paused after 10 failures in a row (503" in reason for reason in reasons) >= 360
+    assert (
+        sum(
+            "not asked: it is paused after 10 failures in a row (503" in reason
+            for reason in reasons
+        )
+        >= 360
+    )
     assert len(provider.requests) <= 20 + 7 * (10 + 4)
     assert len([record for record in caplog.records if "is paused" in record.message]) == 1
-    assert sum(result.votes[0].usage.calls for result in results[20:]) <= 14, "what was not asked is no call"
+    assert sum(result.votes[0].usage.calls for result in results[20:]) <= 14, (
+        "what was not asked is no call"
+    )
 
 
-def test_after_a_while_one_request_shows_whether_it_is_back(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_while_one_request_shows_whether_it_is_back(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.0)
     model = open_at(provider, max_retries=2)
     ask(model)
@@ -170,7 +224,10 @@ def test_after_a_while_one_request_shows_whether_it_is_back(provider: FakeProvid
     assert len(provider.requests) == asked + 1, "a single try"
     provider.faults = at_first()
     assert ask(model).text
-    assert len([reply for reply in ask_all(model, marked(10)) if not isinstance(reply, BaseException)]) == 10
+    assert (
+        len([reply for reply in ask_all(model, marked(10)) if not isinstance(reply, BaseException)])
+        == 10
+    )
 
 
 def test_while_one_tries_the_others_stay_paused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +273,9 @@ def test_the_next_judge_is_asked_although_the_last_rows_of_the_one_before_failed
     assert all(result.status is Status.SCORED for result in results)
 
 
-def test_rows_wait_for_a_server_that_comes_back(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_wait_for_a_server_that_comes_back(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Seen: all rows of a few seconds went unasked at once."""
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.2)
     failed = [0]
@@ -231,7 +290,9 @@ def test_rows_wait_for_a_server_that_comes_back(provider: FakeProvider, monkeypa
     assert not any("not asked" in (result.votes[0].reason or "") for result in results)
 
 
-def test_a_server_that_is_gone_is_gone_for_every_judge(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_gone_is_gone_for_every_judge(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 600.0)
     monkeypatch.setattr(retry, "_WAITED_FOR", 0)
     state = Circuit()
@@ -254,7 +315,10 @@ def test_rows_that_were_not_asked_are_said_in_the_report(
     critic(open_at(provider, max_concurrency=2)).evaluate(marked(300), run=tmp_path / "run")
     (note,) = report_of_run(tmp_path / "run").notes
     assert re.fullmatch(
-        r"not asked, since a model was paused after many failures in a row: \d+ of 300 judgments; resume the run to ask them",
+        (
+            r"not asked, since a model was paused after many failures in a row: \d+ of 300 "
+            r"judgments; resume the run to ask them"
+        ),
         note,
     )
     provider.faults = at_first()
@@ -271,7 +335,9 @@ def test_what_a_request_is_to_blame_for_does_not_pause_the_model(provider: FakeP
 
 
 @pytest.mark.parametrize("fault", [Code(500), Code(429), CUT_EARLY], ids=["500", "429", "cut"])
-def test_a_server_that_never_answered_is_paused_after_three_rows(provider: FakeProvider, fault: Fault) -> None:
+def test_a_server_that_never_answered_is_paused_after_three_rows(
+    provider: FakeProvider, fault: Fault
+) -> None:
     provider.faults = always(fault)
     results = critic(open_at(provider, max_retries=6)).evaluate(marked(200))
     assert all(result.status is Status.FAILED for result in results)
@@ -281,13 +347,17 @@ def test_a_server_that_never_answered_is_paused_after_three_rows(provider: FakeP
 # -- every request passes the whole chain --------------------------------------------------
 
 
-def test_a_second_try_without_an_optional_part_is_a_request_like_any_other(provider: FakeProvider, tmp_path: Path) -> None:
+def test_a_second_try_without_an_optional_part_is_a_request_like_any_other(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     """Seen: three requests a vote where one was counted, 60 for max_calls=20."""
     rejections = [Rejects("temperature"), Rejects("response_format")]
     provider.faults = lambda record, attempt: rejections[attempt] if attempt < 2 else None
     for limit in (7, 20, 33):
         with pytest.raises(ModelError, match=f"max_calls={limit}"):
-            critic(open_at(provider)).evaluate(marked(60), run=tmp_path, budget=Budget(max_calls=limit))
+            critic(open_at(provider)).evaluate(
+                marked(60), run=tmp_path, budget=Budget(max_calls=limit)
+            )
         assert len(provider.requests) == limit
 
 

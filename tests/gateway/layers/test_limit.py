@@ -117,7 +117,11 @@ def test_who_is_cancelled_while_waiting_is_forgotten() -> None:
         waiting[1].cancel()
         gate.leave()
         ends = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(end) for end in ends] == [asyncio.CancelledError, asyncio.CancelledError, type(None)]
+        assert [type(end) for end in ends] == [
+            asyncio.CancelledError,
+            asyncio.CancelledError,
+            type(None),
+        ]
         assert gate.inside == 1
 
     asyncio.run(scenario())
@@ -156,7 +160,9 @@ STEPS = [
 
 @settings(max_examples=300)
 @given(most=st.integers(1, 4), steps=st.lists(st.sampled_from(STEPS), min_size=10, max_size=40))
-def test_whatever_happens_no_place_is_lost_and_none_is_given_twice(most: int, steps: list[str]) -> None:
+def test_whatever_happens_no_place_is_lost_and_none_is_given_twice(
+    most: int, steps: list[str]
+) -> None:
     asyncio.run(_live_through(Gate(most), steps))
 
 
@@ -195,7 +201,9 @@ async def _live_through(gate: Gate, steps: list[str]) -> None:
             await settle()
             assert gate.inside == len(holding)
             waiting = sum(not task.done() for task in visitors) - len(holding)
-            assert not waiting or gate.inside >= int(gate.limit), "somebody waits although there is a free place"
+            assert not waiting or gate.inside >= int(gate.limit), (
+                "somebody waits although there is a free place"
+            )
         assert 1 <= gate.limit <= gate.most
     for event in release.values():
         event.set()
@@ -209,7 +217,9 @@ async def _live_through(gate: Gate, steps: list[str]) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 4])
-def test_as_many_requests_run_at_once_as_allowed_and_no_more(provider: FakeProvider, most: int) -> None:
+def test_as_many_requests_run_at_once_as_allowed_and_no_more(
+    provider: FakeProvider, most: int
+) -> None:
     model = open_at(provider, max_concurrency=most)
     ask(model)  # before a first answer it would be three
     provider.latency, provider.together = 0.01, most
@@ -226,7 +236,9 @@ def test_requests_of_several_threads_count_together(provider: FakeProvider) -> N
     assert provider.most_at_once == 3
 
 
-def test_after_a_wave_of_too_many_requests_half_as_many_run_at_once(provider: FakeProvider, fast_retries: None) -> None:
+def test_after_a_wave_of_too_many_requests_half_as_many_run_at_once(
+    provider: FakeProvider, fast_retries: None
+) -> None:
     model = open_at(provider, max_concurrency=8, max_retries=3)
     ask(model, "REC-00099-Y")
     provider.together = 8
@@ -315,7 +327,11 @@ def test_requests_per_minute_are_kept_at_the_server(provider: FakeProvider) -> N
 
 
 def test_tokens_per_minute_are_kept_by_what_was_really_used() -> None:
-    limited = Limited(ScriptedModel([Reply("PASS", usage=Usage(1, 9900, 100))]), 4, Rate(tokens_per_minute=600_000))
+    limited = Limited(
+        ScriptedModel([Reply("PASS", usage=Usage(1, 9900, 100))]),
+        4,
+        Rate(tokens_per_minute=600_000),
+    )
     ask(limited)
     began = time.monotonic()
     ask(limited)

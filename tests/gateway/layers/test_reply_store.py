@@ -1,4 +1,6 @@
-"""The user's cache of replies: the same request is paid for once, by whichever process, and a broken cache breaks nothing."""
+"""The user's cache of replies: the same request is paid for once, by whichever process, and a
+broken cache breaks nothing.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,17 @@ def test_a_reply_comes_back_without_its_cost(tmp_path: Path) -> None:
         ("m@url", "a", {"labels": ("Yes", "No")}),
     ],
 )
-def test_another_request_is_another_reply(tmp_path: Path, model: str, text: str, parts: dict[str, Any]) -> None:
+def test_another_request_is_another_reply(
+    tmp_path: Path, model: str, text: str, parts: dict[str, Any]
+) -> None:
     store = ReplyStore(tmp_path)
     store.put("m@url", a_request("a"), reply())
     assert store.get(model, a_request(text, **parts)) is None
 
 
-def test_across_models_opened_anew_nothing_is_asked_again(provider: FakeProvider, tmp_path: Path) -> None:
+def test_across_models_opened_anew_nothing_is_asked_again(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     store = ReplyStore(tmp_path)
     for _ in range(3):
         critic(open_at(provider, cache=store), strictness=2, seed=1).evaluate(marked(10))
@@ -77,7 +83,9 @@ def test_only_good_replies_are_kept(provider: FakeProvider, tmp_path: Path, bad:
     assert len(provider.requests) == 2
 
 
-def test_a_script_or_a_function_is_never_answered_from_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_script_or_a_function_is_never_answered_from_the_users_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path))
     assert not isinstance(open_model(ScriptedModel(), cache=True).inner, Cached)
     assert not isinstance(open_model(lambda prompt: "PASS", cache=True).inner, Cached)
@@ -110,13 +118,20 @@ for number in range(200):
 
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
-    writers = [subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(3)]
-    assert [(writer.communicate(timeout=300)[1], writer.returncode) for writer in writers] == [(b"", 0)] * 3
+    writers = [
+        subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    assert [(writer.communicate(timeout=300)[1], writer.returncode) for writer in writers] == [
+        (b"", 0)
+    ] * 3
     assert ReplyStore(tmp_path).size()[0] == 200
 
 
 @pytest.mark.parametrize("harm", ["deleted", "overwritten"])
-def test_a_cache_that_is_harmed_in_a_run_costs_nothing(provider: FakeProvider, tmp_path: Path, harm: str) -> None:
+def test_a_cache_that_is_harmed_in_a_run_costs_nothing(
+    provider: FakeProvider, tmp_path: Path, harm: str
+) -> None:
     store = ReplyStore(tmp_path)
     model = open_at(provider, cache=store)
     critic(model).evaluate(marked(5))
@@ -126,7 +141,9 @@ def test_a_cache_that_is_harmed_in_a_run_costs_nothing(provider: FakeProvider, t
     assert all(result.score is not None for result in results)
 
 
-def test_a_damaged_cache_is_put_aside_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_cache_is_put_aside_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "replies.sqlite").write_bytes(b"no database at all " * 500)
     store = ReplyStore(tmp_path)
     assert store.get("m", a_request("a")) is None
@@ -167,7 +184,9 @@ def test_a_cache_that_another_program_holds_is_used_again_when_it_is_free(
     assert not (tmp_path / "replies.damaged").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_done_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_cannot_be_written_is_done_without(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("")
     store = ReplyStore(tmp_path / "file")
     store.put("m", a_request("a"), reply())

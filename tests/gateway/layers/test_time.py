@@ -23,7 +23,9 @@ def test_a_hang_is_ended_and_its_connection_closed(provider: FakeProvider, fault
     with pytest.raises(Unavailable, match=r"no reply within 0\.2 s"):
         ask(open_at(provider, timeout=0.2))
     assert 0.2 <= time.monotonic() - began < 60
-    assert wait_until(lambda: provider.disconnects == 1), "the server sees that nobody waits any more"
+    assert wait_until(lambda: provider.disconnects == 1), (
+        "the server sees that nobody waits any more"
+    )
 
 
 def test_each_attempt_has_the_whole_time(provider: FakeProvider, fast_retries: None) -> None:
@@ -82,9 +84,18 @@ def test_one_timer_ends_all_attempts_that_take_too_long_and_those_that_begin_lat
         model = Timed(_Slow(), 0.1)
         together = [_asked(model, seconds) for seconds in ("60", "0", "60")]
         early = await asyncio.gather(*together, return_exceptions=True)
-        return [*early, *await asyncio.gather(_asked(model, "60"), _asked(model, "0"), return_exceptions=True)]
+        return [
+            *early,
+            *await asyncio.gather(_asked(model, "60"), _asked(model, "0"), return_exceptions=True),
+        ]
 
-    assert [type(one) for one in asyncio.run(asked())] == [Unavailable, Reply, Unavailable, Unavailable, Reply]
+    assert [type(one) for one in asyncio.run(asked())] == [
+        Unavailable,
+        Reply,
+        Unavailable,
+        Unavailable,
+        Reply,
+    ]
 
 
 def test_who_cancels_an_attempt_is_not_told_that_it_took_too_long() -> None:

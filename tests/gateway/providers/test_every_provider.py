@@ -38,7 +38,9 @@ every_provider = pytest.mark.parametrize("name", MODELS)
 
 @every_provider
 @pytest.mark.parametrize(("text", "option"), [("REC-00001-Y", "PASS"), ("REC-00002-N", "FAIL")])
-def test_the_reply_is_what_the_model_said(provider: FakeProvider, name: str, text: str, option: str) -> None:
+def test_the_reply_is_what_the_model_said(
+    provider: FakeProvider, name: str, text: str, option: str
+) -> None:
     reply = ask(open_at(provider, name), text, schema=SCHEMA, temperature=0.0, max_tokens=100)
     assert json.loads(reply.text)["selected_option"] == option
     assert reply.finish == "stop"
@@ -53,7 +55,12 @@ def test_a_bare_request_is_accepted_as_well(provider: FakeProvider, name: str) -
 
 @every_provider
 def test_a_conversation_of_several_turns_is_accepted(provider: FakeProvider, name: str) -> None:
-    turns = [("system", "You judge."), ("user", "REC-00001-Y"), ("assistant", "Perhaps."), ("user", "Say it in JSON.")]
+    turns = [
+        ("system", "You judge."),
+        ("user", "REC-00001-Y"),
+        ("assistant", "Perhaps."),
+        ("user", "Say it in JSON."),
+    ]
     request = Request(Prompt(tuple(Message(role, content) for role, content in turns)))  # type: ignore[arg-type]
     assert asyncio.run(open_at(provider, name).complete(request)).text
     said = json.dumps(provider.bodies[0])
@@ -61,7 +68,9 @@ def test_a_conversation_of_several_turns_is_accepted(provider: FakeProvider, nam
 
 
 @every_provider
-def test_the_key_travels_in_a_header_and_never_in_the_url_or_the_body(provider: FakeProvider, name: str) -> None:
+def test_the_key_travels_in_a_header_and_never_in_the_url_or_the_body(
+    provider: FakeProvider, name: str
+) -> None:
     ask(open_at(provider, name))
     (asked,) = provider.requests
     assert KEY not in asked.url
@@ -81,7 +90,9 @@ def test_the_key_travels_in_a_header_and_never_in_the_url_or_the_body(provider: 
         ("watsonx", "Authorization", "Bearer eyMARKED-token-0"),
     ],
 )
-def test_each_provider_has_its_own_key_header(provider: FakeProvider, name: str, header: str, value: str) -> None:
+def test_each_provider_has_its_own_key_header(
+    provider: FakeProvider, name: str, header: str, value: str
+) -> None:
     ask(open_at(provider, name))
     assert provider.requests[0].headers[header] == value
 
@@ -89,18 +100,39 @@ def test_each_provider_has_its_own_key_header(provider: FakeProvider, name: str,
 @pytest.mark.parametrize(
     ("name", "sent"),
     [
-        ("openai", {"temperature": 0.5, "seed": 7, "max_completion_tokens": 99, "logprobs": True, "top_logprobs": 3}),
-        ("groq", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3}),
+        (
+            "openai",
+            {
+                "temperature": 0.5,
+                "seed": 7,
+                "max_completion_tokens": 99,
+                "logprobs": True,
+                "top_logprobs": 3,
+            },
+        ),
+        (
+            "groq",
+            {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3},
+        ),
         ("mistral", {"temperature": 0.5, "random_seed": 7, "max_tokens": 99}),
-        ("watsonx", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3}),
+        (
+            "watsonx",
+            {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3},
+        ),
         (
             "ollama",
-            {"options": {"temperature": 0.5, "seed": 7, "num_predict": 99, "num_ctx": 4096}, "logprobs": True, "top_logprobs": 3},
+            {
+                "options": {"temperature": 0.5, "seed": 7, "num_predict": 99, "num_ctx": 4096},
+                "logprobs": True,
+                "top_logprobs": 3,
+            },
         ),
         ("anthropic", {"temperature": 0.5, "max_tokens": 99}),
     ],
 )
-def test_each_provider_has_its_own_names_for_what_is_asked(provider: FakeProvider, name: str, sent: dict[str, object]) -> None:
+def test_each_provider_has_its_own_names_for_what_is_asked(
+    provider: FakeProvider, name: str, sent: dict[str, object]
+) -> None:
     ask(open_at(provider, name), temperature=0.5, seed=7, max_tokens=99, logprobs=3)
     assert {field: provider.bodies[0].get(field) for field in sent} == sent
 
@@ -117,7 +149,9 @@ def test_each_provider_has_its_own_names_for_what_is_asked(provider: FakeProvide
         ("google", ("generationConfig", "responseJsonSchema")),
     ],
 )
-def test_the_schema_is_sent_where_the_provider_looks_for_it(provider: FakeProvider, name: str, where: tuple[str, ...]) -> None:
+def test_the_schema_is_sent_where_the_provider_looks_for_it(
+    provider: FakeProvider, name: str, where: tuple[str, ...]
+) -> None:
     ask(open_at(provider, name), schema=SCHEMA)
     found = provider.bodies[0]
     for part in where:
@@ -139,7 +173,9 @@ def test_tokens_are_counted(provider: FakeProvider, name: str) -> None:
     assert reply.usage.calls == 1
     assert reply.usage.prompt_tokens > 100
     assert reply.usage.completion_tokens == len(reply.text) // 4 + (5 if name == "google" else 0)
-    assert reply.usage.cached_tokens == {"ollama": 0, "anthropic": CACHED_TOKENS - 16}.get(name, CACHED_TOKENS)
+    assert reply.usage.cached_tokens == {"ollama": 0, "anthropic": CACHED_TOKENS - 16}.get(
+        name, CACHED_TOKENS
+    )
 
 
 @every_provider
@@ -157,14 +193,18 @@ def test_a_reply_that_was_cut_off_says_so(provider: FakeProvider, name: str) -> 
 
 @pytest.mark.parametrize("name", ["openai", "openrouter", "anthropic", "google", "watsonx"])
 @pytest.mark.parametrize("fault", [REFUSES, FILTERED])
-def test_a_refusal_is_a_reply_of_its_own_kind(provider: FakeProvider, name: str, fault: Raw) -> None:
+def test_a_refusal_is_a_reply_of_its_own_kind(
+    provider: FakeProvider, name: str, fault: Raw
+) -> None:
     provider.faults = always(fault)
     assert ask(open_at(provider, name), schema=SCHEMA).finish == "refusal"
 
 
 @every_provider
 @pytest.mark.parametrize("fault", [EMPTY, NULL], ids=["empty", "null"])
-def test_a_reply_without_content_is_an_empty_text(provider: FakeProvider, name: str, fault: Raw) -> None:
+def test_a_reply_without_content_is_an_empty_text(
+    provider: FakeProvider, name: str, fault: Raw
+) -> None:
     provider.faults = always(fault)
     assert ask(open_at(provider, name)).text == ""
 
@@ -181,7 +221,9 @@ def test_a_reply_without_content_is_an_empty_text(provider: FakeProvider, name: 
         b'"x"',
     ],
 )
-def test_an_answer_of_another_shape_is_worth_a_retry_and_breaks_nothing(provider: FakeProvider, name: str, body: bytes) -> None:
+def test_an_answer_of_another_shape_is_worth_a_retry_and_breaks_nothing(
+    provider: FakeProvider, name: str, body: bytes
+) -> None:
     provider.faults = always(Raw(body))
     with pytest.raises(Unavailable):
         ask(open_at(provider, name))
@@ -189,9 +231,13 @@ def test_an_answer_of_another_shape_is_worth_a_retry_and_breaks_nothing(provider
 
 @pytest.mark.parametrize("content", [{"a": 1}, 5, True, [1, 2], [{"text": None}]])
 @pytest.mark.parametrize("name", ["openai", "mistral", "ollama", "watsonx"])
-def test_content_that_is_no_text_is_worth_a_retry_and_breaks_nothing(provider: FakeProvider, name: str, content: object) -> None:
+def test_content_that_is_no_text_is_worth_a_retry_and_breaks_nothing(
+    provider: FakeProvider, name: str, content: object
+) -> None:
     message = {"role": "assistant", "content": content}
-    provider.faults = always(Raw(json.dumps({"message": message, "choices": [{"message": message}]}).encode()))
+    provider.faults = always(
+        Raw(json.dumps({"message": message, "choices": [{"message": message}]}).encode())
+    )
     with pytest.raises(Unavailable, match="no reply in it"):
         ask(open_at(provider, name))
 
@@ -211,7 +257,9 @@ def test_content_that_is_no_text_is_worth_a_retry_and_breaks_nothing(provider: F
         ("anthropic", {"json_schema"}),
     ],
 )
-def test_each_provider_states_what_it_can_do(provider: FakeProvider, name: str, able: set[str]) -> None:
+def test_each_provider_states_what_it_can_do(
+    provider: FakeProvider, name: str, able: set[str]
+) -> None:
     stated = asdict(open_at(provider, name).capabilities)
     assert {capability for capability, there in stated.items() if there} == able | {"fresh_samples"}
 
@@ -234,7 +282,11 @@ def test_log_probabilities_are_read_for_each_token(provider: FakeProvider, name:
     ],
 )
 def test_what_a_provider_cannot_do_is_noticed(
-    provider: FakeProvider, name: str, asked: dict[str, Any], ignored: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    provider: FakeProvider,
+    name: str,
+    asked: dict[str, Any],
+    ignored: tuple[str, ...],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     model = open_at(provider, name)
     assert not any(getattr(model.capabilities, part) for part in ignored)
@@ -279,7 +331,12 @@ REJECTABLE = [
 
 @pytest.mark.parametrize(("name", "field", "part", "value"), REJECTABLE)
 def test_a_rejected_optional_part_is_dropped_remembered_and_reported(
-    provider: FakeProvider, name: str, field: str, part: str, value: Any, caplog: pytest.LogCaptureFixture
+    provider: FakeProvider,
+    name: str,
+    field: str,
+    part: str,
+    value: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     provider.faults = always(Rejects(field))
     model = open_at(provider, name)
@@ -315,11 +372,16 @@ def test_a_part_that_was_not_asked_for_cannot_be_rejected(provider: FakeProvider
     "message",
     [
         "This model does not support response format `json_schema`.",
-        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        (
+            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with "
+            "this model."
+        ),
         "The response_format parameter is unsupported at the moment. Leave it unset.",
     ],
 )
-def test_a_rejected_schema_is_recognised_in_the_words_of_several_servers(provider: FakeProvider, message: str) -> None:
+def test_a_rejected_schema_is_recognised_in_the_words_of_several_servers(
+    provider: FakeProvider, message: str
+) -> None:
     provider.faults = at_first(Status(400, message))
     assert ask(open_at(provider, "groq"), schema=SCHEMA).ignored == ("schema",)
 
@@ -333,7 +395,9 @@ def test_a_rejected_schema_is_recognised_in_the_words_of_several_servers(provide
         ("openai", 401, "no seed, no key"),
     ],
 )
-def test_other_errors_reject_no_part(provider: FakeProvider, name: str, status: int, message: str) -> None:
+def test_other_errors_reject_no_part(
+    provider: FakeProvider, name: str, status: int, message: str
+) -> None:
     provider.faults = always(Status(status, message))
     with pytest.raises(ModelError, match=message):
         ask(open_at(provider, name), schema=SCHEMA, temperature=0.0, seed=7)
@@ -344,7 +408,9 @@ def test_other_errors_reject_no_part(provider: FakeProvider, name: str, status: 
 
 
 @every_provider
-def test_a_probe_reaches_the_server_and_asks_the_model_nothing(provider: FakeProvider, name: str) -> None:
+def test_a_probe_reaches_the_server_and_asks_the_model_nothing(
+    provider: FakeProvider, name: str
+) -> None:
     event_loop.run(open_at(provider, name).probe())
     assert [request.method for request in provider.requests] == ["GET"]
 

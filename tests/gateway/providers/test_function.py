@@ -65,7 +65,9 @@ def test_a_function_is_a_model(function: Callable[[str], Any], text: str, expect
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_judges(function: Callable[[str], Any]) -> None:
     texts = marked(8)
-    assert [result.verdict for result in critic(function).evaluate(texts)] == [truth(text) for text in texts]
+    assert [result.verdict for result in critic(function).evaluate(texts)] == [
+        truth(text) for text in texts
+    ]
 
 
 def test_a_function_gets_the_whole_prompt_as_one_string() -> None:
@@ -115,7 +117,9 @@ def raising_async(error: BaseException) -> Callable[[str], Any]:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_whatever_a_function_raises_is_a_model_error_that_names_it(make: Any, error: BaseException) -> None:
+def test_whatever_a_function_raises_is_a_model_error_that_names_it(
+    make: Any, error: BaseException
+) -> None:
     with pytest.raises(ModelError, match=r"^function: it (raised|was cancelled)") as caught:
         ask(open_model(make(error), timeout=60, max_retries=0))
     assert type(caught.value) is ModelError
@@ -136,13 +140,20 @@ def test_a_model_error_of_a_function_is_its_own() -> None:
 
 @pytest.mark.parametrize("answer", [None, 5, b"PASS", ["PASS"], {"verdict": "PASS"}, object()])
 def test_an_answer_that_is_no_text_is_a_model_error_that_says_what_it_was(answer: Any) -> None:
-    with pytest.raises(ModelError, match=f"the function returned {type(answer).__name__}, not a text"):
+    with pytest.raises(
+        ModelError, match=f"the function returned {type(answer).__name__}, not a text"
+    ):
         ask(open_model(lambda prompt: answer))
 
 
 @pytest.mark.parametrize(
     "bad",
-    [raising(KeyError("x")), raising(SetupError("x")), raising_async(asyncio.CancelledError()), lambda prompt: None],
+    [
+        raising(KeyError("x")),
+        raising(SetupError("x")),
+        raising_async(asyncio.CancelledError()),
+        lambda prompt: None,
+    ],
     ids=["error", "setup error", "cancelled", "no text"],
 )
 def test_one_bad_call_harms_no_other(bad: Callable[[str], Any]) -> None:
@@ -151,7 +162,9 @@ def test_one_bad_call_harms_no_other(bad: Callable[[str], Any]) -> None:
 
     texts = marked(12)
     results = critic(function).evaluate(texts)
-    assert [result.verdict for result in results] == [None if "00003" in text else truth(text) for text in texts]
+    assert [result.verdict for result in results] == [
+        None if "00003" in text else truth(text) for text in texts
+    ]
     assert results[3].status is Status.FAILED
     assert results[3].score is None
     assert results[3].votes[0].outcome is Outcome.MODEL_ERROR
@@ -165,7 +178,9 @@ def test_a_function_that_ends_the_process_ends_the_caller_and_not_our_thread(mak
 
 
 def test_a_stand_in_that_has_every_method_is_called_as_the_function_it_is() -> None:
-    """A mock of a test suite: it has a ``complete`` as it has anything, but none that can be awaited."""
+    """A mock of a test suite: it has a ``complete`` as it has anything, but none that can be
+    awaited.
+    """
 
     async def answer(prompt: str) -> str:
         return verdict(prompt)
@@ -183,7 +198,10 @@ def test_sync_functions_run_at_once_as_many_as_allowed() -> None:
         together.wait()
         return "PASS"
 
-    assert all(isinstance(reply, Reply) for reply in ask_all(open_model(meets, max_concurrency=4), ["x"] * 8))
+    assert all(
+        isinstance(reply, Reply)
+        for reply in ask_all(open_model(meets, max_concurrency=4), ["x"] * 8)
+    )
 
 
 def test_sync_functions_do_not_run_more_at_once_than_allowed() -> None:
@@ -215,7 +233,9 @@ def test_an_async_function_runs_on_the_loop_that_awaits_the_judge(kind: str) -> 
         return function(prompt)
 
     async def main() -> list[str | None]:
-        results = await critic(function if kind == "async" else hands_over, strictness=2).aevaluate(marked(6))
+        results = await critic(function if kind == "async" else hands_over, strictness=2).aevaluate(
+            marked(6)
+        )
         assert loops == {asyncio.get_running_loop()}
         return [result.verdict for result in results]
 
@@ -257,7 +277,9 @@ def test_a_function_may_ask_another_judge() -> None:
         return (await inner.aevaluate(prompt)).verdict or ""
 
     for function in (asks, awaits):
-        assert [result.verdict for result in critic(function).evaluate(marked(4))] == [truth(text) for text in marked(4)]
+        assert [result.verdict for result in critic(function).evaluate(marked(4))] == [
+            truth(text) for text in marked(4)
+        ]
     result = asyncio.run(critic(awaits).aevaluate("REC-00000-N"))
     assert result.verdict == "FAIL"
 

@@ -33,7 +33,14 @@ def test_without_a_system_turn_there_is_no_such_field(provider: FakeProvider) ->
 
 
 def test_everything_asked_for_is_in_the_generation_config(provider: FakeProvider) -> None:
-    ask(open_at(provider, "google"), schema=SCHEMA, temperature=0.0, seed=0, max_tokens=9, logprobs=2)
+    ask(
+        open_at(provider, "google"),
+        schema=SCHEMA,
+        temperature=0.0,
+        seed=0,
+        max_tokens=9,
+        logprobs=2,
+    )
     assert provider.bodies[0]["generationConfig"] == {
         "temperature": 0.0,
         "seed": 0,
@@ -68,12 +75,19 @@ def test_a_blocked_prompt_is_a_refusal(provider: FakeProvider) -> None:
         (None, "stop"),
     ],
 )
-def test_every_word_for_the_end_is_one_of_three(provider: FakeProvider, reason: str | None, finish: str) -> None:
+def test_every_word_for_the_end_is_one_of_three(
+    provider: FakeProvider, reason: str | None, finish: str
+) -> None:
     provider.faults = always(Raw(json.dumps({"candidates": [{"finishReason": reason}]}).encode()))
     assert ask(open_at(provider, "google")).finish == finish
 
 
-@pytest.mark.parametrize("message", ["Logprobs is not enabled for models/gemini-2.5-pro", "Unknown name response_logprobs"])
-def test_log_probabilities_that_are_not_enabled_are_done_without(provider: FakeProvider, message: str) -> None:
+@pytest.mark.parametrize(
+    "message",
+    ["Logprobs is not enabled for models/gemini-2.5-pro", "Unknown name response_logprobs"],
+)
+def test_log_probabilities_that_are_not_enabled_are_done_without(
+    provider: FakeProvider, message: str
+) -> None:
     provider.faults = at_first(Status(400, message))
     assert ask(open_at(provider, "google"), logprobs=2).ignored == ("logprobs",)

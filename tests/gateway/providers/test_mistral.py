@@ -15,5 +15,7 @@ def test_the_seed_has_another_name_and_log_probabilities_none(provider: FakeProv
 def test_a_reasoning_model_answers_in_parts(provider: FakeProvider) -> None:
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "FAIL? No."}]}
     message = {"role": "assistant", "content": [thinking, {"type": "text", "text": "PASS"}]}
-    provider.faults = always(Raw(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()))
+    provider.faults = always(
+        Raw(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode())
+    )
     assert ask(open_at(provider, "mistral")).text == "PASS"

@@ -19,11 +19,16 @@ def test_the_conversation_goes_as_it_is(provider: FakeProvider) -> None:
 
 def test_the_schema_is_strict_and_named(provider: FakeProvider) -> None:
     ask(open_at(provider), schema=SCHEMA)
-    wanted = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
+    wanted = {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
+    }
     assert provider.bodies[0]["response_format"] == wanted
 
 
-@pytest.mark.parametrize("name", ["openai", "openrouter", "together", "groq", "mistral", "ollama", "anthropic"])
+@pytest.mark.parametrize(
+    "name", ["openai", "openrouter", "together", "groq", "mistral", "ollama", "anthropic"]
+)
 def test_the_model_keeps_its_own_name(provider: FakeProvider, name: str) -> None:
     ask(open_at(provider, name))
     assert f"{name}/{provider.bodies[0]['model']}" == MODELS[name][0]
@@ -58,12 +63,17 @@ def test_a_refusal_is_the_text_of_the_reply(provider: FakeProvider) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        (
+            "The response was filtered due to the prompt triggering Azure OpenAI's content "
+            "management policy."
+        ),
         "This request has been blocked by our content policy",
         "ResponsibleAIPolicyViolation",
     ],
 )
-def test_a_request_that_a_filter_stops_is_refused_and_not_retried(provider: FakeProvider, message: str) -> None:
+def test_a_request_that_a_filter_stops_is_refused_and_not_retried(
+    provider: FakeProvider, message: str
+) -> None:
     provider.faults = always(Status(400, message))
     with pytest.raises(Refused):
         ask(open_at(provider, max_retries=3))
@@ -81,12 +91,20 @@ def test_the_fingerprint_is_kept(provider: FakeProvider) -> None:
 def test_a_minimal_answer_is_enough(provider: FakeProvider) -> None:
     provider.faults = always(Raw(b'{"choices": [{"message": {"content": "PASS"}}]}'))
     reply = ask(open_at(provider))
-    assert (reply.text, reply.finish, reply.usage.calls, reply.usage.estimated) == ("PASS", "stop", 1, 1)
+    assert (reply.text, reply.finish, reply.usage.calls, reply.usage.estimated) == (
+        "PASS",
+        "stop",
+        1,
+        1,
+    )
 
 
 def test_a_wrong_model_name_says_where_to_look(provider: FakeProvider) -> None:
     provider.faults = always(Status(404, "The model does not exist"))
-    with pytest.raises(ModelError, match=r"^openai/gpt-4o-mini: 404: The model does not exist \(check the model's name"):
+    with pytest.raises(
+        ModelError,
+        match=r"^openai/gpt-4o-mini: 404: The model does not exist \(check the model's name",
+    ):
         ask(open_at(provider))
 
 
@@ -97,7 +115,13 @@ def test_a_wrong_model_name_says_where_to_look(provider: FakeProvider) -> None:
         ("", ""),
         (None, ""),
         ([], ""),
-        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "PASS"}], "PASS"),
+        (
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                {"type": "text", "text": "PASS"},
+            ],
+            "PASS",
+        ),
         ([{"type": "text", "text": "PA"}, {"type": "text", "text": "SS"}], "PASS"),
     ],
 )
@@ -125,7 +149,10 @@ def test_every_word_for_the_end_is_one_of_three(reason: str | None, finish: str)
     assert finish_of(reason) == finish
 
 
-@pytest.mark.parametrize("nothing", [None, {}, {"content": None}, {"content": []}, {"tokens": ["a"], "token_logprobs": [-1]}])
+@pytest.mark.parametrize(
+    "nothing",
+    [None, {}, {"content": None}, {"content": []}, {"tokens": ["a"], "token_logprobs": [-1]}],
+)
 def test_no_log_probabilities_are_none(nothing: dict[str, object] | None) -> None:
     assert openai_logprobs(nothing) is None
 

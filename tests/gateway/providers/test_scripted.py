@@ -34,4 +34,6 @@ def test_a_script_may_be_a_function_of_the_request() -> None:
 def test_it_remembers_what_it_was_asked_by_many_at_once() -> None:
     scripted = ScriptedModel(["PASS"])
     ask_all(open_model(scripted), [str(number) for number in range(50)])
-    assert sorted(int(request.prompt.messages[-1].content) for request in scripted.requests) == list(range(50))
+    assert sorted(
+        int(request.prompt.messages[-1].content) for request in scripted.requests
+    ) == list(range(50))

@@ -16,30 +16,52 @@ PREAMBLE = "I will note the verdict."
 
 
 def openai_message(*calls: Any, content: str | None = None) -> dict[str, Any]:
-    tools = [{"id": "call_1", "type": "function", "function": {"name": "verdict", "arguments": call}} for call in calls]
+    tools = [
+        {"id": "call_1", "type": "function", "function": {"name": "verdict", "arguments": call}}
+        for call in calls
+    ]
     return {"role": "assistant", "content": content, "tool_calls": tools}
 
 
 def openai_answer(*calls: Any, content: str | None = None) -> dict[str, Any]:
     message = openai_message(*calls, content=content)
-    return {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": {}}
+    return {
+        "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+        "usage": {},
+    }
 
 
 def ollama_answer(call: Any, content: str = "") -> dict[str, Any]:
-    message = {"role": "assistant", "content": content, "tool_calls": [{"function": {"name": "verdict", "arguments": call}}]}
+    message = {
+        "role": "assistant",
+        "content": content,
+        "tool_calls": [{"function": {"name": "verdict", "arguments": call}}],
+    }
     return {"model": "m", "message": message, "done": True, "done_reason": "stop"}
 
 
 def anthropic_answer(call: Any, content: str = "") -> dict[str, Any]:
     texts = [{"type": "text", "text": content}] if content else []
     blocks = [*texts, {"type": "tool_use", "id": "toolu_1", "name": "verdict", "input": call}]
-    return {"type": "message", "role": "assistant", "model": "m", "content": blocks, "stop_reason": "tool_use", "usage": {}}
+    return {
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": blocks,
+        "stop_reason": "tool_use",
+        "usage": {},
+    }
 
 
 def google_answer(call: Any, content: str = "") -> dict[str, Any]:
     texts = [{"text": content}] if content else []
     parts = [*texts, {"functionCall": {"name": "verdict", "args": call}}]
-    return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}]}
+    return {
+        "candidates": [
+            {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+        ]
+    }
 
 
 ANSWERS = [
@@ -59,9 +81,13 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("name", "answer"), ANSWERS)
-def test_a_verdict_in_a_tool_call_is_read_like_text(provider: FakeProvider, name: str, answer: dict[str, Any]) -> None:
+def test_a_verdict_in_a_tool_call_is_read_like_text(
+    provider: FakeProvider, name: str, answer: dict[str, Any]
+) -> None:
     provider.faults = always(Raw(json.dumps(answer).encode()))
-    result = AspectCritic(definition="Is there a year?", models=open_at(provider, name)).evaluate("REC-00001-Y")
+    result = AspectCritic(definition="Is there a year?", models=open_at(provider, name)).evaluate(
+        "REC-00001-Y"
+    )
     assert (result.verdict, result.explanation) == ("FAIL", VERDICT["explanation"])
     assert len(provider.bodies) == 1
 
@@ -83,7 +109,9 @@ def test_a_refusal_stands_before_a_tool_call(provider: FakeProvider) -> None:
     assert (reply.text, reply.finish) == ("I can't help with that.", "refusal")
 
 
-@pytest.mark.parametrize("calls", [None, [], [{}], [{"function": None}], [{"function": {"arguments": None}}]])
+@pytest.mark.parametrize(
+    "calls", [None, [], [{}], [{"function": None}], [{"function": {"arguments": None}}]]
+)
 def test_a_call_without_arguments_says_nothing(provider: FakeProvider, calls: Any) -> None:
     answer = openai_answer(content="PASS")
     answer["choices"][0]["message"]["tool_calls"] = calls

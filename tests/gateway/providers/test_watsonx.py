@@ -20,14 +20,18 @@ def test_the_model_and_the_project_are_in_the_body(provider: FakeProvider) -> No
     assert "model" not in provider.bodies[0]
 
 
-def test_a_space_can_take_the_place_of_a_project(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_space_can_take_the_place_of_a_project(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("WATSONX_PROJECT_ID")
     monkeypatch.setenv("WATSONX_SPACE_ID", "space-1")
     ask(open_at(provider, "watsonx"))
     assert provider.bodies[0]["space_id"] == "space-1"
 
 
-def test_without_a_project_nothing_is_asked(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_project_nothing_is_asked(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("WATSONX_PROJECT_ID")
     with pytest.raises(SetupError, match="WATSONX_PROJECT_ID or WATSONX_SPACE_ID"):
         open_at(provider, "watsonx")
@@ -38,7 +42,9 @@ def test_the_token_is_fetched_once_for_many_that_begin_together(provider: FakePr
     assert len(ask_all(model, ["REC-00001-Y"] * 20)) == 20
     ask(model)
     assert provider.token_requests == 1
-    assert {request.headers["Authorization"] for request in provider.requests} == {f"Bearer {provider.tokens[0]}"}
+    assert {request.headers["Authorization"] for request in provider.requests} == {
+        f"Bearer {provider.tokens[0]}"
+    }
 
 
 def test_the_token_is_renewed_shortly_before_its_end(provider: FakeProvider) -> None:
@@ -49,15 +55,21 @@ def test_the_token_is_renewed_shortly_before_its_end(provider: FakeProvider) -> 
     assert provider.token_requests == 3
 
 
-def test_the_end_of_a_token_comes_by_the_clock_on_the_wall(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_token_comes_by_the_clock_on_the_wall(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = open_at(provider, "watsonx")
     ask(model)
-    monkeypatch.setattr(watsonx, "time", lambda: time.time() + 3400)  # as after a night with the lid closed
+    monkeypatch.setattr(
+        watsonx, "time", lambda: time.time() + 3400
+    )  # as after a night with the lid closed
     ask(model)
     assert provider.token_requests == 2
 
 
-def test_a_token_is_renewed_on_any_event_loop_as_a_forked_child_has_another(provider: FakeProvider) -> None:
+def test_a_token_is_renewed_on_any_event_loop_as_a_forked_child_has_another(
+    provider: FakeProvider,
+) -> None:
     provider.token_seconds = 1
     model = open_at(provider, "watsonx").provider
 
@@ -75,15 +87,25 @@ def test_the_key_goes_to_the_token_service_alone(provider: FakeProvider) -> None
     assert KEY not in str(provider.requests)
 
 
-def test_a_token_service_that_fails_for_a_moment_is_asked_again(provider: FakeProvider, fast_retries: None) -> None:
+def test_a_token_service_that_fails_for_a_moment_is_asked_again(
+    provider: FakeProvider, fast_retries: None
+) -> None:
     provider.token_faults = lambda attempt: Status(503) if attempt == 0 else None
     assert ask(open_at(provider, "watsonx", max_retries=1)).text
 
 
 @pytest.mark.parametrize(
-    "body", [b"{}", b'{"access_token": ""}', b'{"access_token": null}', b'{"access_token": "a", "expires_in": "soon"}']
+    "body",
+    [
+        b"{}",
+        b'{"access_token": ""}',
+        b'{"access_token": null}',
+        b'{"access_token": "a", "expires_in": "soon"}',
+    ],
 )
-def test_a_token_service_that_sends_no_token_is_unavailable(provider: FakeProvider, body: bytes) -> None:
+def test_a_token_service_that_sends_no_token_is_unavailable(
+    provider: FakeProvider, body: bytes
+) -> None:
     provider.token_faults = lambda attempt: Raw(body)
     with pytest.raises(Unavailable, match="token"):
         ask(open_at(provider, "watsonx"))

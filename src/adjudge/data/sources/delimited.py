@@ -48,24 +48,35 @@ class Dialect:
 
 
 def delimited_rows(text: Text, default: str = ",") -> Rows:
-    """Every row by the names in the first one. ``default``: what separates cells where the header does not show it."""
+    """Every row by the names in the first one.
+
+    ``default``: what separates cells where the header does not show it.
+    """
     lines = text.lines()
     said = _SAID.match(text.head)
     skipped = len(list(islice(lines, 1))) if said else 0
-    dialect = find_dialect(text.head[said.end() :] if said else text.head, (said[1],) if said else (default, *DELIMITERS), text)
+    dialect = find_dialect(
+        text.head[said.end() :] if said else text.head,
+        (said[1],) if said else (default, *DELIMITERS),
+        text,
+    )
     reader = dialect.cells(lines, strict=True)
     header = _header(reader, text, skipped)
     return _rows(reader, header, text, skipped) if header else iter(())
 
 
 def find_dialect(head: str, delimiters: tuple[str, ...], text: Text) -> Dialect:
-    """The one in which the header has several cells and most rows have as many; of equal ones the one with most cells."""
+    """The one in which the header has several cells and most rows have as many; of equal ones the
+    one with most cells.
+    """
     header = head.lstrip("\r\n").partition("\n")[0].rstrip("\r")
     quote = "'" if header[:1] == header[-1:] == "'" and len(header) > 1 else '"'
     styles = (False, True) if f"\\{quote}" in head else (False,)
     best, best_rank = Dialect(delimiters[0], quote), (-1.0, 0)
     for delimiter in dict.fromkeys(delimiters):
-        spaced = f"{delimiter} " in header and all(cell.startswith(" ") for cell in header.split(delimiter)[1:])
+        spaced = f"{delimiter} " in header and all(
+            cell.startswith(" ") for cell in header.split(delimiter)[1:]
+        )
         for escaped in styles:
             tried = Dialect(delimiter, quote, escaped, spaced)
             rank = _rank(tried, head, text.is_cut)
@@ -97,7 +108,9 @@ def _rank(dialect: Dialect, head: str, is_cut: bool) -> tuple[float, int]:
 
 
 def _header(reader: Reader, text: Text, skipped: int) -> list[str]:
-    """The names of the columns; one that stands twice gets a number, so that no value hides another."""
+    """The names of the columns; one that stands twice gets a number, so that no value hides
+    another.
+    """
     line = skipped + 1
     try:
         names = next((cells for cells in reader if not _are_blank(cells)), [])
@@ -125,7 +138,11 @@ def _rows(reader: Reader, header: list[str], text: Text, skipped: int) -> Rows:
         elif len(cells) == width:
             yield Row(line, dict(zip(header, cells, strict=True)))
         elif cells:
-            yield Row(line, {}) if _are_blank(cells) else origin.bad(line, _wrong_width(cells, header))
+            yield (
+                Row(line, {})
+                if _are_blank(cells)
+                else origin.bad(line, _wrong_width(cells, header))
+            )
 
 
 def _are_blank(cells: list[str]) -> bool:
@@ -134,7 +151,11 @@ def _are_blank(cells: list[str]) -> bool:
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:
     said = f"the row has {_several(cells, 'cell')}, {_several(header, 'column')} expected"
-    return f"{said}: there is none for column {header[len(cells)]!r}" if len(cells) < len(header) else said
+    return (
+        f"{said}: there is none for column {header[len(cells)]!r}"
+        if len(cells) < len(header)
+        else said
+    )
 
 
 def _said(error: csv.Error) -> str:

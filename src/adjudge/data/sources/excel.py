@@ -18,13 +18,16 @@ def excel_rows(path: Path, origin: Origin) -> Rows:
         from openpyxl.utils.exceptions import InvalidFileException
     except ImportError as error:
         raise SetupError(
-            f"{origin.name}: to read Excel workbooks, pip install 'adjudge[excel]', or save the table as CSV in UTF-8"
+            f"{origin.name}: to read Excel workbooks, pip install 'adjudge[excel]', or save "
+            "the table as CSV in UTF-8"
         ) from error
     with path.open("rb") as file:
         try:
             book = load_workbook(file, read_only=True, data_only=True)
         except (InvalidFileException, BadZipFile, KeyError, ValueError, OSError) as error:
-            raise WrongData(f"{origin.name} cannot be read as an Excel workbook: {' '.join(str(error).split())}") from error
+            raise WrongData(
+                f"{origin.name} cannot be read as an Excel workbook: {' '.join(str(error).split())}"
+            ) from error
         try:
             yield from _rows(_cells(book))
         finally:
@@ -44,10 +47,18 @@ def _rows(rows: Iterator[tuple[object, ...]]) -> Rows:
     for number, cells in enumerate(rows, 1):
         values = _without_end(cells)
         if not header:
-            header = numbered([str(cell or "").strip() or f"column {place}" for place, cell in enumerate(values, 1)])
+            header = numbered(
+                [
+                    str(cell or "").strip() or f"column {place}"
+                    for place, cell in enumerate(values, 1)
+                ]
+            )
             continue
         names = [*header, *(f"column {place}" for place in range(len(header) + 1, len(values) + 1))]
-        padded = [*("" if cell is None else cell for cell in values), *[""] * (len(names) - len(values))]
+        padded = [
+            *("" if cell is None else cell for cell in values),
+            *[""] * (len(names) - len(values)),
+        ]
         yield Row(number, dict(zip(names, padded, strict=True)) if values else {})
 
 

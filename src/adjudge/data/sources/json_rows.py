@@ -32,7 +32,11 @@ def line_rows(text: Text) -> Rows:
         except (ValueError, RecursionError) as error:
             yield text.origin.bad(number, f"is not JSON: {_said(error)}")
             continue
-        yield Row(number, row) if isinstance(row, dict) else text.origin.bad(number, "is not a JSON object")
+        yield (
+            Row(number, row)
+            if isinstance(row, dict)
+            else text.origin.bad(number, "is not a JSON object")
+        )
 
 
 def is_lines(head: str) -> bool:
@@ -57,7 +61,11 @@ def document_rows(text: Text) -> Rows:
         if flaw:
             yield text.origin.bad(number, flaw, nth)
         else:
-            yield Row(number, value, nth) if isinstance(value, dict) else text.origin.bad(number, "is not a JSON object", nth)
+            yield (
+                Row(number, value, nth)
+                if isinstance(value, dict)
+                else text.origin.bad(number, "is not a JSON object", nth)
+            )
 
 
 class JsonDocument:
@@ -85,7 +93,10 @@ class JsonDocument:
         opening = self.take("[{", "a list of rows")
         yield from self.items() if opening == "[" else self._list_inside()
         if self.peek():
-            raise self.wrong("the document goes on after its end; if there is an object on each line, say format='jsonl'")
+            raise self.wrong(
+                "the document goes on after its end; if there is an object on each line, "
+                "say format='jsonl'"
+            )
 
     def items(self) -> Iterator[tuple[int, object]]:
         """Of the list whose bracket was just taken."""
@@ -99,7 +110,9 @@ class JsonDocument:
                 return
 
     def _list_inside(self) -> Iterator[tuple[int, object]]:
-        """Of the one list of objects in the object whose brace was just taken; whatever else it holds is passed over."""
+        """Of the one list of objects in the object whose brace was just taken; whatever else it
+        holds is passed over.
+        """
         found: str | None = None
         while self.peek() != "}":
             key = str(self.value())
@@ -110,7 +123,9 @@ class JsonDocument:
                 self._at += 1
                 if self.peek() == "{":
                     if found is not None:
-                        raise self.wrong(f"{key!r} is a second list of rows after {found!r}: keep one of them")
+                        raise self.wrong(
+                            f"{key!r} is a second list of rows after {found!r}: keep one of them"
+                        )
                     found = key
                     yield from self.items()
                 else:
@@ -120,7 +135,10 @@ class JsonDocument:
                 self.take(",", "',' or '}'")
         self._at += 1
         if found is None:
-            raise WrongData(f'{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}')
+            raise WrongData(
+                f"{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or "
+                f'{{"data": [{{…}}]}}'
+            )
 
     def value(self) -> object:
         """The value that begins here."""
@@ -136,10 +154,16 @@ class JsonDocument:
                 continue
             except RecursionError as error:
                 raise self.wrong("is nested too deep") from error
-            except ValueError as error:  # only of numbers: Python reads none of more than 4300 digits
+            except (
+                ValueError
+            ) as error:  # only of numbers: Python reads none of more than 4300 digits
                 raise self.wrong("holds a number with too many digits") from error
             length = end - self._at
-            if end >= len(self._buffer) - len("e+") and isinstance(value, int | float) and self._more(HEAD):
+            if (
+                end >= len(self._buffer) - len("e+")
+                and isinstance(value, int | float)
+                and self._more(HEAD)
+            ):
                 continue  # a number may go on
             self._began, self._at = self._at, self._at + length
             return value
@@ -172,7 +196,9 @@ class JsonDocument:
                 self._at = token.end()
             else:
                 self._at = len(self._buffer)
-            size = HEAD if self._at > began else 2 * size  # so that a long string is not begun too often
+            size = (
+                HEAD if self._at > began else 2 * size
+            )  # so that a long string is not begun too often
             if len(self._buffer) - self._at >= LONGEST or not self._more(size):
                 raise self.wrong("the document ends in the middle of a value")
 
@@ -227,4 +253,8 @@ def _holds_list(line: str) -> bool:
 
 
 def _said(error: Exception) -> str:
-    return "it is nested too deep" if isinstance(error, RecursionError) else str(error).replace(": line 1 column", ": column")
+    return (
+        "it is nested too deep"
+        if isinstance(error, RecursionError)
+        else str(error).replace(": line 1 column", ": column")
+    )

@@ -19,11 +19,15 @@ from adjudge.errors import WrongData
 
 def is_frame(source: object) -> bool:
     """Whether this is a data frame of pandas, polars or their like."""
-    return hasattr(source, "columns") and (hasattr(source, "itertuples") or hasattr(source, "iter_rows"))
+    return hasattr(source, "columns") and (
+        hasattr(source, "itertuples") or hasattr(source, "iter_rows")
+    )
 
 
 def is_table(source: object) -> bool:
-    """Whether this is a data frame, or a data set of rows such as those of Hugging Face and of Arrow."""
+    """Whether this is a data frame, or a data set of rows such as those of Hugging Face and of
+    Arrow.
+    """
     return is_frame(source) or (hasattr(source, "column_names") and not isinstance(source, Mapping))
 
 
@@ -43,13 +47,20 @@ def table_rows(table: Any) -> Iterator[Row]:
 def frame_rows(frame: Any) -> Iterator[Row]:
     """Every row, one after the other: no copy of the frame is made."""
     names = numbered(str(name) for name in frame.columns)
-    rows = frame.itertuples(index=False, name=None) if hasattr(frame, "itertuples") else frame.iter_rows()
+    rows = (
+        frame.itertuples(index=False, name=None)
+        if hasattr(frame, "itertuples")
+        else frame.iter_rows()
+    )
     for number, values in enumerate(rows, 1):
         yield Row(number, dict(zip(names, values, strict=True)))
 
 
 def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
-    """Texts, mappings of columns and instances; a text is the ``field``. A Row has a number already."""
+    """Texts, mappings of columns and instances; a text is the ``field``.
+
+    A Row has a number already.
+    """
     for number, item in enumerate(items, 1):
         if isinstance(item, Row):
             yield item
@@ -59,7 +70,10 @@ def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
         elif isinstance(item, Mapping | Instance):
             yield Row(number, item)
         else:
-            yield origin.bad(number, f"must be a text, keys with values or an Instance, not {type(item).__name__}")
+            yield origin.bad(
+                number,
+                f"must be a text, keys with values or an Instance, not {type(item).__name__}",
+            )
 
 
 FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
@@ -80,15 +94,23 @@ ROW_FILES = tuple(_FORMAT_OF)
 """How the names of files with rows end."""
 
 _OTHER_DATA_FILES = (".xls", ".ods", ".feather", ".arrow", ".gz", ".zip")
-_SPREADSHEETS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", ".ods": "an OpenDocument spreadsheet"}
+_SPREADSHEETS = {
+    ".xls": "an old Excel workbook",
+    ".xlsb": "a binary Excel workbook",
+    ".ods": "an OpenDocument spreadsheet",
+}
 DATA_FILES = (*ROW_FILES, *_SPREADSHEETS)
-"""How the names of files end that hold rows, those that must be saved as something else first included."""
+"""How the names of files end that hold rows, those that must be saved as something else first
+included.
+"""
 _TABLES = ("parquet", "xlsx")
 """Formats that are no text."""
 _LONGEST_PATH = 4096
 
 Source = str | Path | Iterable[Any]
-"""A path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances."""
+"""A path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or
+instances.
+"""
 
 
 def open_source(
@@ -106,12 +128,18 @@ def open_source(
 
 def _without_traces(rows: Rows, origin: Origin) -> Rows:
     for row in rows:
-        if isinstance(row, Row) and isinstance(row.cells, Mapping) and (trace := trace_of(row.cells)):
+        if (
+            isinstance(row, Row)
+            and isinstance(row.cells, Mapping)
+            and (trace := trace_of(row.cells))
+        ):
             raise WrongData(refusal_of(origin.name, trace))
         yield row
 
 
-def _opened(source: Source, format: str | None, encoding: str | None, field: str) -> tuple[Origin, Rows]:
+def _opened(
+    source: Source, format: str | None, encoding: str | None, field: str
+) -> tuple[Origin, Rows]:
     if isinstance(source, str | Path):
         return _open_path(Path(source), format, encoding)
     if is_table(source):
@@ -119,7 +147,9 @@ def _opened(source: Source, format: str | None, encoding: str | None, field: str
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         origin = Origin("the data")
         return origin, item_rows(source, field, origin)
-    raise WrongData(f"rows come from a path, a data frame or a list, not from {type(source).__name__}")
+    raise WrongData(
+        f"rows come from a path, a data frame or a list, not from {type(source).__name__}"
+    )
 
 
 def is_data_file(text: str) -> bool:
@@ -138,10 +168,14 @@ def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Or
         return origin, _stdin_rows(origin, format, encoding)
     chosen = format or _FORMAT_OF.get(path.suffix.lower())
     if path.suffix.lower() in _SPREADSHEETS and format is None:
-        raise WrongData(f"{path} is {_SPREADSHEETS[path.suffix.lower()]}: save the table as .xlsx, or as CSV in UTF-8")
+        raise WrongData(
+            f"{path} is {_SPREADSHEETS[path.suffix.lower()]}: save the table as .xlsx, or "
+            "as CSV in UTF-8"
+        )
     if chosen is None:
         raise WrongData(
-            f"{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in one of {', '.join(ROW_FILES)}, "
+            f"{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
+            f"one of {', '.join(ROW_FILES)}, "
             f"or say which it is, such as format='csv'"
         )
     origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
@@ -183,7 +217,9 @@ class _Held(io.TextIOWrapper):
 
 
 def hold_stdin() -> None:
-    """Read standard input to its end now: a run must not wait for it while replies come, and may read it several times."""
+    """Read standard input to its end now: a run must not wait for it while replies come, and may
+    read it several times.
+    """
     if not isinstance(sys.stdin, _Held):
         kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is standard input from now on
         shutil.copyfileobj(sys.stdin.buffer, kept)

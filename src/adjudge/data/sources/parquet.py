@@ -18,14 +18,20 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
         import pyarrow
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise SetupError(f"{origin.name}: to read Parquet, pip install 'adjudge[parquet]'") from error
+        raise SetupError(
+            f"{origin.name}: to read Parquet, pip install 'adjudge[parquet]'"
+        ) from error
     try:
         with path.open("rb") as file:
             batches = ParquetFile(file).iter_batches(batch_size=_AT_ONCE)
-            for number, cells in enumerate((cells for batch in batches for cells in arrow_rows(batch)), 1):
+            for number, cells in enumerate(
+                (cells for batch in batches for cells in arrow_rows(batch)), 1
+            ):
                 yield Row(number, cells)
     except pyarrow.ArrowException as error:
-        raise WrongData(f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}") from error
+        raise WrongData(
+            f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}"
+        ) from error
 
 
 def arrow_rows(table: Any) -> Iterator[dict[str, object]]:

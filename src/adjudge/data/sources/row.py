@@ -64,7 +64,10 @@ class SomeRows:
 
 
 class BlankRows(SomeRows):
-    """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table. They are passed over."""
+    """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table.
+
+    They are passed over.
+    """
 
     __slots__ = ()
 
@@ -73,12 +76,18 @@ class BlankRows(SomeRows):
 
 
 class EmptyAnswers(SomeRows):
-    """The rows whose judged text is empty, though something else is there. They are judged: an empty answer is one."""
+    """The rows whose judged text is empty, though something else is there.
+
+    They are judged: an empty answer is one.
+    """
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        return self._told("answer is empty, and judged as it stands", "answers are empty, and judged as they stand")
+        return self._told(
+            "answer is empty, and judged as it stands",
+            "answers are empty, and judged as they stand",
+        )
 
 
 def numbered(names: Iterable[str]) -> list[str]:

@@ -25,7 +25,10 @@ _MARKS = (
 _NO_TEXT = (
     (
         b"PK\x03\x04",
-        "an Excel workbook or a ZIP archive: let the name of a workbook end in .xlsx, or save the table as CSV in UTF-8",
+        (
+            "an Excel workbook or a ZIP archive: let the name of a workbook end in .xlsx, or "
+            "save the table as CSV in UTF-8"
+        ),
     ),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
     (b"\x1f\x8b", "packed with gzip: unpack it first"),
@@ -60,7 +63,9 @@ class Text:
         return found
 
     def flaw_in(self, text: str) -> str | None:
-        """Bytes that are no text were let through as half characters, so that they cost one row and not the file."""
+        """Bytes that are no text were let through as half characters, so that they cost one row and
+        not the file.
+        """
         if text.isascii():
             return None
         try:
@@ -77,7 +82,9 @@ class Text:
         """Line by line, each with its end."""
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
-                raise self.origin.wrong(number, f"the line is longer than {LONGEST:,} characters; is the file a table?")
+                raise self.origin.wrong(
+                    number, f"the line is longer than {LONGEST:,} characters; is the file a table?"
+                )
             self.flaw = self.flaw or self.flaw_in(line)
             yield line
 
@@ -112,11 +119,20 @@ class Text:
 
 
 def likely_encoding(raw: bytes) -> str:
-    """What to do about bytes that are not UTF-8. Whole words above ASCII are Cyrillic, single letters have accents."""
+    """What to do about bytes that are not UTF-8.
+
+    Whole words above ASCII are Cyrillic, single letters have accents.
+    """
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
     if words * 2 >= high:
-        return "save the file as UTF-8, or say which encoding it is in, probably cp1251: --encoding cp1251, or encoding='cp1251'"
-    return "save the file as UTF-8, or say which encoding it is in: --encoding cp1252, or encoding='cp1252'"
+        return (
+            "save the file as UTF-8, or say which encoding it is in, probably cp1251: "
+            "--encoding cp1251, or encoding='cp1251'"
+        )
+    return (
+        "save the file as UTF-8, or say which encoding it is in: --encoding cp1252, or "
+        "encoding='cp1252'"
+    )
 
 
 class _Rest(io.RawIOBase):
@@ -132,7 +148,9 @@ class _Rest(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         size = len(buffer)
         data, self._first = self._first[:size], self._first[size:]
-        data = data or (self._rest.read1(size) if hasattr(self._rest, "read1") else self._rest.read(size))
+        data = data or (
+            self._rest.read1(size) if hasattr(self._rest, "read1") else self._rest.read(size)
+        )
         buffer[: len(data)] = data
         return len(data)
 
@@ -150,17 +168,22 @@ def check_encoding(name: str) -> str:
     try:
         "".encode(name)
     except (LookupError, ValueError) as error:
-        raise SetupError(f"there is no encoding {name!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error
+        raise SetupError(
+            f"there is no encoding {name!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1"
+        ) from error
     return name
 
 
 def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
-    """UTF-8 unless the ``first`` bytes are another byte order mark, or the caller says otherwise; they may not disagree."""
+    """UTF-8 unless the ``first`` bytes are another byte order mark, or the caller says otherwise;
+    they may not disagree.
+    """
     marked = next((names for mark, names in _MARKS if first.startswith(mark)), None)
     if given is not None:
         if marked and codecs.lookup(check_encoding(given)).name not in marked:
             raise WrongData(
-                f"{origin.name} begins with the byte order mark of {marked[0].upper()}, so that it is not {given.upper()}: "
+                f"{origin.name} begins with the byte order mark of {marked[0].upper()}, so "
+                f"that it is not {given.upper()}: "
                 "leave the encoding out"
             )
         return check_encoding(given)
@@ -171,5 +194,8 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
             raise WrongData(f"{origin.name} is {what}")
     if b"\0" in first:
         known = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
-        raise WrongData(f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}")
+        raise WrongData(
+            f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say "
+            f"encoding={known!r}"
+        )
     return "utf-8"

@@ -1,4 +1,6 @@
-"""Pieces of agents' traces, which look like rows and are none: read as rows, a tool's result would be judged as an answer."""
+"""Pieces of agents' traces, which look like rows and are none: read as rows, a tool's result would
+be judged as an answer.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,13 @@ def trace_of(cells: Mapping[str, object]) -> str | None:
 def refusal_of(name: str, trace: str) -> str:
     """What is said of a source that holds pieces of a trace."""
     if trace == _INSPECT:
-        return f"{name} holds {trace}: bring the whole log in with adjudge import, and judge its rows with adjudge run --data RUN"
+        return (
+            f"{name} holds {trace}: bring the whole log in with adjudge import, and judge its "
+            "rows with adjudge run --data RUN"
+        )
     return (
-        f"{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not read yet: give each run as one "
+        f"{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not "
+        "read yet: give each run as one "
         'row, such as {"user_input": "…", "response": "…"} or {"messages": […]}'
     )
 

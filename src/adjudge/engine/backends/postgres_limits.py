@@ -1,4 +1,6 @@
-"""One rate limit and one budget for processes that share a run by Postgres: given out in small parts, by the server's clock."""
+"""One rate limit and one budget for processes that share a run by Postgres: given out in small
+parts, by the server's clock.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from typing import TYPE_CHECKING, TypeVar
 
-from adjudge.engine.backends.ray.limiter import Lane, Lease, LeasedPace, LimiterLostError, less, part_of, seconds_each
+from adjudge.engine.backends.ray.limiter import (
+    Lane,
+    Lease,
+    LeasedPace,
+    LimiterLostError,
+    less,
+    part_of,
+    seconds_each,
+)
 from adjudge.errors import RunError, RunStopped
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More, OpenBudget
@@ -22,33 +32,52 @@ if TYPE_CHECKING:
 _NEW_LANE = "INSERT INTO adjudge_lanes (run, model) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _LANE = "SELECT next, hold, factor, cut FROM adjudge_lanes WHERE run = %s AND model = %s FOR UPDATE"
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::double precision"
-_KEEP_LANE = "UPDATE adjudge_lanes SET next = %s, hold = %s, factor = %s, cut = %s WHERE run = %s AND model = %s"
+_KEEP_LANE = (
+    "UPDATE adjudge_lanes SET next = %s, hold = %s, factor = %s, cut = %s WHERE run = %s AND "
+    "model = %s"
+)
 _ONE_AT_A_TIME = "SELECT run FROM adjudge_runs WHERE run = %s FOR UPDATE"
 _GRANTED = """SELECT coalesce(sum(usd), 0)::double precision, coalesce(sum(calls), 0)::bigint, coalesce(sum(tokens), 0)::bigint
     FROM adjudge_workers WHERE run = %s"""
-_GRANT = "UPDATE adjudge_workers SET usd = usd + %s, calls = calls + %s, tokens = tokens + %s WHERE run = %s AND holder = %s"
+_GRANT = (
+    "UPDATE adjudge_workers SET usd = usd + %s, calls = calls + %s, tokens = tokens + %s WHERE "
+    "run = %s AND holder = %s"
+)
 _DEAD = "SELECT holder, writer FROM adjudge_workers WHERE run = %s AND until < now()"
-_SETTLE = "UPDATE adjudge_workers SET until = NULL, usd = %s, calls = %s, tokens = %s WHERE run = %s AND holder = %s"
+_SETTLE = (
+    "UPDATE adjudge_workers SET until = NULL, usd = %s, calls = %s, tokens = %s WHERE run = %s "
+    "AND holder = %s"
+)
 T = TypeVar("T")
 
 
 class PostgresLimits:
-    """A process's side of both. What processes that died held and did not spend is given out again."""
+    """A process's side of both.
 
-    def __init__(self, url: str, holder: str, rates: Mapping[str, Rate], budget: Budget, share: int) -> None:
+    What processes that died held and did not spend is given out again.
+    """
+
+    def __init__(
+        self, url: str, holder: str, rates: Mapping[str, Rate], budget: Budget, share: int
+    ) -> None:
         """``share``: about how many processes there are, which decides how large the parts are."""
         self._store = PostgresStore(url)
         self._holder, self._rates, self._budget, self._share = holder, rates, budget, share
         self._thread = ThreadPoolExecutor(1, "adjudge limits")
 
     def pace(self, model: str) -> LeasedPace:
-        """The model's, by its identity. Where the server cannot be reached, the process keeps to its own share."""
+        """The model's, by its identity.
+
+        Where the server cannot be reached, the process keeps to its own share.
+        """
         rate = self._rates.get(model, Rate())
 
         async def lease(tokens: int) -> Lease:
             each = seconds_each(rate, tokens)
             try:
-                return await self._answer(lambda: self._moved(model, lambda lane, now: lane.lease(each, self._share, now)))
+                return await self._answer(
+                    lambda: self._moved(model, lambda lane, now: lane.lease(each, self._share, now))
+                )
             except RunError as error:
                 raise LimiterLostError from error
 
@@ -78,7 +107,9 @@ class PostgresLimits:
         try:
             return await self._answer(lambda: self._granted(likely, most))
         except RunError as error:
-            raise RunStopped(f"nothing is spent while the budget that processes share cannot be read: {error}") from error
+            raise RunStopped(
+                f"nothing is spent while the budget that processes share cannot be read: {error}"
+            ) from error
 
     async def _answer(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
@@ -111,7 +142,9 @@ class PostgresLimits:
         return part_of(less(self._budget, Budget(*granted)), self._share, likely, most)
 
     def _reclaimed(self, connection: Connection) -> bool:
-        """Whether there were processes whose lease has run out: of what they held, only what they spent is gone."""
+        """Whether there were processes whose lease has run out: of what they held, only what they
+        spent is gone.
+        """
         dead = connection.execute(_DEAD, (self._store.run,)).fetchall()
         for holder, writer in dead:
             account = sum_of_accounts(self._store.records(writer))

@@ -1,4 +1,6 @@
-"""What every batch API has: a way to write requests, to send them, to ask how far they are, and to read what came of each."""
+"""What every batch API has: a way to write requests, to send them, to ask how far they are, and to
+read what came of each.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _DONE = (
 """What providers call the requests of which it is known what came of them."""
 _ANSWERED = ("completed", "succeeded", "succeeded_requests", "successfulRequestCount")
 """What providers call the requests that were answered."""
-_KINDS: Mapping[str, type[ModelError]] = {one.__name__: one for one in (ModelError, RateLimited, Refused, Unavailable)}
+_KINDS: Mapping[str, type[ModelError]] = {
+    one.__name__: one for one in (ModelError, RateLimited, Refused, Unavailable)
+}
 
 
 class Phase(StrEnum):
@@ -119,7 +123,9 @@ class BatchApi(ABC):
         return account_told(self.endpoint)
 
     async def gives(self, id: str) -> bool:
-        """Whether the provider has this batch for the key that asks: another key of the account that sent it is as good."""
+        """Whether the provider has this batch for the key that asks: another key of the account
+        that sent it is as good.
+        """
         try:
             await self.look(id)
         except ModelError as error:
@@ -137,7 +143,9 @@ class BatchApi(ABC):
         """A request as it stands among the others."""
 
     async def upload(self, path: Path) -> str:  # noqa: ARG002 - most take the requests with what creates the batch
-        """Send the file with the requests ahead, where that is done, which costs nothing yet: what the provider calls it."""
+        """Send the file with the requests ahead, where that is done, which costs nothing yet: what
+        the provider calls it.
+        """
         return ""
 
     @abstractmethod
@@ -150,18 +158,26 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Some of the account's batches, the newest first, and what the next page comes ``after``: "" where there is none."""
+        """Some of the account's batches, the newest first, and what the next page comes ``after``:
+        "" where there is none.
+        """
 
     async def listed(self, since: float) -> list[Remote]:
         """The account's batches since then, page by page until they are older."""
         found, after = await self.page("")
-        while after and min((one.created for one in found if one.created is not None), default=since) >= since:
+        while (
+            after
+            and min((one.created for one in found if one.created is not None), default=since)
+            >= since
+        ):
             more, after = await self.page(after)
             found += more
         return [one for one in found if one.created is None or one.created >= since]
 
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - where the requests tell
-        """The batches that may be the one of this name, which was sent since then; with names of ours, no others."""
+        """The batches that may be the one of this name, which was sent since then; with names of
+        ours, no others.
+        """
         found = await self.listed(since)
         return [one for one in found if one.mark == mark] if self.marks else found
 
@@ -212,7 +228,9 @@ class BatchApi(ABC):
 
     @property
     def clock_ahead(self) -> float | None:
-        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it does not tell."""
+        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it
+        does not tell.
+        """
         return clock_ahead(self.endpoint)
 
     def answered(self, id: str, body: object) -> Line:
@@ -232,7 +250,9 @@ class BatchApi(ABC):
 
 
 def as_json(path: Path, secrets: Iterable[str]) -> Json:
-    """A results file that is one JSON object; an empty one where it is none, or too large to be ours."""
+    """A results file that is one JSON object; an empty one where it is none, or too large to be
+    ours.
+    """
     if path.stat().st_size > _LARGEST_OBJECT:
         return {}
     try:
@@ -262,12 +282,22 @@ def listed_in(data: Mapping[str, Any], name: str) -> list[Json]:
 
 def counts_of(data: object) -> dict[str, int]:
     """The counts among what a provider tells."""
-    return {name: value for name, value in mapping(data).items() if isinstance(value, int) and not isinstance(value, bool)}
+    return {
+        name: value
+        for name, value in mapping(data).items()
+        if isinstance(value, int) and not isinstance(value, bool)
+    }
 
 
 def error_data(error: ModelError) -> dict[str, object]:
     """An error as a JSON-ready dict."""
-    kind = type(error).__name__ if type(error).__name__ in _KINDS else "Unavailable" if error.retryable else "ModelError"
+    kind = (
+        type(error).__name__
+        if type(error).__name__ in _KINDS
+        else "Unavailable"
+        if error.retryable
+        else "ModelError"
+    )
     return {"kind": kind, "message": error.message, "hint": error.hint, "status": error.status}
 
 

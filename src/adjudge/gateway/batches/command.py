@@ -1,4 +1,5 @@
-"""A batch on this machine: a command that reads OpenAI's lines and writes them, such as ``vllm run-batch``.
+"""A batch on this machine: a command that reads OpenAI's lines and writes them, such as ``vllm
+run-batch``.
 
 The command goes on when adjudge is killed, and is found again by the files it leaves.
 """
@@ -35,7 +36,9 @@ with open(ended + ".part", "w") as file:
     file.write(str(code))
 os.replace(ended + ".part", ended)
 """
-"""Leaves us, waits for the command and keeps its exit code, whether or not anybody waits for that."""
+"""Leaves us, waits for the command and keeps its exit code, whether or not
+anybody waits for that.
+"""
 
 
 class CommandBatches(OpenAIBatches):
@@ -50,7 +53,8 @@ class CommandBatches(OpenAIBatches):
         self._words = shlex.split(command)
         if not {"{input}", "{output}"} <= set(self._words):
             raise SetupError(
-                "the batch command must name its two files: write it like 'vllm run-batch -i {input} -o {output} --model MODEL'"
+                "the batch command must name its two files: write it like 'vllm run-batch "
+                "-i {input} -o {output} --model MODEL'"
             )
 
     @property
@@ -85,10 +89,14 @@ class CommandBatches(OpenAIBatches):
             code = ended.read_text().strip()
             if output.exists():
                 return Remote(id, Phase.ENDED, f"exit code {code}")
-            return Remote(id, Phase.REJECTED, f"exit code {code}", reason=_last_line(_beside(path, "log")))
+            return Remote(
+                id, Phase.REJECTED, f"exit code {code}", reason=_last_line(_beside(path, "log"))
+            )
         if _alive(_beside(path, "pid")):
             return Remote(id, Phase.WAITING, "running")
-        return Remote(id, Phase.ENDED, "gone")  # what it wrote is whole lines, and the rest is asked again
+        return Remote(
+            id, Phase.ENDED, "gone"
+        )  # what it wrote is whole lines, and the rest is asked again
 
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no such list
         """None: it is found by its files."""

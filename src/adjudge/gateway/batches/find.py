@@ -9,7 +9,13 @@ from adjudge.errors import SetupError
 from adjudge.gateway.batches.api import BatchApi
 from adjudge.gateway.batches.command import CommandBatches
 from adjudge.gateway.batches.inline import AnthropicBatches, GeminiBatches, OpenRouterBatches
-from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, MistralBatches, OpenAIBatches, TogetherBatches
+from adjudge.gateway.batches.openai import (
+    AzureBatches,
+    GroqBatches,
+    MistralBatches,
+    OpenAIBatches,
+    TogetherBatches,
+)
 from adjudge.gateway.model import Layer, Model
 from adjudge.gateway.providers.base import HttpProvider
 
@@ -29,7 +35,8 @@ _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azu
 def batch_api(model: Model, api: str | None = None, command: str | None = None) -> BatchApi | None:
     """The batch API of a model, or None where it has none.
 
-    ``api``: which one a server speaks that was named by its address. ``command``: one on this machine in its place.
+    ``api``: which one a server speaks that was named by its address. ``command``: one on this
+    machine in its place.
     """
     provider = model.provider if isinstance(model, Layer) else model
     if not isinstance(provider, HttpProvider):

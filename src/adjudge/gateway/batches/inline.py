@@ -1,4 +1,6 @@
-"""Batches whose requests stand in the body of the request that creates them: Anthropic, OpenRouter, Gemini."""
+"""Batches whose requests stand in the body of the request that creates them: Anthropic, OpenRouter,
+Gemini.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from typing import Any, ClassVar
 
 from adjudge.domain.message import Request
 from adjudge.errors import ModelError
-from adjudge.gateway.batches.api import BatchApi, Json, Line, Phase, Remote, as_json, counts_of, listed_in, seconds
+from adjudge.gateway.batches.api import (
+    BatchApi,
+    Json,
+    Line,
+    Phase,
+    Remote,
+    as_json,
+    counts_of,
+    listed_in,
+    seconds,
+)
 from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.transfer import send_file
@@ -35,7 +47,10 @@ class AnthropicBatches(BatchApi):
     most_requests = 100_000
     most_bytes = 250_000_000
     marks = False
-    note = "Anthropic keeps batches and their results for 29 days, also for accounts with zero data retention"
+    note = (
+        "Anthropic keeps batches and their results for 29 days, also for accounts with zero "
+        "data retention"
+    )
     between: ClassVar[bytes] = b",\n"
     closing: ClassVar[bytes] = b"]}"
 
@@ -57,7 +72,11 @@ class AnthropicBatches(BatchApi):
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
         """The next one comes after the last id."""
-        page = await get_json(await self.provider.at(f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"))
+        page = await get_json(
+            await self.provider.at(
+                f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"
+            )
+        )
         found = [self._remote(one) for one in listed_in(page, "data")]
         return found, found[-1].id if found and page.get("has_more") else ""
 
@@ -91,7 +110,9 @@ class AnthropicBatches(BatchApi):
 
 
 class OpenRouterBatches(BatchApi):
-    """``POST {base_url}/batches``, ``endpoint`` and ``model`` before ``requests``; results stand in what GET answers."""
+    """``POST {base_url}/batches``, ``endpoint`` and ``model`` before ``requests``; results stand in
+    what GET answers.
+    """
 
     provider_name = "openrouter"
     most_requests = 5_000
@@ -132,7 +153,10 @@ class OpenRouterBatches(BatchApi):
 
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no second one
         """The only one, which holds the newest."""
-        return [self._remote(one) for one in listed_in(await get_json(await self._at("?limit=100")), "data")], ""
+        return [
+            self._remote(one)
+            for one in listed_in(await get_json(await self._at("?limit=100")), "data")
+        ], ""
 
     async def cancel(self, id: str) -> None:
         """It ends as "cancelled"."""
@@ -144,10 +168,18 @@ class OpenRouterBatches(BatchApi):
 
     def read(self, record: Json) -> Line:
         """``{custom_id, response | error}``."""
-        id, response, error = str(record["custom_id"]), mapping(record.get("response")), mapping(record.get("error"))
+        id, response, error = (
+            str(record["custom_id"]),
+            mapping(record.get("response")),
+            mapping(record.get("error")),
+        )
         if error:
             code = error.get("code") or error.get("status_code")
-            return self.unanswered(id) if "expired" in str(code) else self.failed(id, _status(code), {"error": error})
+            return (
+                self.unanswered(id)
+                if "expired" in str(code)
+                else self.failed(id, _status(code), {"error": error})
+            )
         status = int(response.get("status_code", 200))
         body = response.get("body", response)
         return self.answered(id, body) if status == 200 else self.failed(id, status, body)
@@ -174,14 +206,25 @@ def _status(code: object) -> int:
 
 
 class GeminiBatches(BatchApi):
-    """``POST {base_url}/models/{model}:batchGenerateContent``; a batch is found again by its display name."""
+    """``POST {base_url}/models/{model}:batchGenerateContent``; a batch is found again by its
+    display name.
+    """
 
     provider_name = "google"
     most_requests = 10_000
     most_bytes = 19_000_000
     between: ClassVar[bytes] = b",\n"
     closing: ClassVar[bytes] = b"]}}}}"
-    _GOOGLE: ClassVar[Mapping[int, int]] = {3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
+    _GOOGLE: ClassVar[Mapping[int, int]] = {
+        3: 400,
+        4: 504,
+        5: 404,
+        7: 403,
+        8: 429,
+        13: 500,
+        14: 503,
+        16: 401,
+    }
     """Google's numbers of errors, as HTTP has them."""
 
     def line(self, id: str, request: Request) -> bytes:
@@ -195,17 +238,27 @@ class GeminiBatches(BatchApi):
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it stands in the file
         """Send the body."""
-        at = await self.provider.at(f"/models/{self.provider.connection.model}:batchGenerateContent")
+        at = await self.provider.at(
+            f"/models/{self.provider.connection.model}:batchGenerateContent"
+        )
         return self._remote(await send_file(at, path))
 
     async def look(self, id: str) -> Remote:
         """One batch."""
-        return self._remote(await get_json(await self.provider.at(f"/{id}?fields=name,metadata,done,error"), of_error=True))
+        return self._remote(
+            await get_json(
+                await self.provider.at(f"/{id}?fields=name,metadata,done,error"), of_error=True
+            )
+        )
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
         """Each names the token of the next."""
-        page = await get_json(await self.provider.at(f"/batches?pageSize=100{f'&pageToken={after}' if after else ''}"))
-        return [self._remote(one) for one in listed_in(page, "operations")], str(page.get("nextPageToken") or "")
+        page = await get_json(
+            await self.provider.at(f"/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
+        )
+        return [self._remote(one) for one in listed_in(page, "operations")], str(
+            page.get("nextPageToken") or ""
+        )
 
     async def cancel(self, id: str) -> None:
         """It ends as "CANCELLED"."""
@@ -221,13 +274,19 @@ class GeminiBatches(BatchApi):
         """``{metadata {key}, response | error}``."""
         id, error = str(mapping(record["metadata"])["key"]), mapping(record.get("error"))
         if error:
-            return self.failed(id, self._GOOGLE.get(int(error.get("code", 13)), 500), {"error": error})
+            return self.failed(
+                id, self._GOOGLE.get(int(error.get("code", 13)), 500), {"error": error}
+            )
         return self.answered(id, record["response"])
 
     def _remote(self, data: Mapping[str, Any]) -> Remote:
         told = mapping(data.get("metadata"))
         said = str(told.get("state", "")).rpartition("STATE_")[2].lower()
-        counts = {name: int(value) for name, value in mapping(told.get("batchStats")).items() if str(value).isdigit()}
+        counts = {
+            name: int(value)
+            for name, value in mapping(told.get("batchStats")).items()
+            if str(value).isdigit()
+        }
         ended = said in ("succeeded", "partially_succeeded", "cancelled", "expired")
         return Remote(
             id=str(data["name"]),

@@ -1,4 +1,6 @@
-"""OpenAI's batches: a file of lines goes up, two files of lines come down. Azure, Groq and Together differ in little."""
+"""OpenAI's batches: a file of lines goes up, two files of lines come down. Azure, Groq and Together
+differ in little.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from adjudge.domain.message import Request
-from adjudge.gateway.batches.api import EXPIRED, MARK, BatchApi, Json, Line, Phase, Remote, counts_of, listed_in, seconds
+from adjudge.gateway.batches.api import (
+    EXPIRED,
+    MARK,
+    BatchApi,
+    Json,
+    Line,
+    Phase,
+    Remote,
+    counts_of,
+    listed_in,
+    seconds,
+)
 from adjudge.gateway.http import get_json, post_json
 from adjudge.gateway.providers.base import mapping
 from adjudge.gateway.transfer import upload
@@ -30,7 +43,10 @@ class OpenAIBatches(BatchApi):
 
     def line(self, id: str, request: Request) -> bytes:
         """``{custom_id, method, url, body}``."""
-        return f'{{"custom_id": "{id}", "method": "POST", "url": "{self.asked_at}", "body": {self._body(request)}}}'.encode()
+        return (
+            f'{{"custom_id": "{id}", "method": "POST", "url": "{self.asked_at}", "body": '
+            f"{self._body(request)}}}"
+        ).encode()
 
     def _body(self, request: Request) -> str:
         return self.provider.encoded(request)
@@ -42,7 +58,11 @@ class OpenAIBatches(BatchApi):
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
         """Of the file that was uploaded."""
-        wanted: Json = {"input_file_id": uploaded, "endpoint": self.asked_at, "completion_window": "24h"}
+        wanted: Json = {
+            "input_file_id": uploaded,
+            "endpoint": self.asked_at,
+            "completion_window": "24h",
+        }
         if self.keeps_metadata:
             wanted["metadata"] = {MARK: mark}
         return self._remote(await post_json(await self.provider.at("/batches"), wanted))
@@ -56,7 +76,9 @@ class OpenAIBatches(BatchApi):
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
         """The next one comes after the last id."""
-        page = await get_json(await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}"))
+        page = await get_json(
+            await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}")
+        )
         found = [await self._marked(self._remote(one), one) for one in listed_in(page, "data")]
         return found, found[-1].id if found and page.get("has_more") else ""
 
@@ -65,7 +87,9 @@ class OpenAIBatches(BatchApi):
         if remote.mark or self.keeps_metadata or not data.get("input_file_id"):
             return remote
         file = await get_json(await self.provider.at(f"/files/{data['input_file_id']}"))
-        return Remote(**{**vars(remote), "mark": str(file.get("filename", "")).removesuffix(".jsonl")})
+        return Remote(
+            **{**vars(remote), "mark": str(file.get("filename", "")).removesuffix(".jsonl")}
+        )
 
     async def cancel(self, id: str) -> None:
         """It goes on for a while as "cancelling"."""
@@ -73,14 +97,24 @@ class OpenAIBatches(BatchApi):
 
     def read(self, record: Json) -> Line:
         """``{custom_id, response {status_code, body}, error}``."""
-        id, response, error = str(record["custom_id"]), mapping(record.get("response")), record.get("error")
+        id, response, error = (
+            str(record["custom_id"]),
+            mapping(record.get("response")),
+            record.get("error"),
+        )
         if not response:
             problem = mapping(error)
             if problem.get("code") in _UNANSWERED or not problem:
                 return self.unanswered(id, str(problem.get("message") or EXPIRED))
-            return self.failed(id, 500 if "server" in str(problem.get("code")) else 400, {"error": problem})
+            return self.failed(
+                id, 500 if "server" in str(problem.get("code")) else 400, {"error": problem}
+            )
         status = int(response.get("status_code", 200))
-        return self.answered(id, response["body"]) if status == 200 else self.failed(id, status, response.get("body"))
+        return (
+            self.answered(id, response["body"])
+            if status == 200
+            else self.failed(id, status, response.get("body"))
+        )
 
     def _remote(self, data: Mapping[str, Any]) -> Remote:
         data = mapping(data.get("job")) or data
@@ -90,7 +124,11 @@ class OpenAIBatches(BatchApi):
         counts = counts_of(data.get("request_counts"))
         return Remote(
             id=str(data["id"]),
-            phase=Phase.ENDED if said in _ENDED else Phase.REJECTED if said == "failed" else Phase.WAITING,
+            phase=Phase.ENDED
+            if said in _ENDED
+            else Phase.REJECTED
+            if said == "failed"
+            else Phase.WAITING,
             said=said,
             counts=counts,
             requests=counts.get("total"),
@@ -98,13 +136,16 @@ class OpenAIBatches(BatchApi):
             created=seconds(data.get("created_at")),
             expires=seconds(data.get("expires_at")),
             results=tuple(f"/files/{one}/content" for one in files if one),
-            reason="; ".join(str(one.get("message")) for one in problems[:3]) or str(data.get("error") or ""),
+            reason="; ".join(str(one.get("message")) for one in problems[:3])
+            or str(data.get("error") or ""),
             too_many=any(one.get("code") == "token_limit_exceeded" for one in problems),
         )
 
 
 class AzureBatches(OpenAIBatches):
-    """Lines name their endpoint without the version; the model is a deployment of the kind GlobalBatch."""
+    """Lines name their endpoint without the version; the model is a deployment of the kind
+    GlobalBatch.
+    """
 
     provider_name = "azure"
     most_requests = 100_000
@@ -119,7 +160,9 @@ class GroqBatches(OpenAIBatches):
 
 
 class TogetherBatches(OpenAIBatches):
-    """Shorter lines, another purpose, and no metadata: a batch is found again by the name of its file."""
+    """Shorter lines, another purpose, and no metadata: a batch is found again by the name of its
+    file.
+    """
 
     provider_name = "together"
     most_bytes = 100_000_000
@@ -151,17 +194,27 @@ class MistralBatches(OpenAIBatches):
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
         """Of the file that was uploaded."""
         model = self.provider.connection.model
-        wanted: Json = {"input_files": [uploaded], "model": model, "endpoint": self.asked_at, "metadata": {MARK: mark}}
+        wanted: Json = {
+            "input_files": [uploaded],
+            "model": model,
+            "endpoint": self.asked_at,
+            "metadata": {MARK: mark},
+        }
         return self._remote(await post_json(await self.provider.at("/batch/jobs"), wanted))
 
     async def look(self, id: str) -> Remote:
         """One job."""
-        return self._remote(await get_json(await self.provider.at(f"/batch/jobs/{id}"), of_error=True))
+        return self._remote(
+            await get_json(await self.provider.at(f"/batch/jobs/{id}"), of_error=True)
+        )
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
         """They are numbered from 0; one that is not full is the last."""
         number = int(after or 0)
-        data = listed_in(await get_json(await self.provider.at(f"/batch/jobs?page={number}&page_size=100")), "data")
+        data = listed_in(
+            await get_json(await self.provider.at(f"/batch/jobs?page={number}&page_size=100")),
+            "data",
+        )
         return [self._remote(one) for one in data], str(number + 1) if len(data) == 100 else ""
 
     async def cancel(self, id: str) -> None:

@@ -1,4 +1,6 @@
-"""How many tokens a request takes, and what a run has spent, in a form that outlives the process: whatever is sent, it knows."""
+"""How many tokens a request takes, and what a run has spent, in a form that outlives the process:
+whatever is sent, it knows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _TOKENS_AROUND = 50
 _EXPECTED_ANSWER = 150
 """Tokens set aside for an answer until the provider says how many it was."""
 LONGEST_ANSWER = 4096
-"""Tokens that a verdict may take where money or tokens are limited; sent along as the most that is wanted."""
+"""Tokens that a verdict may take where money or tokens are limited; sent along as the most that is
+wanted.
+"""
 _MOST_BYTES_PER_TOKEN = 64
 """A text has more tokens than one for each of so many bytes, whatever a server says."""
 _MOST_TOKENS = 1_000_000_000
@@ -36,10 +40,14 @@ def most_tokens(request: Request) -> tuple[int, int]:
 
 
 def token_count(value: object) -> int:
-    """A count of tokens as a server sent it: 0 where it is missing, NO_COUNT where no request can have taken that."""
+    """A count of tokens as a server sent it: 0 where it is missing, NO_COUNT where no request can
+    have taken that.
+    """
     if value is None:
         return 0
-    if isinstance(value, float) and value.is_integer():  # JSON knows no whole numbers, and some servers write 12.0
+    if (
+        isinstance(value, float) and value.is_integer()
+    ):  # JSON knows no whole numbers, and some servers write 12.0
         value = int(value)
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else NO_COUNT
 
@@ -51,7 +59,9 @@ def token_sum(*values: object) -> int:
 
 
 def measured(request: Request, reply: Reply) -> Reply:
-    """The reply with a usage that can be added up: counts that are missing or cannot be true are estimated, and marked so."""
+    """The reply with a usage that can be added up: counts that are missing or cannot be true are
+    estimated, and marked so.
+    """
     usage = believable(reply, len(_bytes(request.prompt.text)))
     return reply if usage is reply.usage else replace(reply, usage=usage)
 
@@ -59,7 +69,11 @@ def measured(request: Request, reply: Reply) -> Reply:
 def believable(reply: Reply, asked: int) -> Usage:
     """What a reply to a prompt of ``asked`` bytes took."""
     usage, said = reply.usage, len(_bytes(reply.text))
-    if _whole(usage) and _covers(usage.prompt_tokens, asked) and _covers(usage.completion_tokens, said):
+    if (
+        _whole(usage)
+        and _covers(usage.prompt_tokens, asked)
+        and _covers(usage.completion_tokens, said)
+    ):
         return usage
     if usage == Usage():  # a recorded reply: it cost nothing
         return Usage()
@@ -67,7 +81,11 @@ def believable(reply: Reply, asked: int) -> Usage:
     calls, prompt, answer, cached = (max(0, token_count(count)) for count in counts)
     missing_prompt = prompt == 0 or not _covers(prompt, asked)
     missing_answer = said > 0 and (answer == 0 or not _covers(answer, said))
-    doubtful = missing_prompt or type(usage.cached_tokens) is not int or not 0 <= usage.cached_tokens <= prompt
+    doubtful = (
+        missing_prompt
+        or type(usage.cached_tokens) is not int
+        or not 0 <= usage.cached_tokens <= prompt
+    )
     return Usage(
         calls=calls or 1,
         prompt_tokens=_tokens_in(asked) if missing_prompt else prompt,
@@ -79,7 +97,12 @@ def believable(reply: Reply, asked: int) -> Usage:
 
 def _whole(usage: Usage) -> bool:
     """Whether every count is there and sensible."""
-    calls, prompt, answer, cached = usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
+    calls, prompt, answer, cached = (
+        usage.calls,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.cached_tokens,
+    )
     if not type(calls) is type(prompt) is type(answer) is type(cached) is int:
         return False
     most = _MOST_TOKENS
@@ -115,14 +138,19 @@ class Spent(Amounts):
 
 @dataclass
 class Account:
-    """Requests by what came of them. ``leased`` is on the disk before they are sent, so that a kill loses none of them."""
+    """Requests by what came of them.
+
+    ``leased`` is on the disk before they are sent, so that a kill loses none of them.
+    """
 
     used: dict[str, Usage] = field(default_factory=dict)
     """Model → what its replies took."""
     failed: int = 0
     """Requests that brought no reply."""
     lost: Spent = Spent()
-    """Requests that may have been under way when the process was killed; what they took is estimated."""
+    """Requests that may have been under way when the process was killed; what they took is
+    estimated.
+    """
     leased: int = 0
     """Requests that may have been sent, as the disk knows or is about to know."""
     each: Spent = Spent()
@@ -141,7 +169,9 @@ class Account:
     def lease(self, calls: int, each: Spent) -> None:
         """So many requests may be sent; of what each takes, the most so far counts."""
         self.leased = max(self.leased, calls)
-        self.each = Spent(1, max(self.each.tokens, each.tokens), max(self.each.usd, each.usd), each.unpriced)
+        self.each = Spent(
+            1, max(self.each.tokens, each.tokens), max(self.each.usd, each.usd), each.unpriced
+        )
 
     def write_off(self) -> None:
         """After a kill: whatever was leased and never settled counts as sent."""

@@ -18,7 +18,10 @@ from adjudge.gateway.prices import PriceTable
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits on what a whole run may cost, what it cost before an interruption included. None: no limit."""
+    """Limits on what a whole run may cost, what it cost before an interruption included.
+
+    None: no limit.
+    """
 
     max_usd: float | None = None
     max_calls: int | None = None
@@ -32,9 +35,17 @@ class Budget:
 
     def __add__(self, part: Budget) -> Budget:
         """With what may be spent on top of each limit that there is."""
-        limits = ((self.max_usd, part.max_usd), (self.max_calls, part.max_calls), (self.max_tokens, part.max_tokens))
-        usd, calls, tokens = (None if limit is None else limit + (more or 0) for limit, more in limits)
-        return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+        limits = (
+            (self.max_usd, part.max_usd),
+            (self.max_calls, part.max_calls),
+            (self.max_tokens, part.max_tokens),
+        )
+        usd, calls, tokens = (
+            None if limit is None else limit + (more or 0) for limit, more in limits
+        )
+        return Budget(
+            usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
+        )
 
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
@@ -49,7 +60,9 @@ _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
 Halt = BudgetSpent | RunStopped | ModelUnusable
 More = Callable[[Spent, Spent], Awaitable[Budget | None]]
-"""What a request is likely to take and takes at most → what may be spent on top; None where nothing is left."""
+"""What a request is likely to take and takes at most → what may be spent on top; None where nothing
+is left.
+"""
 Keep = Callable[[Mapping[str, object]], Awaitable[None]]
 """Writes an account to the disk."""
 
@@ -74,7 +87,9 @@ class OpenBudget:
         self._line: deque[asyncio.Future[None]] = deque()
         self._entering = 0
         self._reserved, self._in_batches = Spent(), Spent()
-        """What requests under way may take, and what batches may that were sent and not collected yet."""
+        """What requests under way may take, and what batches may that were sent and not collected
+        yet.
+        """
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
         self._asking: Counter[str] = Counter()
@@ -84,7 +99,9 @@ class OpenBudget:
         self._whole: Budget | None = None
         self._asking_for_more = asyncio.Lock()
         self.puts_off = False
-        """Whether a request that does not fit is not the end of the run: others may be answered without one."""
+        """Whether a request that does not fit is not the end of the run: others may be answered
+        without one.
+        """
         self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
@@ -92,7 +109,9 @@ class OpenBudget:
     def spent(self) -> Spent:
         """What the account comes to; added up when it is asked for."""
         if self._spent is None:
-            replies = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
+            replies = sum(
+                (self.cost(*used) for used in self.account.used.items()), self.account.lost
+            )
             self._spent = replies + Spent(calls=self.account.failed)
         return self._spent
 
@@ -125,10 +144,18 @@ class OpenBudget:
         return self.account.to_dict()
 
     def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Replying:
-        """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
-        return self._within_limits(model, request, ask) if self._limited else self._counted(model, request, ask)
+        """Ask; what the request may cost is set aside while it is under way, then what it did cost
+        is counted.
+        """
+        return (
+            self._within_limits(model, request, ask)
+            if self._limited
+            else self._counted(model, request, ask)
+        )
 
-    async def _within_limits(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def _within_limits(
+        self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]
+    ) -> Reply:
         most = await self._room_for(model, request)
         self._reserved += most
         self._asking[model] += 1
@@ -139,7 +166,9 @@ class OpenBudget:
             self._asking[model] -= 1
             self._wake()
 
-    async def _counted(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def _counted(
+        self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]
+    ) -> Reply:
         self.raise_if_halted()
         if self._keep is not None:
             await self._begin(model, request)
@@ -176,7 +205,8 @@ class OpenBudget:
     def set_aside(self, model: str, request: Request) -> Spent | None:
         """What a request in a batch may take; None where that does not fit any more.
 
-        At most, until the model's answers show how long its largest are; the first one only has to be likely to fit.
+        At most, until the model's answers show how long its largest are; the first one only has to
+        be likely to fit.
         """
         likely, most = self._sizes(model, request, in_batch=True)
         wanted = likely if model in self._larger else most
@@ -208,7 +238,10 @@ class OpenBudget:
         """How a model's prompts and answers turn out."""
         prompt, answer = expected_tokens(request)
         longer, wordier = self._larger.get(model, (0.0, 0.0))
-        self._larger[model] = max(longer, usage.prompt_tokens / prompt), max(wordier, usage.completion_tokens / answer)
+        self._larger[model] = (
+            max(longer, usage.prompt_tokens / prompt),
+            max(wordier, usage.completion_tokens / answer),
+        )
 
     def over(self) -> str | None:
         """The limit that is passed already."""
@@ -216,7 +249,9 @@ class OpenBudget:
 
     # ------------------------------------------------------------------------------------
 
-    def _sizes(self, model: str, request: Request, *, in_batch: bool = False) -> tuple[Spent, Spent]:
+    def _sizes(
+        self, model: str, request: Request, *, in_batch: bool = False
+    ) -> tuple[Spent, Spent]:
         """What a request is likely to take, and what it takes at most."""
         if not self.budget.by_size:
             return Spent(1), Spent(1)
@@ -232,9 +267,11 @@ class OpenBudget:
         return Usage(1, round(prompt * longer), round(answer * wordier))
 
     async def _room_for(self, model: str, request: Request) -> Spent:
-        """Side by side only what fits at its largest; near the limit one after the other, as long as the next is likely to fit.
+        """Side by side only what fits at its largest; near the limit one after the other, as long
+        as the next is likely to fit.
 
-        So a limit is passed by no more than the one request that was larger than expected. Says what to set aside.
+        So a limit is passed by no more than the one request that was larger than expected. Says
+        what to set aside.
         """
         self.raise_if_halted()
         likely, most = self._sizes(model, request)
@@ -267,13 +304,19 @@ class OpenBudget:
             return True
 
     def _unknown(self, model: str) -> bool:
-        """Whether the model's first request is still under way, which shows how its servers count: they may add to a prompt."""
+        """Whether the model's first request is still under way, which shows how its servers count:
+        they may add to a prompt.
+        """
         return self.budget.by_size and model not in self._larger and self._asking[model] > 0
 
     def _fits(self, likely: Spent, most: Spent) -> bool:
         before = self.spent + self._in_batches
         alone = self._reserved.calls == 0
-        return not self._passed(before + likely) if alone else not self._passed(before + self._reserved + most)
+        return (
+            not self._passed(before + likely)
+            if alone
+            else not self._passed(before + self._reserved + most)
+        )
 
     def _passed(self, after: Spent) -> str | None:
         """The limit that this would pass."""
@@ -283,7 +326,9 @@ class OpenBudget:
             (f"max_tokens={whole.max_tokens}", self.budget.max_tokens, after.tokens),
             (f"max_usd={whole.max_usd}", self.budget.max_usd, after.usd),
         )
-        return next((name for name, limit, value in limits if limit is not None and value > limit), None)
+        return next(
+            (name for name, limit, value in limits if limit is not None and value > limit), None
+        )
 
     # -- the ledger knows of a request before it is sent -----------------------------
 
@@ -336,7 +381,10 @@ class OpenBudget:
             self._lease(model, request)
 
     def _go_through(self, error: Exception | None) -> None:
-        """Let in those who wait, as far as the lease goes. Until the last of them is in, others stand behind them."""
+        """Let in those who wait, as far as the lease goes.
+
+        Until the last of them is in, others stand behind them.
+        """
         while self._line and (error or self._leased > self._begun):
             ticket = self._line.popleft()
             if ticket.done():
@@ -357,7 +405,11 @@ class OpenBudget:
             (self.budget.max_tokens, self.spent.tokens, likely.tokens),
             (self.budget.max_usd, self.spent.usd, likely.usd),
         )
-        most = [(limit - spent) / (each * _LEASE_SHARE) for limit, spent, each in left if limit is not None and each > 0]
+        most = [
+            (limit - spent) / (each * _LEASE_SHARE)
+            for limit, spent, each in left
+            if limit is not None and each > 0
+        ]
         return max(1, int(min([_LEASE, *most])))
 
     async def _woken(self, seconds: float | None) -> None:

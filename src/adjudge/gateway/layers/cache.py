@@ -58,7 +58,9 @@ class Cached(Layer):
     async def complete(self, request: Request) -> Reply:
         """The kept reply, else a new one; what is being asked at this moment is waited for."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # a forked process starts empty: what was under way stayed with the parent
+        if (
+            loop is not self._loop
+        ):  # a forked process starts empty: what was under way stayed with the parent
             self._loop, self._asked = loop, {}
         kept = self.cache.get(self.identity, request)
         if kept is None and (other := self._asked.get(request.key)) is not None:
@@ -93,7 +95,11 @@ class JsonlCache:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
-        self._kept = {(model, key): reply for model, key, reply in read_replies(self.path)} if self.path.exists() else {}
+        self._kept = (
+            {(model, key): reply for model, key, reply in read_replies(self.path)}
+            if self.path.exists()
+            else {}
+        )
         _end_with_a_whole_line(self.path)
 
     def get(self, model: str, request: Request) -> Reply | None:
@@ -124,7 +130,10 @@ def _end_with_a_whole_line(path: Path) -> None:
 
 
 def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
-    """(model, request key, reply) of each line. A last line cut by a crash is left out; any other bad line is an error."""
+    """(model, request key, reply) of each line.
+
+    A last line cut by a crash is left out; any other bad line is an error.
+    """
     try:
         lines = path.read_bytes().split(b"\n")  # splitlines() would also split inside a reply
     except OSError as error:
@@ -154,7 +163,12 @@ def _is_cut(line: bytes) -> bool:
 
 def reply_data(reply: Reply) -> dict[str, object]:
     """A reply as a JSON-ready dict."""
-    data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
+    data = {
+        "text": reply.text,
+        "finish": reply.finish,
+        "usage": plain(reply.usage),
+        "latency": round(reply.latency, 4),
+    }
     return data | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
 
 
@@ -163,7 +177,9 @@ def reply_from(data: dict[str, Any]) -> Reply:
     return Reply(
         text=str(data["text"]),
         finish=str(data.get("finish", "stop")),
-        logprobs=tuple(FrozenDict(token) for token in data["logprobs"]) if "logprobs" in data else None,
+        logprobs=tuple(FrozenDict(token) for token in data["logprobs"])
+        if "logprobs" in data
+        else None,
         usage=Usage(),
         details=FrozenDict({"from": "cache"}),
     )

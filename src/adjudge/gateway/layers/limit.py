@@ -1,4 +1,6 @@
-"""The links that hold requests back: how many run at once and a minute, what the run may still spend, how long one may take."""
+"""The links that hold requests back: how many run at once and a minute, what the run may still
+spend, how long one may take.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from adjudge.gateway.model import Layer, Model, Replying
 
 
 class Gate:
-    """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round."""
+    """At most ``limit`` inside.
+
+    The limit is halved when the provider says "too many" and grows back by one a full round.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -29,7 +34,9 @@ class Gate:
     async def enter(self) -> None:
         """Wait for a place, first come first served."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # a forked process starts empty: who was inside stayed with the parent
+        if (
+            loop is not self._loop
+        ):  # a forked process starts empty: who was inside stayed with the parent
             self._loop, self.inside, self._waiting = loop, 0, deque()
         if self.inside < int(self.limit) and not self._waiting:
             self.inside += 1
@@ -99,7 +106,9 @@ class SharedPace(Protocol):
         ...
 
     def slow_down(self, seconds: float | None) -> None:
-        """The provider said "too many": all processes are to hold back, for so long where it said how long."""
+        """The provider said "too many": all processes are to hold back, for so long where it said
+        how long.
+        """
         ...
 
 
@@ -186,8 +195,8 @@ class _Attempt:
 class Timed(Layer):
     """Gives each attempt the same time; waiting for a free place is not counted.
 
-    Who began first runs out of time first, so one timer is enough for all of them: one each would take as long as all other
-    layers together.
+    Who began first runs out of time first, so one timer is enough for all of them: one each would
+    take as long as all other layers together.
     """
 
     def __init__(self, inner: Model, timeout: float) -> None:
@@ -215,7 +224,9 @@ class Timed(Layer):
     def _begin(self) -> _Attempt:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
-        if loop is not self._loop:  # a forked process starts empty: what was under way stayed with the parent
+        if (
+            loop is not self._loop
+        ):  # a forked process starts empty: what was under way stayed with the parent
             self._loop, self._attempts, self._timer = loop, {}, None
         attempt = _Attempt(task, loop.time() + self.timeout)
         self._attempts[attempt] = None
@@ -253,7 +264,9 @@ class Guarded:
                 raise
             raise ModelError("it was cancelled from within", model=self.name) from None
         except Exception as error:
-            raise ModelError(f"it raised {type(error).__name__}: {error}", model=self.name) from error
+            raise ModelError(
+                f"it raised {type(error).__name__}: {error}", model=self.name
+            ) from error
         if not isinstance(reply, Reply):
             raise ModelError(f"it returned {type(reply).__name__}, not a Reply", model=self.name)
         return reply
@@ -272,16 +285,27 @@ class Allowed(Layer):
         open_budget = current.get()
         if open_budget is None:
             return self._measured(request)
-        return open_budget.send(self.name, request, lambda: self.inner.complete(self._bounded(request, open_budget.budget)))
+        return open_budget.send(
+            self.name,
+            request,
+            lambda: self.inner.complete(self._bounded(request, open_budget.budget)),
+        )
 
     async def _measured(self, request: Request) -> Reply:
         return measured(request, await self.inner.complete(request))
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
-        """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
+        """With a limit on its answer, where money or tokens are limited.
+
+        A model in this process ends by itself.
+        """
         return request if self.provider.capabilities.exact_logprobs else bounded(request, budget)
 
 
 def bounded(request: Request, budget: Budget) -> Request:
     """With a limit on its answer, where money or tokens are limited."""
-    return replace(request, max_tokens=LONGEST_ANSWER) if request.max_tokens is None and budget.by_size else request
+    return (
+        replace(request, max_tokens=LONGEST_ANSWER)
+        if request.max_tokens is None and budget.by_size
+        else request
+    )

@@ -1,5 +1,6 @@
-"""The second link: what a retry can mend is tried again; a model that cannot work ends the run, one that keeps failing is
-left alone for a while, and tried again."""
+"""The second link: what a retry can mend is tried again; a model that cannot work ends the run, one
+that keeps failing is left alone for a while, and tried again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from time import monotonic
 
 from adjudge.aio import event_loop
 from adjudge.domain.message import Reply, Request
-from adjudge.errors import HALTS, NOT_ASKED, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
+from adjudge.errors import (
+    HALTS,
+    NOT_ASKED,
+    ModelError,
+    ModelPaused,
+    ModelUnusable,
+    RateLimited,
+    Unavailable,
+    Unreachable,
+)
 from adjudge.gateway.layers.budget import halt, pause, raise_if_halted
 from adjudge.gateway.layers.limit import Gate
 from adjudge.gateway.model import Layer, Model, PartRejected, Replying
@@ -26,10 +36,14 @@ _HOPELESS = frozenset({401, 402, 403, 404})
 _UNREACHED = 3
 """First connections that may fail before the server counts as unreachable."""
 _IN_A_ROW, _AT_FIRST = 10, 3
-"""Requests, each with all its retries, that may fail one after the other before the model is paused: later, and at first."""
+"""Requests, each with all its retries, that may fail one after the other before the model is
+paused: later, and at first.
+"""
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
 _WAITED_FOR = 3
-"""Tries of a paused model that requests wait for; while it fails further ones, they are not asked."""
+"""Tries of a paused model that requests wait for; while it fails further ones,
+they are not asked.
+"""
 _GLANCE = 0.1
 """Seconds between looks at what came of a try."""
 _MOST_ASKERS = 1000
@@ -49,7 +63,10 @@ class _Breaker:
         self.reason = ""
 
     async def let_through(self, model: str, *, waits: bool) -> None:
-        """At once, or after the pause the one that tries. Raises ModelPaused for those that are not to wait for it."""
+        """At once, or after the pause the one that tries.
+
+        Raises ModelPaused for those that are not to wait for it.
+        """
         while self.paused_until is not None:
             left = self.paused_until - monotonic()
             if left <= 0 and not self.trying:
@@ -80,8 +97,8 @@ class _Breaker:
 class Circuit:
     """How a model does: shared by the layers that ask it.
 
-    ``asked``: who asks which model, where that may be wrong. Until it has answered, here or to the same before, no more than a
-    few requests are under way, with all their retries.
+    ``asked``: who asks which model, where that may be wrong. Until it has answered, here or to the
+    same before, no more than a few requests are under way, with all their retries.
     """
 
     def __init__(self, asked: str | None = None) -> None:
@@ -132,15 +149,24 @@ class Circuit:
             one.close()
 
     def failure(self, model: str, error: ModelError) -> None:
-        """A request failed for good. What the request itself is to blame for says nothing against the model."""
+        """A request failed for good.
+
+        What the request itself is to blame for says nothing against the model.
+        """
         if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
             self.success()
             return
         cause = self._server if isinstance(error, Unreachable) else self._of_asker()
         most = _IN_A_ROW if self.answered else _AT_FIRST
         for one in self._breakers():
-            if (one is cause or one.trying) and one.fail(most, error.message) and not event_loop.leaving():
-                _LOG.warning("%s is paused after %d failures in a row: %s", model, one.failed, error)
+            if (
+                (one is cause or one.trying)
+                and one.fail(most, error.message)
+                and not event_loop.leaving()
+            ):
+                _LOG.warning(
+                    "%s is paused after %d failures in a row: %s", model, one.failed, error
+                )
 
     def _of_asker(self) -> _Breaker:
         while len(self._of_askers) >= _MOST_ASKERS and asking.get() not in self._of_askers:
@@ -161,7 +187,9 @@ class Reached(Layer):
         self._circuit = circuit
 
     def complete(self, request: Request) -> Replying:
-        """Pass on; a hopeless beginning is a ModelUnusable, and the run that asks sends nothing more."""
+        """Pass on; a hopeless beginning is a ModelUnusable, and the run that asks sends nothing
+        more.
+        """
         return self.inner.complete(request) if self._circuit.answered else self._try(request)
 
     async def _try(self, request: Request) -> Reply:
@@ -172,7 +200,9 @@ class Reached(Layer):
         except ModelError as error:
             if not self._circuit.hopeless(error):
                 raise
-            unusable = ModelUnusable(error.message, provider=error.provider, model=error.model, hint=error.hint)
+            unusable = ModelUnusable(
+                error.message, provider=error.provider, model=error.model, hint=error.hint
+            )
             unusable.status = error.status
             halt(unusable)
             raise unusable from None
@@ -221,7 +251,9 @@ _PATIENCE = 300.0
 
 
 class Retrying(Layer):
-    """Asks again after a rate limit, a time-out, a cut connection or a server error; nothing else is worth it."""
+    """Asks again after a rate limit, a time-out, a cut connection or a server error; nothing else
+    is worth it.
+    """
 
     def __init__(self, inner: Model, max_retries: int, circuit: Circuit) -> None:
         super().__init__(inner)
@@ -235,7 +267,12 @@ class Retrying(Layer):
                 return await self.inner.complete(request)
             except ModelError as error:
                 wait = wait_before_retry(error, attempt)
-                if not error.retryable or attempt == self.max_retries or wait > _PATIENCE or self._circuit.open:
+                if (
+                    not error.retryable
+                    or attempt == self.max_retries
+                    or wait > _PATIENCE
+                    or self._circuit.open
+                ):
                     raise
                 _LOG.info("%s; asking again in %.1f s", error, wait)
                 await pause(wait)
@@ -245,7 +282,9 @@ class Retrying(Layer):
 
 
 class WithoutRejected(Layer):
-    """Asks again, as a request of its own, where the server does not take an optional part of one."""
+    """Asks again, as a request of its own, where the server does not take an
+    optional part of one.
+    """
 
     async def complete(self, request: Request) -> Reply:
         """The provider remembers what was rejected, so this ends with the last optional part."""
@@ -257,7 +296,9 @@ class WithoutRejected(Layer):
 
 
 def wait_before_retry(error: ModelError, attempt: int) -> float:
-    """What the provider asked for, a little more so that callers do not return all at once; else doubling, with jitter."""
+    """What the provider asked for, a little more so that callers do not return all at once; else
+    doubling, with jitter.
+    """
     asked = error.retry_after if isinstance(error, RateLimited) else None
     if asked is not None:
         return asked + random.uniform(0, min(1.0, 0.1 + asked * 0.1))  # noqa: S311

@@ -20,7 +20,10 @@ class Anthropic(HttpProvider):
 
     capabilities = Capabilities(json_schema=True)
     probe_path = "/models?limit=1000"
-    wire_names: ClassVar[Mapping[str, str]] = {"schema": "output[_ ](?:config|format)", "temperature": "temperature"}
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "schema": "output[_ ](?:config|format)",
+        "temperature": "temperature",
+    }
 
     def _path(self) -> str:
         return "/messages"
@@ -34,7 +37,11 @@ class Anthropic(HttpProvider):
         body: dict[str, object] = {
             "model": self.connection.model,
             "max_tokens": request.max_tokens or _ANSWER_TOKENS,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "system"],
+            "messages": [
+                {"role": turn.role, "content": turn.content}
+                for turn in turns
+                if turn.role != "system"
+            ],
         }
         if system := [turn.content for turn in turns if turn.role == "system"]:
             body["system"] = "\n\n".join(system)
@@ -46,13 +53,22 @@ class Anthropic(HttpProvider):
 
     def _read(self, data: dict[str, Any]) -> Reply:
         usage = mapping(data.get("usage"))
-        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+        names = (
+            "input_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+            "output_tokens",
+        )
         fresh, written, cached, answer = (usage.get(name) for name in names)
         blocks = data["content"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
         return Reply(
-            text=with_calls(text, [block["input"] for block in blocks if block["type"] == "tool_use"]),
-            usage=Usage(1, token_sum(fresh, written, cached), token_count(answer), token_count(cached)),
+            text=with_calls(
+                text, [block["input"] for block in blocks if block["type"] == "tool_use"]
+            ),
+            usage=Usage(
+                1, token_sum(fresh, written, cached), token_count(answer), token_count(cached)
+            ),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({name: str(data.get(name, "")) for name in ("model", "id")}),
         )

@@ -52,18 +52,31 @@ class Connection:
 
     @property
     def called(self) -> tuple[str, str]:
-        """Provider and model in errors; a server that was named by its URL has no provider, and goes by its name."""
-        return ("", self.name) if self.name.startswith(("http://", "https://")) else (self.provider, self.model)
+        """Provider and model in errors; a server that was named by its URL has no provider, and
+        goes by its name.
+        """
+        return (
+            ("", self.name)
+            if self.name.startswith(("http://", "https://"))
+            else (self.provider, self.model)
+        )
 
     def digest(self, *about: str) -> str:
         """Who asks where, so that it can be compared and not read."""
         headers = (f"{name}={value}" for name, value in self.headers.sent.items())
-        return sha256("\0".join((*about, self.base_url, self.key.reveal(), *headers)).encode()).hexdigest()[:16]
+        return sha256(
+            "\0".join((*about, self.base_url, self.key.reveal(), *headers)).encode()
+        ).hexdigest()[:16]
 
     def __post_init__(self) -> None:
         shown_address(self.base_url, f"{self.name}: ")
-        if urlsplit(self.base_url).username and (self.key or "authorization" in map(str.lower, self.headers.sent)):
-            raise SetupError(f"{self.name}: the base URL holds a password and there is a key too, give one of the two")
+        if urlsplit(self.base_url).username and (
+            self.key or "authorization" in map(str.lower, self.headers.sent)
+        ):
+            raise SetupError(
+                f"{self.name}: the base URL holds a password and there is a key too, give "
+                "one of the two"
+            )
         proxy_for(self.base_url)  # one that cannot be used is said now, not at the first call
 
 
@@ -72,7 +85,9 @@ class HttpProvider(ABC):
 
     capabilities: ClassVar[Capabilities]
     wire_names: ClassVar[Mapping[str, str]] = {}
-    """Patterns of how the protocol spells the optional parts of a request; a server that rejects one is asked without it."""
+    """Patterns of how the protocol spells the optional parts of a request; a server that rejects
+    one is asked without it.
+    """
     probe_path: ClassVar[str] = "/models"
 
     def __init__(self, connection: Connection) -> None:
@@ -91,7 +106,9 @@ class HttpProvider(ABC):
         """The name and the server: one model may be served at several places."""
         base_url = self.connection.base_url
         address = without_secrets(base_url)
-        return f"{self.name}@{address.partition('://')[2] if urlsplit(base_url).username else address}"
+        return (
+            f"{self.name}@{address.partition('://')[2] if urlsplit(base_url).username else address}"
+        )
 
     async def complete(self, request: Request) -> Reply:
         """Ask once."""
@@ -116,7 +133,9 @@ class HttpProvider(ABC):
         return reply.after(reply.latency, self._ignored(request, reply))
 
     def learns_from(self, request: Request, error: ModelError) -> bool:
-        """Whether ``error`` says that an optional part of ``request`` was not taken, which is left out from now on."""
+        """Whether ``error`` says that an optional part of ``request`` was not taken, which is left
+        out from now on.
+        """
         part = self._rejected_part(request, error)
         if part is not None:
             self._rejected.add(part)
@@ -132,7 +151,8 @@ class HttpProvider(ABC):
         return await self._authorised(path)
 
     async def probe(self) -> Presence:
-        """Reach the server without paying for an answer, and see whether it says that the model is there.
+        """Reach the server without paying for an answer, and see whether it says that the model is
+        there.
 
         Raises a ModelError when it cannot be reached, or has no such model.
         """
@@ -169,7 +189,9 @@ class HttpProvider(ABC):
             return []
 
     async def _ask_nothing(self) -> list[str]:
-        """Of a server that lists no models: whether it takes requests at all. One without a message costs nothing."""
+        """Of a server that lists no models: whether it takes requests at all. One without a message
+        costs nothing.
+        """
         try:
             await post_json(await self._authorised(self._path()), self._body(Request(Prompt(()))))
         except ModelError as error:
@@ -178,17 +200,27 @@ class HttpProvider(ABC):
         return []
 
     async def _look_up(self, listed: Sequence[str]) -> Presence:
-        """A model that is not on the list may have other names, which some servers know; and some know any name."""
+        """A model that is not on the list may have other names, which some servers know; and some
+        know any name.
+        """
         if await self._knows(self.connection.model):
             return Presence.ANY_NAME if await self._knows(_MADE_UP) else Presence.THERE
         near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
-        known = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(listed[:5])}{', …' * (len(listed) > 5)}"
-        raise self._endpoint("").error(ModelError, f"the server has no model {self.connection.model!r}: {known}")
+        known = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else f"it has {', '.join(listed[:5])}{', …' * (len(listed) > 5)}"
+        )
+        raise self._endpoint("").error(
+            ModelError, f"the server has no model {self.connection.model!r}: {known}"
+        )
 
     async def _knows(self, model: str) -> bool:
         path, _, query = self.probe_path.partition("?")
         try:
-            await get_json(await self._authorised(f"{path}/{quote(model)}{f'?{query}' if query else ''}"))
+            await get_json(
+                await self._authorised(f"{path}/{quote(model)}{f'?{query}' if query else ''}")
+            )
         except ModelError as error:
             if error.status not in (400, *_NO_LIST):
                 raise
@@ -203,7 +235,9 @@ class HttpProvider(ABC):
         if path not in self._endpoints:
             own = self.connection
             headers = own.headers.over({"Content-Type": "application/json", **self._headers()})
-            self._endpoints[path] = Endpoint(*own.called, _below(own.base_url, path), headers, own.key, own.headers.secrets)
+            self._endpoints[path] = Endpoint(
+                *own.called, _below(own.base_url, path), headers, own.key, own.headers.secrets
+            )
         return self._endpoints[path]
 
     async def _authorised(self, path: str) -> Endpoint:
@@ -218,20 +252,43 @@ class HttpProvider(ABC):
         except ModelError as error:
             if not self.learns_from(trimmed, error):
                 raise
-            raise PartRejected(error.message, provider=error.provider, model=error.model, hint=error.hint) from None
+            raise PartRejected(
+                error.message, provider=error.provider, model=error.model, hint=error.hint
+            ) from None
 
     def _trimmed(self, request: Request) -> Request:
-        return replace(request, **{part: _NOT_ASKED[part] for part in self._rejected}) if self._rejected else request
+        return (
+            replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})
+            if self._rejected
+            else request
+        )
 
     def _rejected_part(self, request: Request, error: ModelError) -> str | None:
-        """The optional part of ``request`` that the server says it does not know, if that is what it says."""
+        """The optional part of ``request`` that the server says it does not know, if that is what
+        it says.
+        """
         if type(error) is not ModelError or not error.message.startswith(_BAD_REQUEST):
             return None
-        asked = [part for part, nothing in _NOT_ASKED.items() if getattr(request, part) != nothing and part in self.wire_names]
-        return next((part for part in asked if re.search(self.wire_names[part], error.message, re.IGNORECASE)), None)
+        asked = [
+            part
+            for part, nothing in _NOT_ASKED.items()
+            if getattr(request, part) != nothing and part in self.wire_names
+        ]
+        return next(
+            (
+                part
+                for part in asked
+                if re.search(self.wire_names[part], error.message, re.IGNORECASE)
+            ),
+            None,
+        )
 
     def _ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
-        ignored = {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]} if self._rejected else set()
+        ignored = (
+            {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]}
+            if self._rejected
+            else set()
+        )
         if request.schema is not None and reply.finish == "stop" and not _is_object(reply.text):
             ignored.add("schema")
         if request.seed is not None and not self.capabilities.seed:
@@ -255,13 +312,20 @@ def shown_address(base_url: str, of: str = "") -> str:
     """The base URL as it may be shown; SetupError when it cannot be asked."""
     try:
         parts = urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and (parts.hostname or "").encode("idna") and parts.port != 0
+        usable = (
+            parts.scheme in ("http", "https")
+            and (parts.hostname or "").encode("idna")
+            and parts.port != 0
+        )
     except ValueError:  # not shown: what cannot be read may be a password, with a "/" or "#" in it
         raise SetupError(
-            f"{of}what was given is no base URL, write it like http://host:port/v1; in a password # is %23, / is %2F, ? is %3F"
+            f"{of}what was given is no base URL, write it like http://host:port/v1; in a "
+            "password # is %23, / is %2F, ? is %3F"
         ) from None
     if not usable:
-        raise SetupError(f"{of}{shown(base_url)!r} is no base URL, write it like http://host:port/v1")
+        raise SetupError(
+            f"{of}{shown(base_url)!r} is no base URL, write it like http://host:port/v1"
+        )
     return without_secrets(base_url)
 
 

@@ -26,5 +26,7 @@ class FunctionModel:
         started = perf_counter()
         text = await call(self._function, request.prompt.text)
         if not isinstance(text, str):
-            raise ModelError(f"the function returned {type(text).__name__}, not a text", model=self.name)
+            raise ModelError(
+                f"the function returned {type(text).__name__}, not a text", model=self.name
+            )
         return Reply(text=text, latency=perf_counter() - started)

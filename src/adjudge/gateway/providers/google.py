@@ -16,7 +16,9 @@ _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT"
 
 
 class Gemini(HttpProvider):
-    """``POST {base_url}/models/{model}:generateContent``; the key goes into a header, never into the URL."""
+    """``POST {base_url}/models/{model}:generateContent``; the key goes into a header, never into
+    the URL.
+    """
 
     capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {
@@ -38,7 +40,9 @@ class Gemini(HttpProvider):
         roles = {"user": "user", "assistant": "model"}
         body: dict[str, object] = {
             "contents": [
-                {"role": roles[turn.role], "parts": [{"text": turn.content}]} for turn in turns if turn.role != "system"
+                {"role": roles[turn.role], "parts": [{"text": turn.content}]}
+                for turn in turns
+                if turn.role != "system"
             ],
             "generationConfig": _generation_config(request),
         }
@@ -60,7 +64,9 @@ class Gemini(HttpProvider):
             usage=usage,
             finish=_finish(first.get("finishReason")),
             logprobs=_logprobs(first.get("logprobsResult")),
-            details=FrozenDict({"model": str(data.get("modelVersion", "")), "id": str(data.get("responseId", ""))}),
+            details=FrozenDict(
+                {"model": str(data.get("modelVersion", "")), "id": str(data.get("responseId", ""))}
+            ),
         )
 
 
@@ -93,7 +99,9 @@ def _usage(usage: Mapping[str, object]) -> Usage:
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("promptTokenCount")),
-        completion_tokens=token_sum(usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")),
+        completion_tokens=token_sum(
+            usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
+        ),
         cached_tokens=token_count(usage.get("cachedContentTokenCount")),
     )
 
@@ -102,4 +110,7 @@ def _logprobs(result: Mapping[str, Any] | None) -> tuple[Mapping[str, float], ..
     steps = (result or {}).get("topCandidates")
     if not steps:
         return None
-    return tuple(FrozenDict({top["token"]: top["logProbability"] for top in step["candidates"]}) for step in steps)
+    return tuple(
+        FrozenDict({top["token"]: top["logProbability"] for top in step["candidates"]})
+        for step in steps
+    )

@@ -1,4 +1,5 @@
-"""``litellm/MODEL``: any model that the package litellm knows, asked through it. Loaded only when it is named.
+"""``litellm/MODEL``: any model that the package litellm knows, asked through it. Loaded only when
+it is named.
 
 Retries, limits, budgets and the cache stay ours: litellm sends each request once.
 """
@@ -27,11 +28,16 @@ class LitellmModel:
 
     capabilities = Capabilities(json_schema=True, seed=True)
 
-    def __init__(self, id: str, *, api_key: Secret, base_url: str | None, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, id: str, *, api_key: Secret, base_url: str | None, headers: Mapping[str, str]
+    ) -> None:
         self.name = id
         self._model = id.removeprefix(PREFIX)
         if not self._model:
-            raise SetupError("litellm/ is followed by a model as litellm names it, such as litellm/openai/gpt-4o-mini")
+            raise SetupError(
+                "litellm/ is followed by a model as litellm names it, such as "
+                "litellm/openai/gpt-4o-mini"
+            )
         self._key, self._base_url, self._headers = api_key, base_url, dict(headers)
         self._library = _loaded()
 
@@ -47,19 +53,27 @@ class LitellmModel:
             found = await self._library.acompletion(**self._arguments(request))
             reply = openai_reply(found.model_dump())
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            raise self._error(Unavailable, f"litellm's answer has no reply in it ({type(error).__name__})") from None
-        except self._library.exceptions.openai.OpenAIError as error:  # the root of all that litellm raises for a request
+            raise self._error(
+                Unavailable, f"litellm's answer has no reply in it ({type(error).__name__})"
+            ) from None
+        except (
+            self._library.exceptions.openai.OpenAIError
+        ) as error:  # the root of all that litellm raises for a request
             raise self._translated(error) from None
         return reply.after(perf_counter() - started, ())
 
     def _arguments(self, request: Request) -> dict[str, object]:
         given: dict[str, object] = {
             "model": self._model,
-            "messages": [{"role": one.role, "content": one.content} for one in request.prompt.messages],
+            "messages": [
+                {"role": one.role, "content": one.content} for one in request.prompt.messages
+            ],
             "temperature": request.temperature,
             "seed": request.seed,
             "max_tokens": request.max_tokens,
-            "response_format": response_format(request.schema) if request.schema is not None else None,
+            "response_format": response_format(request.schema)
+            if request.schema is not None
+            else None,
             "api_key": self._key.reveal() or None,
             "base_url": self._base_url,
             "extra_headers": self._headers or None,
@@ -75,7 +89,13 @@ class LitellmModel:
             return limited
         if isinstance(error, kinds.ContentPolicyViolationError):
             return self._error(Refused, message)
-        if isinstance(error, kinds.Timeout | kinds.ServiceUnavailableError | kinds.InternalServerError | kinds.BadGatewayError):
+        if isinstance(
+            error,
+            kinds.Timeout
+            | kinds.ServiceUnavailableError
+            | kinds.InternalServerError
+            | kinds.BadGatewayError,
+        ):
             return self._error(Unavailable, message)
         if isinstance(error, kinds.APIConnectionError):
             return self._error(Unreachable, message)

@@ -1,7 +1,7 @@
 """``local/…``: a model in this process. One load is shared by all judges.
 
-The weights known by name are scored on onnxruntime, many prompts at a time; other GGUF files, and everything that is
-written, run on xllamacpp, one prompt at a time.
+The weights known by name are scored on onnxruntime, many prompts at a time; other GGUF files, and
+everything that is written, run on xllamacpp, one prompt at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from adjudge.local.weights.store import KNOWN, find
 T = TypeVar("T")
 _LONGEST_EXPLANATION = 240
 _TOKENS_TO_FINISH = 4 * _LONGEST_EXPLANATION + 40
-"""Enough for an explanation of that many characters and the verdict behind it, so that the JSON always ends."""
+"""Enough for an explanation of that many characters and the verdict behind it, so that the JSON
+always ends.
+"""
 
 
 class LocalModel:
@@ -56,11 +58,15 @@ class LocalModel:
         self._path, self._adapter = weights_of(id)
         if base in KNOWN and not adapter:
             self._adapter = adapter_for(base)
-            self.capabilities = replace(self.capabilities, calibration=calibration_for(base), priors_kept_as=self.identity)
+            self.capabilities = replace(
+                self.capabilities, calibration=calibration_for(base), priors_kept_as=self.identity
+            )
 
     @cached_property
     def identity(self) -> str:
-        """The name and the very files: converted or trained again, or rounded otherwise, they are another model."""
+        """The name and the very files: converted or trained again, or rounded otherwise, they are
+        another model.
+        """
         if self._scored_as:
             return f"{self.name}@{made_path(self._scored_as, self._path, self._adapter, self._precision).stem}"
         weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
@@ -76,7 +82,9 @@ class LocalModel:
             return await _in_thread(lambda: loaded.answer(request))
 
     async def _scored(self, name: str, request: Request) -> Reply:
-        batches = await _in_thread(lambda: _batches(name, self._path, self._adapter, self._precision, os.getpid()))
+        batches = await _in_thread(
+            lambda: _batches(name, self._path, self._adapter, self._precision, os.getpid())
+        )
         return await batches.ask(request.prompt.shared_text, request)
 
 
@@ -106,7 +114,11 @@ class _Loaded:
         data = self.llama.write(request.prompt.messages, _options(request))
         choice = data["choices"][0]
         text = choice["message"].get("content") or ""
-        return Reply(text, usage=openai_usage(data.get("usage") or {}), finish=finish_of(choice.get("finish_reason")))
+        return Reply(
+            text,
+            usage=openai_usage(data.get("usage") or {}),
+            finish=finish_of(choice.get("finish_reason")),
+        )
 
 
 def _reply(score: Score, latency: float = 0.0) -> Reply:
@@ -131,10 +143,13 @@ def _options(request: Request) -> dict[str, object]:
 def _bounded(schema: Mapping[str, object]) -> dict[str, object]:
     """The schema with texts that end."""
     properties = schema.get("properties")
-    found: Mapping[str, Mapping[str, object]] = properties if isinstance(properties, Mapping) else {}
+    found: Mapping[str, Mapping[str, object]] = (
+        properties if isinstance(properties, Mapping) else {}
+    )
     bound = {"minLength": 1, "maxLength": _LONGEST_EXPLANATION}
     texts = {
-        name: {**kind, **bound} if kind.get("type") == "string" and "enum" not in kind else kind for name, kind in found.items()
+        name: {**kind, **bound} if kind.get("type") == "string" and "enum" not in kind else kind
+        for name, kind in found.items()
     }
     return {**schema, "properties": texts, "x-guidance": {"whitespace_flexible": False}}
 
@@ -159,7 +174,9 @@ def _batches(
 
     def answer(requests: Sequence[Request]) -> list[Reply | Exception]:
         started = perf_counter()
-        scores = scorer.score([request.prompt for request in requests], [request.labels for request in requests])
+        scores = scorer.score(
+            [request.prompt for request in requests], [request.labels for request in requests]
+        )
         share = (perf_counter() - started) / len(requests)
         return [_reply(score, share) if isinstance(score, Score) else score for score in scores]
 
@@ -169,7 +186,10 @@ def _batches(
 def _existing(path: str) -> Path:
     found = Path(path).expanduser()
     if not found.is_file():
-        raise SetupError(f"there is no local model {path!r}: give the path of a .gguf file, or one of {', '.join(KNOWN)}")
+        raise SetupError(
+            f"there is no local model {path!r}: give the path of a .gguf file, or one of "
+            f"{', '.join(KNOWN)}"
+        )
     return found
 
 

@@ -1,8 +1,10 @@
-"""Ollama's own API, so that ``format``, ``options.seed`` and ``options.num_ctx`` work whatever its OpenAI layer does.
+"""Ollama's own API, so that ``format``, ``options.seed`` and ``options.num_ctx`` work whatever its
+OpenAI layer does.
 
-A prompt longer than the context window is cut by the server without a word. So the window is asked for (``num_ctx``) as large
-as the prompt and its answer need, newer servers are told to fail instead (``truncate``, ``shift``), and a count of prompt
-tokens that is just a full window is taken for what it is.
+A prompt longer than the context window is cut by the server without a word. So the window is asked
+for (``num_ctx``) as large as the prompt and its answer need, newer servers are told to fail instead
+(``truncate``, ``shift``), and a count of prompt tokens that is just a full window is taken for what
+it is.
 """
 
 from __future__ import annotations
@@ -16,10 +18,17 @@ from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import Connection, HttpProvider
-from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, openai_messages, said_in
+from adjudge.gateway.providers.openai_compatible import (
+    finish_of,
+    openai_logprobs,
+    openai_messages,
+    said_in,
+)
 
 WINDOW_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
-"""Ollama's own variable; where it is set here too, every request asks for a context window of this many tokens."""
+"""Ollama's own variable; where it is set here too, every request asks for a context window of this
+many tokens.
+"""
 _SMALLEST_WINDOW = 4096
 _ROOM_FOR_ANSWER = 2048
 _TOKENS_A_MESSAGE = 16
@@ -44,8 +53,13 @@ class Ollama(HttpProvider):
         window = self._window_for(request)
         reply = await super().complete(request)
         if _is_cut(request, reply.usage.prompt_tokens, window):
-            message = f"the server cut the prompt to {reply.usage.prompt_tokens} tokens, so its answer does not count"
-            hint = f"shorten the texts, take a model with a longer context, or set {WINDOW_VARIABLE}"
+            message = (
+                f"the server cut the prompt to {reply.usage.prompt_tokens} tokens, so its "
+                "answer does not count"
+            )
+            hint = (
+                f"shorten the texts, take a model with a longer context, or set {WINDOW_VARIABLE}"
+            )
             raise self._endpoint("").error(ModelError, message, hint)
         return reply
 
@@ -53,7 +67,11 @@ class Ollama(HttpProvider):
         return "/api/chat"
 
     def _body(self, request: Request) -> dict[str, object]:
-        wanted = {"temperature": request.temperature, "seed": request.seed, "num_predict": request.max_tokens}
+        wanted = {
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "num_predict": request.max_tokens,
+        }
         window = {"num_ctx": self._window_for(request)}
         body: dict[str, object] = {
             "model": self.connection.model,
@@ -61,7 +79,8 @@ class Ollama(HttpProvider):
             "stream": False,
             "truncate": False,
             "shift": False,
-            "options": {name: value for name, value in wanted.items() if value is not None} | window,
+            "options": {name: value for name, value in wanted.items() if value is not None}
+            | window,
         }
         if request.schema is not None:
             body["format"] = request.schema
@@ -70,11 +89,19 @@ class Ollama(HttpProvider):
         return body
 
     def _window_for(self, request: Request) -> int:
-        """Tokens that the prompt and its answer need, rounded up. It never shrinks: for another window the model is reloaded."""
+        """Tokens that the prompt and its answer need, rounded up.
+
+        It never shrinks: for another window the model is reloaded.
+        """
         if self._own_window is not None:
             return self._own_window
         plain, other = _characters(request)
-        needed = plain // 3 + other + _TOKENS_A_MESSAGE * len(request.prompt.messages) + (request.max_tokens or _ROOM_FOR_ANSWER)
+        needed = (
+            plain // 3
+            + other
+            + _TOKENS_A_MESSAGE * len(request.prompt.messages)
+            + (request.max_tokens or _ROOM_FOR_ANSWER)
+        )
         while self._window < needed:
             self._window *= 2
         return self._window
@@ -86,7 +113,9 @@ class Ollama(HttpProvider):
     def _read(self, data: dict[str, Any]) -> Reply:
         return Reply(
             text=said_in(data["message"]),
-            usage=Usage(1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))),
+            usage=Usage(
+                1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))
+            ),
             finish=finish_of(data.get("done_reason")),
             logprobs=openai_logprobs({"content": data.get("logprobs")}),
             details=FrozenDict({"model": str(data.get("model", ""))}),
@@ -96,7 +125,9 @@ class Ollama(HttpProvider):
 def _window_set_by_user() -> int | None:
     given = os.environ.get(WINDOW_VARIABLE, "").strip()
     if given and not given.isdecimal():
-        raise SetupError(f"{WINDOW_VARIABLE} must be a number of tokens, such as 8192, not {given!r}")
+        raise SetupError(
+            f"{WINDOW_VARIABLE} must be a number of tokens, such as 8192, not {given!r}"
+        )
     return int(given or 0) or None
 
 
@@ -110,9 +141,9 @@ def _characters(request: Request) -> tuple[int, int]:
 def _is_cut(request: Request, counted: int, window: int) -> bool:
     """Whether ``counted`` tokens of the prompt are what was left of it.
 
-    A full window is. So is a count below what the prompt must have that is a whole window, or half of one, which is what the
-    servers cut to: the model may know no window as large as was asked for. Other small counts are none: old servers leave out
-    the tokens that they had in their cache.
+    A full window is. So is a count below what the prompt must have that is a whole window, or half
+    of one, which is what the servers cut to: the model may know no window as large as was asked
+    for. Other small counts are none: old servers leave out the tokens that they had in their cache.
     """
     plain, other = _characters(request)
     is_window = counted % _WINDOW_STEP == 0 or (counted - 2) % (_WINDOW_STEP // 2) == 0

@@ -1,4 +1,6 @@
-"""OpenAI's chat completions, and everything that speaks them: OpenRouter, Together, Groq, vLLM, llama.cpp's server, …"""
+"""OpenAI's chat completions, and everything that speaks them: OpenRouter, Together, Groq, vLLM,
+llama.cpp's server, …
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,18 @@ class OpenAICompatible(HttpProvider):
         return "/chat/completions"
 
     def _body(self, request: Request) -> dict[str, object]:
-        body: dict[str, object] = {"model": self.connection.model, "messages": openai_messages(request)}
+        body: dict[str, object] = {
+            "model": self.connection.model,
+            "messages": openai_messages(request),
+        }
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:
             body["seed"] = request.seed
         if request.max_tokens is not None:
-            body["max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"] = request.max_tokens
+            body[
+                "max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"
+            ] = request.max_tokens
         if request.schema is not None:
             body["response_format"] = self._format_of(request.schema)
         if request.logprobs:
@@ -66,7 +73,9 @@ def openai_reply(data: Mapping[str, Any]) -> Reply:
     first = data["choices"][0]
     message = first["message"]
     refusal = message.get("refusal")
-    said = {name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)}
+    said = {
+        name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)
+    }
     return Reply(
         text=refusal or said_in(message),
         usage=openai_usage(mapping(data.get("usage"))),
@@ -80,7 +89,9 @@ def openai_messages(request: Request) -> Encoded:
     """The conversation as most providers take it."""
     messages = request.prompt.messages
     turns = [_shared_turn(message.role, message.content) for message in messages[:-1]]
-    return Encoded(f"[{', '.join([*turns, *(_turn(message.role, message.content) for message in messages[-1:])])}]")
+    return Encoded(
+        f"[{', '.join([*turns, *(_turn(message.role, message.content) for message in messages[-1:])])}]"
+    )
 
 
 def _turn(role: str, content: str) -> str:
@@ -92,7 +103,9 @@ _shared_turn = lru_cache(maxsize=256)(_turn)
 
 
 def said_in(message: Mapping[str, Any]) -> str:
-    """What a message says, and behind it what it calls tools with: a verdict there is read like text."""
+    """What a message says, and behind it what it calls tools with: a verdict there is read like
+    text.
+    """
     text = text_of(message.get("content"))
     if not message.get("tool_calls"):
         return text
@@ -102,12 +115,18 @@ def said_in(message: Mapping[str, Any]) -> str:
 
 def with_calls(text: str, arguments: Sequence[object]) -> str:
     """``text`` and the arguments of tool calls, each on lines of its own."""
-    written = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in arguments if one]
+    written = [
+        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
+        for one in arguments
+        if one
+    ]
     return "\n".join(filter(None, (text, *written)))
 
 
 def text_of(content: object) -> str:
-    """What a message says: a text, nothing, or parts, of which those that think aloud have no text."""
+    """What a message says: a text, nothing, or parts, of which those that think
+    aloud have no text.
+    """
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -119,7 +138,10 @@ def text_of(content: object) -> str:
 
 def response_format(schema: Mapping[str, object]) -> dict[str, object]:
     """OpenAI's way to ask for JSON of one shape."""
-    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": schema},
+    }
 
 
 def finish_of(reason: str | None) -> str:
@@ -147,4 +169,6 @@ def openai_logprobs(logprobs: Mapping[str, Any] | None) -> tuple[Mapping[str, fl
 
 
 def _alternatives(token: Mapping[str, Any]) -> Mapping[str, float]:
-    return FrozenDict({top["token"]: top["logprob"] for top in (token, *token.get("top_logprobs", ()))})
+    return FrozenDict(
+        {top["token"]: top["logprob"] for top in (token, *token.get("top_logprobs", ()))}
+    )

@@ -17,7 +17,9 @@ def recorded_by(identity: str, model: str) -> bool:
 
 
 class ReplayModel:
-    """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL`` behind it for one of several."""
+    """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL``
+    behind it for one of several.
+    """
 
     capabilities = Capabilities(json_schema=True, seed=True)
 
@@ -25,13 +27,21 @@ class ReplayModel:
         self.name = f"replay/{path}"
         file, _, only = path.partition("#")
         if not Path(file).is_file():
-            raise SetupError(f"there are no recorded replies at {file!r}: record some with open_model(…, cache={file!r})")
-        kept = [entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)]
+            raise SetupError(
+                f"there are no recorded replies at {file!r}: record some with open_model(…, "
+                f"cache={file!r})"
+            )
+        kept = [
+            entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)
+        ]
         if not kept:
             raise SetupError(f"{file!r} holds no replies{f' of {only}' if only else ''}")
         if not only and len({model for model, _, _ in kept}) > 1:
             models = ", ".join(sorted({model for model, _, _ in kept}))
-            raise SetupError(f"{file!r} holds replies of several models ({models}): choose one with replay/{file}#MODEL")
+            raise SetupError(
+                f"{file!r} holds replies of several models ({models}): choose one with "
+                f"replay/{file}#MODEL"
+            )
         self._replies = {key: reply for _, key, reply in kept}
 
     async def complete(self, request: Request) -> Reply:

@@ -15,13 +15,15 @@ Script = Sequence[Line] | Callable[[Request], Line]
 class ScriptedModel:
     """Answers from a script: lines taken in turn, over and over, or a function of the request.
 
-    A line is a reply's text, a whole ``Reply``, or an exception to raise. Without a script the first offered option is
-    chosen each time.
+    A line is a reply's text, a whole ``Reply``, or an exception to raise. Without a script the
+    first offered option is chosen each time.
     """
 
     capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
 
-    def __init__(self, script: Script | None = None, name: str = "scripted", *, remember: bool = True) -> None:
+    def __init__(
+        self, script: Script | None = None, name: str = "scripted", *, remember: bool = True
+    ) -> None:
         self.name = name
         self.requests: list[Request] = []
         """What it was asked, for tests to look at; empty unless it is to ``remember``."""
@@ -36,7 +38,11 @@ class ScriptedModel:
             turn, self._turns = self._turns, self._turns + 1
             if self._remember:
                 self.requests.append(request)
-        line = self._script(request) if callable(self._script) else self._script[turn % len(self._script)]
+        line = (
+            self._script(request)
+            if callable(self._script)
+            else self._script[turn % len(self._script)]
+        )
         if isinstance(line, Exception):
             raise line
         if isinstance(line, Reply):
@@ -48,4 +54,6 @@ def _first_option(request: Request) -> str:
     properties = (request.schema or {}).get("properties")
     offered = properties.get("selected_option") if isinstance(properties, Mapping) else None
     options = offered.get("enum") if isinstance(offered, Mapping) else None
-    return json.dumps({"explanation": "scripted", "selected_option": options[0] if options else None})
+    return json.dumps(
+        {"explanation": "scripted", "selected_option": options[0] if options else None}
+    )

@@ -23,17 +23,24 @@ _RENEW_BEFORE = 300.0
 
 
 class Watsonx(OpenAICompatible):
-    """``POST {base_url}/ml/v1/text/chat``. ``WATSONX_PROJECT_ID`` or ``WATSONX_SPACE_ID`` says on whose account."""
+    """``POST {base_url}/ml/v1/text/chat``.
+
+    ``WATSONX_PROJECT_ID`` or ``WATSONX_SPACE_ID`` says on whose account.
+    """
 
     probe_path = f"/ml/v1/foundation_model_specs?version={_API_VERSION}&limit=200"
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._account = _account()
-        self._iam_url = os.environ.get("WATSONX_IAM_URL", "https://iam.cloud.ibm.com/identity/token")
+        self._iam_url = os.environ.get(
+            "WATSONX_IAM_URL", "https://iam.cloud.ibm.com/identity/token"
+        )
         self._token = Secret("")
         self._token_ends = 0.0
-        self._renewing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._renewing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
 
     def _path(self) -> str:
         return f"/ml/v1/text/chat?version={_API_VERSION}"
@@ -57,7 +64,10 @@ class Watsonx(OpenAICompatible):
             if time() < self._token_ends - _RENEW_BEFORE:
                 return
             own = self.connection
-            headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+            headers = {
+                "Content-Type": "application/x-www-form-urlencoded",
+                "Accept": "application/json",
+            }
             service = Endpoint(own.provider, own.model, self._iam_url, headers, own.key)
             data = await post_form(service, self._grant)
             token, seconds = data.get("access_token"), data.get("expires_in", 3600)

@@ -1,1 +1,3 @@
-"""Where several processes keep one run: records that are whole or absent, merged into an ordinary ledger at the end."""
+"""Where several processes keep one run: records that are whole or absent, merged into an ordinary
+ledger at the end.
+"""

@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account
-from adjudge.ledger.file import FILE, connect, delete, migrate, read_meta, trouble, under_lock, write_meta
+from adjudge.ledger.file import (
+    FILE,
+    connect,
+    delete,
+    migrate,
+    read_meta,
+    trouble,
+    under_lock,
+    write_meta,
+)
 from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
 from adjudge.ledger.stores.store import AccountRecord, Record, Store, StoredJudgment, StoredVote
 
@@ -19,7 +28,10 @@ _PLACED = """CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at 
 _PLACE = """INSERT INTO placed VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET at = excluded.at, id = excluded.id,
     instance = excluded.instance, ballots = excluded.ballots, status = excluded.status, score = excluded.score,
     result = excluded.result WHERE excluded.at >= at"""
-_IN_ORDER = "SELECT judge, id, instance, ballots, status, score, result FROM placed ORDER BY judge, row, nth"
+_IN_ORDER = (
+    "SELECT judge, id, instance, ballots, status, score, result FROM placed ORDER BY judge, "
+    "row, nth"
+)
 
 
 class Merged(NamedTuple):
@@ -32,7 +44,10 @@ class Merged(NamedTuple):
 
 
 def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
-    """Make the ledger in ``folder``; it is there when it is whole. One that is there already is replaced."""
+    """Make the ledger in ``folder``; it is there when it is whole.
+
+    One that is there already is replaced.
+    """
     configuration, started = store.begun_with()
     with under_lock(folder):
         path, new = folder / FILE, (folder / FILE).with_suffix(".new")
@@ -42,7 +57,10 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
                 migrate(connection, new)
                 merged = _fill(connection, store)
                 account = {"spending": merged.account.to_dict(), "merged_votes": merged.votes}
-                write_meta(connection, {"configuration": configuration, "started": started, **account, **facts})
+                write_meta(
+                    connection,
+                    {"configuration": configuration, "started": started, **account, **facts},
+                )
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             delete(path)
@@ -53,10 +71,13 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
 
 
 def refuse_newer(folder: Path, store: Store | None = None) -> None:
-    """A ledger that was made by merging may be made anew, of the same store, unless more was asked in it since."""
+    """A ledger that was made by merging may be made anew, of the same store, unless more was asked
+    in it since.
+    """
     if is_newer(folder) or (store and store.begun_with()[1] != _started(folder)):
         raise RunError(
-            f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
+            f"{folder} holds a run that was not made of this store alone: merge into "
+            "another folder, or resume it where it is"
         )
 
 
@@ -101,9 +122,16 @@ def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
 
 
 def _votes(
-    connection: sqlite3.Connection, store: Store, accounts: dict[str, Mapping[str, object]], number: int, *, final: bool
+    connection: sqlite3.Connection,
+    store: Store,
+    accounts: dict[str, Mapping[str, object]],
+    number: int,
+    *,
+    final: bool,
 ) -> int:
-    """First those that are no answer, with everything else; then the answers: of two votes on a ballot the last counts."""
+    """First those that are no answer, with everything else; then the answers: of two votes on a
+    ballot the last counts.
+    """
     count = 0
     for record in store.records():
         if isinstance(record, AccountRecord):

@@ -1,4 +1,6 @@
-"""Where segments lie: a folder, or an object store. What was made there is whole or absent, and never changed."""
+"""Where segments lie: a folder, or an object store. What was made there is whole or absent, and
+never changed.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,27 @@ T = TypeVar("T")
 _TROUBLES = (
     (
         re.compile("latest/api/token"),
-        "no credentials are in the environment: set those of the provider, such as AWS_ACCESS_KEY_ID",
+        (
+            "no credentials are in the environment: set those of the provider, such as "
+            "AWS_ACCESS_KEY_ID"
+        ),
     ),
     (
         re.compile(r"code: 40[13]\b|AccessDenied|necessary privileges|valid authentication"),
-        "access is denied: check the credentials in the environment, and that they may list, read and write there",
+        (
+            "access is denied: check the credentials in the environment, and that they may "
+            "list, read and write there"
+        ),
     ),
     (re.compile("NoSuchBucket"), "there is no such bucket: check its name, and the endpoint"),
-    (re.compile("incorrectly configured region"), "the bucket is in another region: set AWS_REGION"),
-    (re.compile("error sending request"), "its server cannot be reached: check the endpoint and the network"),
+    (
+        re.compile("incorrectly configured region"),
+        "the bucket is in another region: set AWS_REGION",
+    ),
+    (
+        re.compile("error sending request"),
+        "its server cannot be reached: check the endpoint and the network",
+    ),
 )
 """How an object store says what is wrong, and what a user can do."""
 _HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
@@ -72,7 +86,8 @@ def place_of(location: str | Path) -> Place:
     if isinstance(location, str) and "://" in location:
         if urlsplit(location).scheme not in SCHEMES:
             raise SetupError(
-                f"a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an object store "
+                "a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an "
+                "object store "
                 f"({', '.join(f'{one}://' for one in SCHEMES[:3])} …), not {location!r}"
             )
         return ObjectStore(location)
@@ -140,7 +155,10 @@ class Folder:
 
 
 class ObjectStore:
-    """A bucket, or a part of one, by obstore. Credentials are those of the environment, as the provider's own tools read them."""
+    """A bucket, or a part of one, by obstore.
+
+    Credentials are those of the environment, as the provider's own tools read them.
+    """
 
     def __init__(self, address: str) -> None:
         if find_spec("obstore") is None:
@@ -150,7 +168,10 @@ class ObjectStore:
         parts = urlsplit(address)
         self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
         if parts.scheme == "file" and not Path(unquote(parts.path)).is_dir():
-            raise SetupError(f"the store {self._name} cannot be used: there is no folder {unquote(parts.path)}, make it first")
+            raise SetupError(
+                f"the store {self._name} cannot be used: there is no folder "
+                f"{unquote(parts.path)}, make it first"
+            )
         try:
             self._store = _told(lambda: from_url(address))
         except OSError as error:
@@ -166,7 +187,9 @@ class ObjectStore:
         import obstore
 
         with suppress(FileExistsError):
-            _told(lambda: obstore.put(self._store, path, content, mode="create", use_multipart=False))
+            _told(
+                lambda: obstore.put(self._store, path, content, mode="create", use_multipart=False)
+            )
 
     put = make
 
@@ -180,14 +203,18 @@ class ObjectStore:
         """All objects under a prefix."""
         import obstore
 
-        found: list[list[dict[str, str]]] = _told(lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000)))
+        found: list[list[dict[str, str]]] = _told(
+            lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000))
+        )
         return (one["path"] for page in found for one in page)
 
     def folders(self, under: str) -> list[str]:
         """The next parts of the paths under a prefix."""
         import obstore
 
-        found: list[str] = _told(lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"]))
+        found: list[str] = _told(
+            lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"])
+        )
         return [path.rpartition("/")[2] for path in found]
 
     def delete(self, paths: Sequence[str]) -> None:
@@ -216,13 +243,20 @@ def _told(work: Callable[[], T]) -> T:
 
 
 def _words(error: Exception) -> str:
-    """What to do about it, where that is known; else what the library says, without how it asked."""
+    """What to do about it, where that is known; else what the library says,
+    without how it asked.
+    """
     text = str(error).splitlines()[0]
-    return next((words for pattern, words in _TROUBLES if pattern.search(text)), _HOW_IT_ASKED.sub("", text))
+    return next(
+        (words for pattern, words in _TROUBLES if pattern.search(text)), _HOW_IT_ASKED.sub("", text)
+    )
 
 
 def _sync(folder: Path) -> None:
-    """A renamed file is there after a power cut when its folder is on the disk, too. Windows cannot, and need not."""
+    """A renamed file is there after a power cut when its folder is on the disk, too.
+
+    Windows cannot, and need not.
+    """
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,8 +1,8 @@
 """A store in Postgres: several plain processes share a run by leased ranges of rows.
 
-A worker takes a range that nobody holds (``SKIP LOCKED``), holds it while it lives, and gives it back when it is judged. One
-that died is known by its connection, which is gone, or else by its lease, which runs out: another takes the range, and what the
-dead one was answered is in the table.
+A worker takes a range that nobody holds (``SKIP LOCKED``), holds it while it lives, and gives it
+back when it is judged. One that died is known by its connection, which is gone, or else by its
+lease, which runs out: another takes the range, and what the dead one was answered is in the table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 LEASE_SECONDS = 300
 """For which a range belongs to a worker that says nothing."""
 GONE_AFTER = 10.0
-"""Seconds in which a worker whose connection is gone may come back: the server may have been started anew."""
+"""Seconds in which a worker whose connection is gone may come back: the server may have been
+started anew.
+"""
 _READ_AT_ONCE = 2000
 _LOCK = 6_003_023
 """The advisory lock under which the tables are made."""
@@ -61,24 +63,43 @@ _NEEDED = (
     ("adjudge_ranges", "rows"),
 )
 """What the newest tables have: where they do, nothing is made, which only their owner may."""
-_FOUND = "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
+_FOUND = (
+    "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND "
+    "NOT attisdropped"
+)
 _CONNECTED = """EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = (hashtext({run})::bigint & 4294967295)
     AND objid::bigint = (hashtext({holder})::bigint & 4294967295))"""
 """Whether the lock of a worker is held, which its connection takes with it when it goes."""
-_GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(run="%s", holder="%s")
+_GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(
+    run="%s", holder="%s"
+)
 _GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held WHERE run = %s AND NOT done AND holder IS NOT NULL
     AND holder <> %s AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
-_BURY = "UPDATE adjudge_workers SET until = now() - interval '1 second' WHERE run = %s AND holder = %s AND until IS NOT NULL"
-_BEGIN = "INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
-_APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
+_BURY = (
+    "UPDATE adjudge_workers SET until = now() - interval '1 second' WHERE run = %s AND holder = "
+    "%s AND until IS NOT NULL"
+)
+_BEGIN = (
+    "INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0) ON CONFLICT DO "
+    "NOTHING"
+)
+_APPEND = (
+    "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, "
+    "%s, %s, %s, %s, %s)"
+)
 _NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
 _VOTES_AND_OWN, _VOTES = (
-    f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND {near} ORDER BY number + 0 LIMIT %s"  # noqa: S608
+    (
+        f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND {near} "  # noqa: S608
+        "ORDER BY number + 0 LIMIT %s"
+    )
     for near in (f"(writer = %s OR ({_NEAR}))", _NEAR)
 )
-"""Found by their rows; + 0 has the server sort the few of them, in place of going through all records in their order."""
+"""Found by their rows; + 0 has the server sort the few of them, in place of going through all
+records in their order.
+"""
 _WIDER = "UPDATE adjudge_runs SET widest = %s WHERE run = %s AND widest < %s"
 _RECORDS = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)
     ORDER BY number LIMIT %s"""
@@ -89,7 +110,10 @@ _TAKE = """UPDATE adjudge_ranges SET holder = %s, until = now() + make_interval(
     WHERE (run, first_row) IN (SELECT run, first_row FROM adjudge_ranges WHERE run = %s AND NOT done
         AND (holder IS NULL OR holder = %s OR until < now()) ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING first_row, last_row"""
-_HOLD = "UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s) WHERE run = %s AND holder = %s AND NOT done"
+_HOLD = (
+    "UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s) WHERE run = %s AND "
+    "holder = %s AND NOT done"
+)
 _JOIN = """INSERT INTO adjudge_workers (run, holder, writer, until) VALUES (%s, %s, %s, now() + make_interval(secs => %s))
     ON CONFLICT DO NOTHING"""
 _ALIVE = """UPDATE adjudge_workers SET until = now() + make_interval(secs => %s)
@@ -104,14 +128,19 @@ class ServerAway(RunError):
 
 
 class PostgresStore:
-    """Records and ranges in three tables; ``url`` names the run behind a #: ``postgresql://host/database#NAME``."""
+    """Records and ranges in three tables; ``url`` names the run behind a #:
+    ``postgresql://host/database#NAME``.
+    """
 
     def __init__(self, url: str) -> None:
         if find_spec("psycopg") is None:
             raise SetupError("a store in Postgres needs psycopg: pip install 'adjudge[postgres]'")
         self._url, _, self.run = url.partition("#")
         if not self.run:
-            raise SetupError(f"{self.name.partition(',')[0]} does not say which run it is: write postgresql://host/database#NAME")
+            raise SetupError(
+                f"{self.name.partition(',')[0]} does not say which run it is: write "
+                "postgresql://host/database#NAME"
+            )
         self._connection: Connection | None = None
         self._widest = -1
         """How far apart the rows of one of our appended pieces are at most: the server knows."""
@@ -125,7 +154,9 @@ class PostgresStore:
         return f"postgresql://{parts.hostname or ''}{parts.path}, run {self.run}"
 
     def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
-        """The first of all processes makes the tables and writes down what the run is; the others compare."""
+        """The first of all processes makes the tables and writes down what the run is; the others
+        compare.
+        """
         with self.opened() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             if not self._has_tables(connection):
@@ -146,7 +177,8 @@ class PostgresStore:
         except InsufficientPrivilege as error:
             raise RunError(
                 f"the store {self.name} lacks tables of adjudge, and this role may not make them "
-                f"({str(error).splitlines()[0]}): have a role that may begin a run there once, and grant this one SELECT, INSERT "
+                f"({str(error).splitlines()[0]}): have a role that may begin a run there "
+                "once, and grant this one SELECT, INSERT "
                 "and UPDATE on them"
             ) from error
 
@@ -179,7 +211,15 @@ class PostgresStore:
         last, first, own = 0, self._first_near(span), is_new(writer, seen)
         while rows := self._read(
             _VOTES_AND_OWN if own else _VOTES,
-            (self.run, last, *([writer] if own else []), first, span.last, span.first, _READ_AT_ONCE),
+            (
+                self.run,
+                last,
+                *([writer] if own else []),
+                first,
+                span.last,
+                span.first,
+                _READ_AT_ONCE,
+            ),
         ):
             for number, line in rows:
                 last = number
@@ -189,7 +229,9 @@ class PostgresStore:
                     yield record.values
 
     def _first_near(self, span: Span) -> int:
-        """Before which no record begins that is about these rows; earlier versions did not note how wide they are."""
+        """Before which no record begins that is about these rows; earlier versions did not note how
+        wide they are.
+        """
         asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
         row = self._lasting(lambda connection: connection.execute(asked, (self.run,)).fetchone())
         return 0 if row is None or row[0] is None else max(0, span.first - int(row[0]))
@@ -202,7 +244,9 @@ class PostgresStore:
             yield from (record_of(line) for _, line in rows)
 
     def offer(self, ranges: Sequence[tuple[Span, str]]) -> None:
-        """Ranges of rows to be judged, each with what tells its rows from others; where those changed it is judged again."""
+        """Ranges of rows to be judged, each with what tells its rows from others; where those
+        changed it is judged again.
+        """
         offered = [(self.run, *span, rows) for span, rows in ranges]
         self._lasting(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
@@ -215,12 +259,18 @@ class PostgresStore:
         return Span(*row) if row else None
 
     def guard(self, holder: str) -> None:
-        """As long as this store is connected, others see that ``holder`` lives. To be called again and again."""
+        """As long as this store is connected, others see that ``holder`` lives.
+
+        To be called again and again.
+        """
         key = (self.run, holder)
         self._once(lambda connection: connection.execute(_GUARD, (*key, *key)))
 
     def _free_those_of_the_gone(self, holder: str) -> bool:
-        """Have others take what workers hold whose connection has been gone for a while. Whether there were some."""
+        """Have others take what workers hold whose connection has been gone for a while.
+
+        Whether there were some.
+        """
         now, gone = time.monotonic(), {name for (name,) in self._read(_GONE, (self.run, holder))}
         self._missed = {name: self._missed.get(name, now) for name in gone}
         dead = [name for name, since in self._missed.items() if now - since >= GONE_AFTER]
@@ -232,10 +282,14 @@ class PostgresStore:
 
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
         """A further process, which writes under this name."""
-        self._lasting(lambda connection: connection.execute(_JOIN, (self.run, holder, writer, seconds)))
+        self._lasting(
+            lambda connection: connection.execute(_JOIN, (self.run, holder, writer, seconds))
+        )
 
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
-        """What ``holder`` has, it keeps for so long from now; False where its lease had run out, and others may have it."""
+        """What ``holder`` has, it keeps for so long from now; False where its lease had run out,
+        and others may have it.
+        """
 
         def held(connection: Connection) -> bool:
             alive = connection.execute(_ALIVE, (seconds, self.run, holder)).fetchone() is not None
@@ -261,7 +315,9 @@ class PostgresStore:
         return self._lasting(lambda connection: connection.execute(query, values).fetchall())
 
     def _lasting(self, act: Callable[[Connection], T]) -> T:
-        """What comes of ``act``, in one transaction; tried again when the server was away: it may be done twice."""
+        """What comes of ``act``, in one transaction; tried again when the server was away: it may
+        be done twice.
+        """
         for wait in _WAITS:
             try:
                 return self._once(act)
@@ -285,6 +341,10 @@ class PostgresStore:
                 finalize(self, self._connection.close)
             yield self._connection
         except psycopg.OperationalError as error:
-            raise ServerAway(f"the store {self.name} cannot be used: {str(error).splitlines()[0]}") from error
+            raise ServerAway(
+                f"the store {self.name} cannot be used: {str(error).splitlines()[0]}"
+            ) from error
         except psycopg.Error as error:
-            raise RunError(f"the store {self.name} cannot be used: {str(error).splitlines()[0]}") from error
+            raise RunError(
+                f"the store {self.name} cannot be used: {str(error).splitlines()[0]}"
+            ) from error

@@ -1,8 +1,9 @@
 """A store in a folder or an object store: append-only segments that are whole or absent.
 
-Many processes, on one machine or on several that see the place, write at once and never wait for each other. The name of a
-segment says which rows it is about and what its bytes hash to; the folder that it lies in tells roughly the former, so that
-whoever wants to know about some rows lists a few folders, however many segments there are.
+Many processes, on one machine or on several that see the place, write at once and never wait for
+each other. The name of a segment says which rows it is about and what its bytes hash to; the folder
+that it lies in tells roughly the former, so that whoever wants to know about some rows lists a few
+folders, however many segments there are.
 """
 
 from __future__ import annotations
@@ -31,12 +32,16 @@ _FORMAT = 2
 _FLAT = "segments"
 """Where format 1 had all of them, by their writer."""
 _ROWS = "rows"
-"""Where they are since: ``rows/SIZE/N/WRITER``, about no more than SIZE rows, of which the first is the (N × SIZE)th or later."""
+"""Where they are since: ``rows/SIZE/N/WRITER``, about no more than SIZE rows, of which the first is
+the (N × SIZE)th or later.
+"""
 _SIZE, _GROWTH = 1024, 8
 _MOST_FOLDERS = 64
 """That are listed one by one."""
 _EVERYWHERE = (_FLAT, _ROWS)
-_NAME = re.compile(r"(\d{12,19})-(\d{12,19})-(\d{15})-([0-9a-f]+)-(\d{6,})-([0-9a-f]{16})\.jsonl\.gz")
+_NAME = re.compile(
+    r"(\d{12,19})-(\d{12,19})-(\d{15})-([0-9a-f]+)-(\d{6,})-([0-9a-f]{16})\.jsonl\.gz"
+)
 _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -91,7 +96,9 @@ class SegmentStore:
         try:
             found = json.loads(self._place.read(BEGUN))
             if found.get("format", _FORMAT) > _FORMAT:
-                raise RunError(f"{self.name}/{BEGUN} was written by a newer adjudge: update this one")
+                raise RunError(
+                    f"{self.name}/{BEGUN} was written by a newer adjudge: update this one"
+                )
             return found["configuration"], float(found["started"])
         except FileNotFoundError:
             raise RunError(f"{self.name} holds no partitions: there is no {BEGUN} in it") from None
@@ -104,7 +111,8 @@ class SegmentStore:
         """One more segment; it is kept when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
-                f"a writer is called by up to 64 letters, digits, dots, hyphens and underscores, not {session.writer!r}"
+                "a writer is called by up to 64 letters, digits, dots, hyphens and "
+                f"underscores, not {session.writer!r}"
             )
         content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)
         digest = hashlib.sha256(content).hexdigest()[:16]
@@ -119,9 +127,15 @@ class SegmentStore:
         """Those of segments about these rows, and the first time of all segments of ``writer``."""
         first = is_new(writer, seen)
         for segment in self._segments(_EVERYWHERE if first else self._near(span)):
-            if segment.path not in seen and (segment.span.meets(span) or (first and segment.writer == writer)):
+            if segment.path not in seen and (
+                segment.span.meets(span) or (first and segment.writer == writer)
+            ):
                 seen.add(segment.path)
-                yield from (record.values for record in self._read(segment) if isinstance(record, StoredVote))
+                yield from (
+                    record.values
+                    for record in self._read(segment)
+                    if isinstance(record, StoredVote)
+                )
 
     def records(self) -> Iterator[Record]:
         """Everything, the oldest segment first."""
@@ -139,14 +153,18 @@ class SegmentStore:
     def _near(self, span: Span) -> list[str]:
         """The folders in which there may be segments about these rows."""
         try:
-            sizes = [int(name) for name in self._place.folders(_ROWS) if name.isdecimal() and int(name)]
+            sizes = [
+                int(name) for name in self._place.folders(_ROWS) if name.isdecimal() and int(name)
+            ]
         except OSError as error:
             raise self._trouble(error) from error
         found = [_FLAT]
         for size in sizes:
             numbers = range(max(0, span.first // size - 1), span.last // size + 1)
             many = len(numbers) > _MOST_FOLDERS
-            found += [f"{_ROWS}/{size}"] if many else [f"{_ROWS}/{size}/{number}" for number in numbers]
+            found += (
+                [f"{_ROWS}/{size}"] if many else [f"{_ROWS}/{size}/{number}" for number in numbers]
+            )
         return found
 
     def _segments(self, folders: Iterable[str]) -> list[_Segment]:

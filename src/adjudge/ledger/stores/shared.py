@@ -1,4 +1,6 @@
-"""A ledger that one of many processes writes: known to it at once, and to all others by the store."""
+"""A ledger that one of many processes writes: known to it at once, and to all
+others by the store.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,24 @@ from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import checked, sealed
-from adjudge.ledger.stores.store import AccountRecord, Record, Session, Span, Store, StoredJudgment, StoredVote
+from adjudge.ledger.stores.store import (
+    AccountRecord,
+    Record,
+    Session,
+    Span,
+    Store,
+    StoredJudgment,
+    StoredVote,
+)
 
 _SPENDING = "spending"
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """How much may wait to be written together: so much is asked again at most when the process is killed."""
+    """How much may wait to be written together: so much is asked again at most when the process is
+    killed.
+    """
 
     records: int = 500
     seconds: float = 1.0
@@ -36,7 +48,9 @@ class Buffer:
 
 
 class SharedLedger(Ledger):
-    """The votes of this process, and of others about the same rows, in a scratch file; all that is new goes to the store."""
+    """The votes of this process, and of others about the same rows, in a scratch file; all that is
+    new goes to the store.
+    """
 
     def __init__(
         self,
@@ -47,7 +61,9 @@ class SharedLedger(Ledger):
         *,
         started_anew: bool = True,
     ) -> None:
-        """``started_anew``: whether processes of this name may have written before, so that what they wrote is known, too."""
+        """``started_anew``: whether processes of this name may have written before, so that what
+        they wrote is known, too.
+        """
         self.store = store
         self._before = writer if started_anew else ""
         self.session = Session(writer, uuid4().hex[:12])
@@ -92,7 +108,9 @@ class SharedLedger(Ledger):
             super().close()
             self._scratch.cleanup()
 
-    async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
+    async def keep_judgment(
+        self, judge: str, number: int, result: Result, keys: Sequence[bytes]
+    ) -> None:
         """Store what came of a row."""
         row, nth = self._places[number]
         values = judgment_row(result.record(judge), b"".join(keys))
@@ -102,7 +120,9 @@ class SharedLedger(Ledger):
         """Other processes have other rows."""
 
     async def note(self, name: str, value: object) -> None:
-        """Of the facts about a run, the account is the process's own; it is in the store when this returns."""
+        """Of the facts about a run, the account is the process's own; it is in the store when this
+        returns.
+        """
         self.note_soon(name, value)
         await self._ship()
 
@@ -140,7 +160,9 @@ class SharedLedger(Ledger):
         if wait or len(self._outbox) >= max(self._buffer.records, 2):
             await self._ship()
         elif self._later is None:
-            self._later = asyncio.get_running_loop().call_later(self._buffer.seconds, self._ship_soon)
+            self._later = asyncio.get_running_loop().call_later(
+                self._buffer.seconds, self._ship_soon
+            )
 
     def _ship_soon(self) -> None:
         task = asyncio.get_running_loop().create_task(self._ship())
@@ -148,7 +170,10 @@ class SharedLedger(Ledger):
         task.add_done_callback(self._tasks.discard)
 
     async def _ship(self) -> None:
-        """All that waits, in one piece. Whoever comes while that is under way goes with the next."""
+        """All that waits, in one piece.
+
+        Whoever comes while that is under way goes with the next.
+        """
         async with self._shipping:
             if self._later:
                 self._later.cancel()

@@ -56,7 +56,9 @@ class Session(NamedTuple):
 
 
 def is_new(writer: str, seen: set[str]) -> bool:
-    """Whether a reader is yet to be given what the writer wrote; it is taken down that it is given now."""
+    """Whether a reader is yet to be given what the writer wrote; it is taken down that it is given
+    now.
+    """
     mark = f"all of {writer}"
     new = bool(writer) and mark not in seen
     seen.add(mark)
@@ -64,7 +66,10 @@ def is_new(writer: str, seen: set[str]) -> bool:
 
 
 class Store(Protocol):
-    """A place that many processes append to at once. What ``append`` returned from outlives all of them."""
+    """A place that many processes append to at once.
+
+    What ``append`` returned from outlives all of them.
+    """
 
     @property
     def name(self) -> str:
@@ -72,16 +77,21 @@ class Store(Protocol):
         ...
 
     def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
-        """The configuration that the store was begun with; OtherConfiguration where this one cannot go on with it."""
+        """The configuration that the store was begun with; OtherConfiguration where this one cannot
+        go on with it.
+        """
         ...
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
-        """Keep records about these rows: all of them or, where the process dies before this returns, maybe none."""
+        """Keep records about these rows: all of them or, where the process dies before this
+        returns, maybe none.
+        """
         ...
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
-        """The votes about rows of ``span``, and those that ``writer`` wrote before this reader began; "" is nobody. ``seen``:
-        what this reader was given before, for the store to add to."""
+        """The votes about rows of ``span``, and those that ``writer`` wrote before this reader
+        began; "" is nobody. ``seen``: what this reader was given before, for the store to add to.
+        """
         ...
 
     def records(self) -> Iterator[Record]:

@@ -1,1 +1,3 @@
-"""The shipped model on onnxruntime: its tokenizer, its graph, its weights, and scoring with them."""
+"""The shipped model on onnxruntime: its tokenizer, its graph, its weights, and
+scoring with them.
+"""

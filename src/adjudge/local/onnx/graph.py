@@ -1,15 +1,18 @@
-"""One layer of the model as an ONNX graph: grouped-query attention over a shared prefix and rows of different lengths.
+"""One layer of the model as an ONNX graph: grouped-query attention over a shared prefix and rows of
+different lengths.
 
-All tokens of all rows go through the matrices in one piece (``tokens``, nothing padded); only attention sees them as a
-rectangle of ``rows`` by ``width`` cells. Every number of a row is computed from that row and the prefix alone, in an order
-that neither the other rows nor the padding change, so that a verdict does not depend on its company:
+All tokens of all rows go through the matrices in one piece (``tokens``, nothing padded); only
+attention sees them as a rectangle of ``rows`` by ``width`` cells. Every number of a row is computed
+from that row and the prefix alone, in an order that neither the other rows nor the padding change,
+so that a verdict does not depend on its company:
 
-- activations are rounded to eight bits with a scale of their own token, and sums of integers are exact;
+- activations are rounded to eight bits with a scale of their own token, and sums of integers are
+  exact;
 - keys behind a token get a weight of exactly 0;
 - weights of keys are summed by the same product that mixes the values, through a column of ones.
 
-Matrices are inputs: all layers share the graph, which is ready in a few hundredths of a second, and the weights stay where
-they are, mapped from their file and shared by all processes.
+Matrices are inputs: all layers share the graph, which is ready in a few hundredths of a second, and
+the weights stay where they are, mapped from their file and shared by all processes.
 """
 
 from __future__ import annotations
@@ -24,11 +27,15 @@ from adjudge.local.onnx import protobuf
 from adjudge.local.onnx.protobuf import MICROSOFT, Attribute, Element
 
 Precision = Literal["mixed", "int8", "fp32"]
-"""What a model is computed in: ``mixed`` has its first layers in 32 bits and its last ones in eight."""
+"""What a model is computed in: ``mixed`` has its first layers in 32 bits and its last ones in
+eight.
+"""
 Arithmetic = Literal["int8", "fp32"]
 """What one layer is computed in."""
 EXACT = 0.7
-"""Share of the layers that ``mixed`` computes in 32 bits: what is rounded early goes through all that follow."""
+"""Share of the layers that ``mixed`` computes in 32 bits: what is rounded early goes through all
+that follow.
+"""
 MIDDLE = 128
 """What stands for 0 in rounded activations."""
 HIDDEN_BEHIND = -1e30
@@ -102,13 +109,17 @@ def arithmetics(precision: Precision, layers: int) -> list[Arithmetic]:
 
 
 def layer_graph(shape: Shape, arithmetic: Arithmetic, matrices: Element = Element.INT8) -> bytes:
-    """The layer's bytes. ``matrices`` is how eight-bit ones are kept: INT8, or UINT8 with 128 for 0."""
+    """The layer's bytes. ``matrices`` is how eight-bit ones are kept: INT8, or UINT8 with 128 for
+    0.
+    """
     return _Builder(shape, arithmetic, matrices).model()
 
 
 @dataclass(frozen=True, slots=True)
 class _Rounded:
-    """Activations to multiply: the rounded part, the scale of each token, and what lies along the main directions."""
+    """Activations to multiply: the rounded part, the scale of each token, and what lies along the
+    main directions.
+    """
 
     numbers: str
     scale: str = ""
@@ -131,10 +142,16 @@ class _Builder:
         shape = self._shape
         outputs = [
             protobuf.value("next_stream", Element.FLOAT, ["kept", shape.width]),
-            protobuf.value("new_keys", Element.FLOAT, [shape.key_heads, "rows", shape.head, "width"]),
-            protobuf.value("new_values", Element.FLOAT, [shape.key_heads, "rows", "width", shape.head + 1]),
+            protobuf.value(
+                "new_keys", Element.FLOAT, [shape.key_heads, "rows", shape.head, "width"]
+            ),
+            protobuf.value(
+                "new_values", Element.FLOAT, [shape.key_heads, "rows", "width", shape.head + 1]
+            ),
         ]
-        return protobuf.model(protobuf.graph(self._nodes, list(self._constants.values()), self._inputs(), outputs))
+        return protobuf.model(
+            protobuf.graph(self._nodes, list(self._constants.values()), self._inputs(), outputs)
+        )
 
     def _inputs(self) -> list[bytes]:
         shape = self._shape
@@ -155,7 +172,9 @@ class _Builder:
         }
         found = [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in numbers.items()]
         found += [protobuf.value(name, Element.INT64, sizes) for name, sizes in places.items()]
-        found += [protobuf.value(name, self._matrices, sizes) for name, sizes in shape.matrices.items()]
+        found += [
+            protobuf.value(name, self._matrices, sizes) for name, sizes in shape.matrices.items()
+        ]
         if self._arithmetic == "fp32":
             return found
         rounding: dict[str, list[int]] = {"spread": [shape.spread, shape.spread]}
@@ -170,16 +189,25 @@ class _Builder:
     # -- the layer ---------------------------------------------------------------
 
     def _layer(self) -> None:
-        """``stream`` through attention and the feed-forward part, of which only the ``kept`` tokens go on."""
-        ones, epsilon = self._floats("ones", [1.0] * self._shape.width), {"epsilon": self._shape.epsilon}
-        normed = self._add("SimplifiedLayerNormalization", ["stream", ones], {"axis": -1, **epsilon})
+        """``stream`` through attention and the feed-forward part, of which only the ``kept`` tokens
+        go on.
+        """
+        ones, epsilon = (
+            self._floats("ones", [1.0] * self._shape.width),
+            {"epsilon": self._shape.epsilon},
+        )
+        normed = self._add(
+            "SimplifiedLayerNormalization", ["stream", ones], {"axis": -1, **epsilon}
+        )
         mixed = self._attention(self._rounded(normed, "attention_mean", "middle"))
         stream = self._add("Gather", ["stream", "kept"])
         middle = self._add("Gather", ["middle", "kept"]) if self._arithmetic == "int8" else ""
         change = self._product(self._rounded(mixed, "mixed_mean", middle), "output")
         feeding, summed = self._name(), self._name()
         outputs = [feeding, "", "", summed]
-        self._add("SkipSimplifiedLayerNormalization", [stream, change, ones], epsilon, MICROSOFT, outputs)
+        self._add(
+            "SkipSimplifiedLayerNormalization", [stream, change, ones], epsilon, MICROSOFT, outputs
+        )
         rounded = self._rounded(feeding, "feeding_mean", middle)
         gate = self._add("QuickGelu", [self._product(rounded, "gate")], {"alpha": 1.0}, MICROSOFT)
         inner = self._spread(self._add("Mul", [gate, self._product(rounded, "up")]))
@@ -192,38 +220,53 @@ class _Builder:
             return inner
         size = self._shape.spread
         blocks = self._reshape(inner, (-1, self._shape.feed_forward // size, size))
-        return self._reshape(self._add("MatMul", [blocks, "spread"]), (-1, self._shape.feed_forward))
+        return self._reshape(
+            self._add("MatMul", [blocks, "spread"]), (-1, self._shape.feed_forward)
+        )
 
     def _attention(self, rounded: _Rounded) -> str:
         """What each token takes from the prefix and from its own row, as tokens by numbers."""
         shape = self._shape
-        query = self._in_heads(self._turned(self._product(rounded, "query")), (3, 1, 4, 2, 5, 0), shape.group)
+        query = self._in_heads(
+            self._turned(self._product(rounded, "query")), (3, 1, 4, 2, 5, 0), shape.group
+        )
         key = self._in_heads(self._turned(self._product(rounded, "key")), (3, 1, 5, 2, 0, 4), 1)
         value = self._in_heads(self._flat(self._product(rounded, "value")), (3, 1, 4, 2, 5, 0), 1)
         query = self._reshape(query, (0, 0, -1, shape.head))
         key = self._reshape(key, (0, 0, shape.head, -1), ["new_keys"])
         value = self._reshape(value, (0, 0, -1, shape.head))
         one_more = self._ints("one_more", [0] * 7 + [1])
-        value = self._add("Pad", [value, one_more, self._floats("one", 1.0)], outputs=["new_values"])
+        value = self._add(
+            "Pad", [value, one_more, self._floats("one", 1.0)], outputs=["new_values"]
+        )
         together = self._reshape(query, (0, -1, shape.head))
         before = self._add("MatMul", [together, "keys"])
         own = self._add("Add", [self._add("MatMul", [query, key]), "mask"])
         parts = self._weighed(before, own, "values", value)
         mixed, total = self._name(), self._name()
-        self._add("Split", [parts, self._ints("head_and_one", [shape.head, 1])], {"axis": -1}, outputs=[mixed, total])
+        self._add(
+            "Split",
+            [parts, self._ints("head_and_one", [shape.head, 1])],
+            {"axis": -1},
+            outputs=[mixed, total],
+        )
         found = self._reshape(self._add("Div", [mixed, total]), (0, 0, shape.group, -1, shape.head))
         cells = self._add("Transpose", [found], {"perm": (1, 3, 0, 2, 4)})
         return self._add("Gather", [self._reshape(cells, (-1, shape.width)), "places"])
 
     def _weighed(self, before: str, own: str, prefix_values: str, values: str) -> str:
-        """Values mixed by the exponentials of their scores, with the sum of those in the last column."""
+        """Values mixed by the exponentials of their scores, with the sum of those in the last
+        column.
+        """
         best_own = self._greatest(own)
         best_before = self._reshape_like(self._greatest(before), best_own)
         best = self._add("Max", [best_own, best_before])
         own = self._add("Exp", [self._add("Sub", [own, best])])
         before = self._add("Exp", [self._add("Sub", [before, self._reshape(best, (0, -1, 1))])])
         mixed = self._add("MatMul", [own, values])
-        return self._add("Add", [mixed, self._reshape_like(self._add("MatMul", [before, prefix_values]), mixed)])
+        return self._add(
+            "Add", [mixed, self._reshape_like(self._add("MatMul", [before, prefix_values]), mixed)]
+        )
 
     def _greatest(self, scores: str) -> str:
         return self._add("ReduceMax", [scores, self._ints("last_axis", [-1])], {"keepdims": 1})
@@ -245,23 +288,38 @@ class _Builder:
     # -- products ------------------------------------------------------------------
 
     def _rounded(self, numbers: str, mean: str, middle: str) -> _Rounded:
-        """Activations without their mean and main directions in eight bits, a scale for each token; as they are in 32 bits."""
+        """Activations without their mean and main directions in eight bits, a scale for each token;
+        as they are in 32 bits.
+        """
         if self._arithmetic == "fp32":
             return _Rounded(numbers)
         along = self._add("Gemm", [numbers, f"{mean}.axes", f"{mean}.shift"])
-        numbers = self._add("Sub", [numbers, self._add("Gemm", [along, f"{mean}.axes", mean], {"transB": 1})])
+        numbers = self._add(
+            "Sub", [numbers, self._add("Gemm", [along, f"{mean}.axes", mean], {"transB": 1})]
+        )
         most = self._greatest(self._add("Abs", [numbers]))
         scaled = self._add("Mul", [most, self._floats("step", 1 / _STEPS)])
         scale = self._add("Add", [scaled, self._floats("smallest", _SMALLEST)])
         flat = self._reshape(scale, (-1,))
-        return _Rounded(self._add("QuantizeLinear", [numbers, flat, middle], {"axis": 0}), scale, along)
+        return _Rounded(
+            self._add("QuantizeLinear", [numbers, flat, middle], {"axis": 0}), scale, along
+        )
 
     def _product(self, rounded: _Rounded, matrix: str) -> str:
         if self._arithmetic == "fp32":
             return self._add("MatMul", [rounded.numbers, matrix])
-        zero = self._byte("matrix_zero", self._matrices, MIDDLE if self._matrices is Element.UINT8 else 0)
+        zero = self._byte(
+            "matrix_zero", self._matrices, MIDDLE if self._matrices is Element.UINT8 else 0
+        )
         middle = self._byte("activation_zero", Element.UINT8, MIDDLE)
-        inputs = [rounded.numbers, matrix, self._floats("one", 1.0), f"{matrix}.scale", middle, zero]
+        inputs = [
+            rounded.numbers,
+            matrix,
+            self._floats("one", 1.0),
+            f"{matrix}.scale",
+            middle,
+            zero,
+        ]
         found = self._add("MatMulIntegerToFloat", inputs, domain=MICROSOFT)
         exact = self._add("Gemm", [rounded.along, f"{matrix}.axes", f"{matrix}.added"])
         return self._add("Add", [self._add("Mul", [found, rounded.scale]), exact])
@@ -293,13 +351,17 @@ class _Builder:
         return self._add("Reshape", [numbers, self._add("Shape", [other])])
 
     def _ints(self, name: str, numbers: Sequence[int]) -> str:
-        self._constants[name] = protobuf.tensor(name, Element.INT64, [len(numbers)], struct.pack(f"<{len(numbers)}q", *numbers))
+        self._constants[name] = protobuf.tensor(
+            name, Element.INT64, [len(numbers)], struct.pack(f"<{len(numbers)}q", *numbers)
+        )
         return name
 
     def _floats(self, name: str, numbers: float | Sequence[float]) -> str:
         several = [numbers] if isinstance(numbers, float) else numbers
         sizes = [] if isinstance(numbers, float) else [len(several)]
-        self._constants[name] = protobuf.tensor(name, Element.FLOAT, sizes, struct.pack(f"<{len(several)}f", *several))
+        self._constants[name] = protobuf.tensor(
+            name, Element.FLOAT, sizes, struct.pack(f"<{len(several)}f", *several)
+        )
         return name
 
     def _byte(self, name: str, element: Element, number: int) -> str:

@@ -1,7 +1,8 @@
-"""The weights that onnxruntime reads: made once of a pulled GGUF file and an adapter, and kept beside it.
+"""The weights that onnxruntime reads: made once of a pulled GGUF file and an adapter, and kept
+beside it.
 
-The file's name holds a hash of both, so that another adapter or other weights are another file. One that is damaged or gone
-is made again.
+The file's name holds a hash of both, so that another adapter or other weights are another file. One
+that is damaged or gone is made again.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def made_weights(
     *,
     hashed: bool = False,
 ) -> Path:
-    """The file for the weights called ``name``, whole; it is made where it is not there. ``hashed``: whatever its date says."""
+    """The file for the weights called ``name``, whole; it is made where it is not there.
+
+    ``hashed``: whatever its date says.
+    """
     path = made_path(name, base, adapter, wanted)
     if _whole(path, hashed):
         note_use(path)
@@ -66,11 +70,14 @@ def made_weights(
         with locked(path.parent / LOCK):
             sweep(path.parent)
             if not _whole(path, hashed):
-                say(f"making {wanted} weights of {base.name}{' and its adapter' if adapter else ''}")
+                say(
+                    f"making {wanted} weights of {base.name}{' and its adapter' if adapter else ''}"
+                )
                 _make(base, adapter, wanted, path)
     except OSError as error:
         raise SetupError(
-            f"the weights of {name} could not be made in {path.parent}: {error.strerror or error}; free some space there, or set "
+            f"the weights of {name} could not be made in {path.parent}: "
+            f"{error.strerror or error}; free some space there, or set "
             "ADJUDGE_CACHE to a folder you may write to and run 'adjudge models pull'"
         ) from error
     return path
@@ -79,7 +86,9 @@ def made_weights(
 def made_path(name: str, base: Path, adapter: Path | None, wanted: Precision) -> Path:
     """Where that file is kept."""
     manifest = read_manifest(name)
-    source = manifest.sha256 if manifest is not None and manifest.file == base.name else sha256(base)
+    source = (
+        manifest.sha256 if manifest is not None and manifest.file == base.name else sha256(base)
+    )
     changes = _hash(adapter, adapter.stat().st_mtime_ns) if adapter else "none"
     key = hash_of(f"{_EDITION} {wanted} {source} {changes}".encode()).hexdigest()[:16]
     return weights_folder(name) / f"{name}.{wanted}.{key}.safetensors"
@@ -91,7 +100,10 @@ def _hash(path: Path, changed: int) -> str:  # noqa: ARG001 - a file that has ch
 
 
 def _whole(path: Path, hashed: bool) -> bool:
-    """Whether the file is there as it was written. One with its old date is hashed only where that is asked for."""
+    """Whether the file is there as it was written.
+
+    One with its old date is hashed only where that is asked for.
+    """
     seal = seal_of(path)
     try:
         known = _Seal(**json.loads(seal.read_bytes()))
@@ -129,7 +141,9 @@ def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> No
 
 
 def _metadata(header: Header) -> dict[str, str]:
-    """What scoring has to know besides the numbers: sizes, the chat template around two turns, and the vocabulary."""
+    """What scoring has to know besides the numbers: sizes, the chat template around two turns, and
+    the vocabulary.
+    """
     from adjudge.local.onnx.merge import rotation_base, shape_of
 
     known = header.metadata
@@ -149,20 +163,31 @@ def _frame(header: Header) -> tuple[str, str, str]:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
-    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(header.chat_template or "")
-    before, _, rest = template.render(messages=turns, add_generation_prompt=True).partition(_SLOTS[0])
+    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
+        header.chat_template or ""
+    )
+    before, _, rest = template.render(messages=turns, add_generation_prompt=True).partition(
+        _SLOTS[0]
+    )
     between, found, after = rest.partition(_SLOTS[1])
     if not found:
-        raise SetupError(f"{header.path}: its chat template has no place for a system and a user turn")
+        raise SetupError(
+            f"{header.path}: its chat template has no place for a system and a user turn"
+        )
     return before, between, after
 
 
 def _samples(header: Header, before: str, between: str, after: str) -> list[list[int]]:
     """The tokens of ordinary prompts. All prompts have to begin with the same control token."""
     known = header.metadata
-    tokenizer = Tokenizer(known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens)
+    tokenizer = Tokenizer(
+        known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens
+    )
     if not any(before.startswith(token) for token in header.special_tokens):
         raise SetupError(f"{header.path}: its chat template does not begin with a control token")
     text = (files(__package__) / "samples.txt").read_text(encoding="utf-8")
     turns = (sample.partition("\n") for sample in text.strip().split("\n---\n"))
-    return [tokenizer.encode_frame(f"{before}{system}{between}{user}{after}") for system, _, user in turns]
+    return [
+        tokenizer.encode_frame(f"{before}{system}{between}{user}{after}")
+        for system, _, user in turns
+    ]

@@ -1,15 +1,16 @@
-"""The pulled GGUF file and an adapter as weights for onnxruntime: merged, turned, and rounded to eight bits.
+"""The pulled GGUF file and an adapter as weights for onnxruntime: merged, turned, and rounded to
+eight bits.
 
-Rounding hurts where a few numbers are far larger than the rest. Two things are done about it, both without changing what
-the model computes and without costing anything when it runs:
+Rounding hurts where a few numbers are far larger than the rest. Two things are done about it, both
+without changing what the model computes and without costing anything when it runs:
 
-- everything between layers, and every head's values, is written in turned coordinates (a Hadamard matrix among them), in
-  which large numbers are spread over all;
-- the first token is the same in every prompt and has by far the largest numbers: its keys and values are computed here, in
-  32 bits, and kept;
-- half of what goes into a matrix is the same for every token, and much of the rest lies in a few directions: the mean over
-  sample prompts and what lies along those directions are taken out before rounding, and what the matrix makes of them is
-  added afterwards, in 32 bits.
+- everything between layers, and every head's values, is written in turned coordinates (a Hadamard
+  matrix among them), in which large numbers are spread over all;
+- the first token is the same in every prompt and has by far the largest numbers: its keys and
+  values are computed here, in 32 bits, and kept;
+- half of what goes into a matrix is the same for every token, and much of the rest lies in a few
+  directions: the mean over sample prompts and what lies along those directions are taken out before
+  rounding, and what the matrix makes of them is added afterwards, in 32 bits.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ from adjudge.errors import SetupError
 from adjudge.local.onnx.graph import AXES, INPUT_OF, Precision, Shape, arithmetics
 from adjudge.local.onnx.reading import SampleReading
 from adjudge.local.onnx.tensors import Layout
-from adjudge.local.weights.gguf import BLOCKS, F16, F32, Q4_0, Q4_1, Q8_0, Header, Tensor, read_header
+from adjudge.local.weights.gguf import (
+    BLOCKS,
+    F16,
+    F32,
+    Q4_0,
+    Q4_1,
+    Q8_0,
+    Header,
+    Tensor,
+    read_header,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,13 +89,21 @@ class Merged:
     def layouts(self, precision: Precision) -> dict[str, Layout]:
         """What :meth:`arrays` gives, in its order."""
         shape = shape_of(self.base)
-        (vocabulary,) = (tensor.shape[1] for tensor in self.base.tensors if tensor.name == "token_embd.weight")
-        found = {"embedding": Layout("F16", (vocabulary, shape.width)), "unembedding": Layout("F32", (shape.width, shape.width))}
+        (vocabulary,) = (
+            tensor.shape[1] for tensor in self.base.tensors if tensor.name == "token_embd.weight"
+        )
+        found = {
+            "embedding": Layout("F16", (vocabulary, shape.width)),
+            "unembedding": Layout("F32", (shape.width, shape.width)),
+        }
         for layer, arithmetic in enumerate(arithmetics(precision, shape.layers)):
             for name, sizes in shape.matrices.items():
                 found[f"{name}.{layer}"] = Layout("F32" if arithmetic == "fp32" else "I8", sizes)
                 if arithmetic == "int8":
-                    found |= {f"{name}.{layer}.{of}": Layout("F32", sizes[1:]) for of in ("scale", "added")}
+                    found |= {
+                        f"{name}.{layer}.{of}": Layout("F32", sizes[1:])
+                        for of in ("scale", "added")
+                    }
                     found[f"{name}.{layer}.axes"] = Layout("F32", (AXES, sizes[1]))
             for name, size in shape.means.items() if arithmetic == "int8" else ():
                 found[f"{name}.{layer}"] = Layout("F32", (size,))
@@ -94,7 +113,9 @@ class Merged:
         return found | {"first.keys": Layout("F32", kept), "first.values": Layout("F32", kept)}
 
     def arrays(self, precision: Precision) -> Iterator[Array]:
-        """Embeddings, every layer's matrices as numbers in by numbers out, and what the first token leaves."""
+        """Embeddings, every layer's matrices as numbers in by numbers out, and what the first token
+        leaves.
+        """
         shape = shape_of(self.base)
         turn = _Turn(shape)
         embedding = turn.stream(self._tensor("token_embd.weight"))
@@ -115,12 +136,20 @@ class Merged:
         yield np.stack(reading.values)
 
     def _layer(self, layer: int, shape: Shape, turn: _Turn) -> dict[str, Floats]:
-        """The matrices of one layer, in turned coordinates, the gains of the norms and the scale of scores in them."""
-        raw = {name: self._tensor(f"blk.{layer}.{source}.weight") for name, source in _SOURCES.items()}
-        attention, feeding = (self._tensor(f"blk.{layer}.{name}_norm.weight") for name in ("attn", "ffn"))
+        """The matrices of one layer, in turned coordinates, the gains of the norms and the scale of
+        scores in them.
+        """
+        raw = {
+            name: self._tensor(f"blk.{layer}.{source}.weight") for name, source in _SOURCES.items()
+        }
+        attention, feeding = (
+            self._tensor(f"blk.{layer}.{name}_norm.weight") for name in ("attn", "ffn")
+        )
         heads = raw["value"].reshape(shape.key_heads, shape.head, -1)
         raw["value"] = (turn.head.T @ heads).reshape(raw["value"].shape)
-        raw["output"] = (raw["output"].reshape(shape.width, shape.heads, shape.head) @ turn.head).reshape(raw["output"].shape)
+        raw["output"] = (
+            raw["output"].reshape(shape.width, shape.heads, shape.head) @ turn.head
+        ).reshape(raw["output"].shape)
         found = {name: turn.stream(raw[name] * attention) for name in ("query", "key", "value")}
         found |= {name: turn.stream(raw[name] * feeding) for name in ("gate", "up")}
         found |= {name: turn.stream(raw[name].T).T for name in ("output", "down")}
@@ -145,7 +174,9 @@ def merged(base: Path, adapter: Path | None, samples: Sequence[Sequence[int]]) -
 
 
 class _Turn:
-    """Orthogonal matrices that spread large numbers: one for what runs between layers, one for the values of a head."""
+    """Orthogonal matrices that spread large numbers: one for what runs between layers, one for the
+    values of a head.
+    """
 
     def __init__(self, shape: Shape) -> None:
         self.head = hadamard(shape.head)
@@ -161,8 +192,12 @@ class _Turn:
     def stream(self, rows: Floats) -> Floats:
         """``rows`` times the turning matrix."""
         parts, size = len(self._cosines), len(self._blocks)
-        turned: Array = ((rows * self._signs).reshape(-1, size) @ self._blocks).reshape(len(rows), parts, size)
-        found: Floats = (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(rows.shape)
+        turned: Array = ((rows * self._signs).reshape(-1, size) @ self._blocks).reshape(
+            len(rows), parts, size
+        )
+        found: Floats = (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(
+            rows.shape
+        )
         return found
 
 
@@ -184,8 +219,12 @@ def _halves(rows: Floats, shape: Shape) -> Floats:
     return heads.transpose(0, 2, 1, 3).reshape(rows.shape)
 
 
-def _rounded_layer(shape: Shape, matrices: dict[str, Floats], inputs: dict[str, Floats]) -> Iterator[Array]:
-    """The matrices in eight bits, each with a scale for every number that comes out, and what is not rounded."""
+def _rounded_layer(
+    shape: Shape, matrices: dict[str, Floats], inputs: dict[str, Floats]
+) -> Iterator[Array]:
+    """The matrices in eight bits, each with a scale for every number that comes out, and what is
+    not rounded.
+    """
     matrices = matrices | {"down": spread(matrices["down"].T, shape).T}
     inputs = inputs | {"inner_mean": spread(inputs["inner_mean"], shape)}
     means = {name: numbers.mean(axis=0) for name, numbers in inputs.items()}
@@ -200,7 +239,9 @@ def _rounded_layer(shape: Shape, matrices: dict[str, Floats], inputs: dict[str, 
 
 
 def _main_axes(numbers: Floats) -> Floats:
-    """Directions that most of the variation lies in: orthogonal, as columns. Found by iteration, nearly exact."""
+    """Directions that most of the variation lies in: orthogonal, as columns. Found by iteration,
+    nearly exact.
+    """
     width = numbers.shape[1]
     signs = np.sign(hadamard(1 << (width - 1).bit_length())[:width, 1 : AXES + 9])
     found: Floats = np.linalg.qr(signs)[0]
@@ -226,7 +267,9 @@ def _dequantised(raw: Array, tensor: Tensor, path: Path) -> Floats:
     if tensor.kind in (F32, F16):
         return raw.view(np.float32 if tensor.kind == F32 else np.float16).astype(np.float32)
     if tensor.kind not in (Q8_0, Q4_0, Q4_1):
-        raise SetupError(f"{path} holds tensor {tensor.name} in a format that is not read here ({tensor.kind})")
+        raise SetupError(
+            f"{path} holds tensor {tensor.name} in a format that is not read here ({tensor.kind})"
+        )
     blocks = raw.reshape(-1, BLOCKS[tensor.kind][1])
     scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
     if tensor.kind == Q8_0:

@@ -1,4 +1,5 @@
-"""ONNX models as bytes: the few messages of its protobuf format that a graph of ours needs, written by hand.
+"""ONNX models as bytes: the few messages of its protobuf format that a graph of ours needs, written
+by hand.
 
 The package ``onnx`` would bring twenty megabytes for the same.
 """
@@ -28,14 +29,28 @@ class Element(IntEnum):
 
 def model(graph: bytes) -> bytes:
     """A whole model around a graph."""
-    opsets = [_text(1, domain) + _number(2, version) for domain, version in (("", _OPSET), (MICROSOFT, 1))]
-    return _number(1, _IR_VERSION) + _text(2, "adjudge") + _bytes(7, graph) + b"".join(_bytes(8, one) for one in opsets)
+    opsets = [
+        _text(1, domain) + _number(2, version) for domain, version in (("", _OPSET), (MICROSOFT, 1))
+    ]
+    return (
+        _number(1, _IR_VERSION)
+        + _text(2, "adjudge")
+        + _bytes(7, graph)
+        + b"".join(_bytes(8, one) for one in opsets)
+    )
 
 
-def graph(nodes: Sequence[bytes], initializers: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes]) -> bytes:
+def graph(
+    nodes: Sequence[bytes],
+    initializers: Sequence[bytes],
+    inputs: Sequence[bytes],
+    outputs: Sequence[bytes],
+) -> bytes:
     """Nodes in the order they can be run in, with what they read and give."""
     fields = {1: nodes, 5: initializers, 11: inputs, 12: outputs}
-    return _text(2, "judge") + b"".join(_bytes(field, one) for field, many in fields.items() for one in many)
+    return _text(2, "judge") + b"".join(
+        _bytes(field, one) for field, many in fields.items() for one in many
+    )
 
 
 def node(
@@ -46,7 +61,9 @@ def node(
     domain: str = "",
 ) -> bytes:
     """One operation."""
-    names = b"".join(_text(1, name) for name in inputs) + b"".join(_text(2, name) for name in outputs)
+    names = b"".join(_text(1, name) for name in inputs) + b"".join(
+        _text(2, name) for name in outputs
+    )
     settings = b"".join(_bytes(5, _attribute(name, value)) for name, value in attributes.items())
     return names + _text(4, operator) + settings + _text(7, domain)
 
@@ -58,7 +75,9 @@ def tensor(name: str, element: Element, shape: Sequence[int], raw: bytes) -> byt
 
 def value(name: str, element: Element, shape: Sequence[int | str]) -> bytes:
     """What goes in or comes out; a dimension that may vary has a name."""
-    sizes = b"".join(_bytes(1, _number(1, size) if isinstance(size, int) else _text(2, size)) for size in shape)
+    sizes = b"".join(
+        _bytes(1, _number(1, size) if isinstance(size, int) else _text(2, size)) for size in shape
+    )
     return _text(1, name) + _bytes(2, _bytes(1, _number(1, element) + _bytes(2, sizes)))
 
 

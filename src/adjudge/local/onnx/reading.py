@@ -1,5 +1,6 @@
-"""Sample prompts read in 32 bits by numpy, a layer at a time, while the weights are made: what is kept of the first token, and
-what goes into each matrix."""
+"""Sample prompts read in 32 bits by numpy, a layer at a time, while the weights are made: what is
+kept of the first token, and what goes into each matrix.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def angles(base: float, shape: Shape, length: int) -> tuple[Floats, Floats]:
     """Cosines and sines of the angles that positions turn keys and queries by."""
-    turns: NDArray[Any] = np.outer(np.arange(length), base ** (-np.arange(0, shape.head, 2) / shape.head))
+    turns: NDArray[Any] = np.outer(
+        np.arange(length), base ** (-np.arange(0, shape.head, 2) / shape.head)
+    )
     return np.cos(turns).astype(np.float32), np.sin(turns).astype(np.float32)
 
 
@@ -29,7 +32,9 @@ class SampleReading:
         self._shape = shape
         self._stream: NDArray[Any] = np.concatenate(samples)
         ends = np.cumsum([len(sample) for sample in samples])
-        self._samples = [slice(end - len(sample), end) for end, sample in zip(ends, samples, strict=True)]
+        self._samples = [
+            slice(end - len(sample), end) for end, sample in zip(ends, samples, strict=True)
+        ]
         self._others = np.ones(len(self._stream), bool)
         self._others[[sample.start for sample in self._samples]] = False
         self._cosines, self._sines = angles(base, shape, max(len(sample) for sample in samples))
@@ -39,20 +44,32 @@ class SampleReading:
     def pass_through(self, matrices: Mapping[str, Floats]) -> dict[str, Floats]:
         """Through one layer; what goes into its matrices, first tokens left out."""
         normed = self._normed()
-        mixed = np.concatenate([self._attended(normed[sample], matrices, keep=not sample.start) for sample in self._samples])
+        mixed = np.concatenate(
+            [
+                self._attended(normed[sample], matrices, keep=not sample.start)
+                for sample in self._samples
+            ]
+        )
         self._stream = self._stream + mixed @ matrices["output"]
         feeding = self._normed()
         gate = feeding @ matrices["gate"]
         inner: Floats = gate / (1 + np.exp(-gate)) * (feeding @ matrices["up"])
         self._stream = self._stream + inner @ matrices["down"]
-        inputs = {"attention_mean": normed, "mixed_mean": mixed, "feeding_mean": feeding, "inner_mean": inner}
+        inputs = {
+            "attention_mean": normed,
+            "mixed_mean": mixed,
+            "feeding_mean": feeding,
+            "inner_mean": inner,
+        }
         return {name: numbers[self._others] for name, numbers in inputs.items()}
 
     def _attended(self, normed: Floats, matrices: Mapping[str, Floats], *, keep: bool) -> Floats:
         """What the tokens of one sample take from each other."""
         shape, length = self._shape, len(normed)
         heads = (length, shape.key_heads, -1, shape.head)
-        query, key = (self._turned((normed @ matrices[name]).reshape(heads)) for name in ("query", "key"))
+        query, key = (
+            self._turned((normed @ matrices[name]).reshape(heads)) for name in ("query", "key")
+        )
         value = (normed @ matrices["value"]).reshape(heads)
         if keep:
             self.keys.append(key[0, :, 0])
@@ -66,8 +83,12 @@ class SampleReading:
 
     def _turned(self, numbers: Floats) -> Floats:
         first, second = np.split(numbers, 2, axis=-1)
-        cosines, sines = (table[: len(numbers), None, None] for table in (self._cosines, self._sines))
-        return np.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
+        cosines, sines = (
+            table[: len(numbers), None, None] for table in (self._cosines, self._sines)
+        )
+        return np.concatenate(
+            [first * cosines - second * sines, second * cosines + first * sines], axis=-1
+        )
 
     def _normed(self) -> Floats:
         power = np.mean(self._stream**2, axis=-1, keepdims=True)

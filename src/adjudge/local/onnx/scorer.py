@@ -1,6 +1,7 @@
 """Prompts in, log-probabilities of their label tokens out: the shipped model on onnxruntime.
 
-Evaluated text cannot become structure: it is tokenised apart from the chat template, and control tokens in it stay text.
+Evaluated text cannot become structure: it is tokenised apart from the chat template, and control
+tokens in it stay text.
 """
 
 from __future__ import annotations
@@ -42,11 +43,20 @@ class Scorer:
     def _load(self, tensors: Tensors) -> None:
         known = tensors.metadata
         control: dict[str, int] = json.loads(known["control"])
-        self._tokenizer = Tokenizer(known["tokens"].split("\n"), known["merges"].split("\n"), control)
-        self._network = Network(tensors, Shape(**json.loads(known["shape"])), self.precision, float(known["rotation_base"]))
+        self._tokenizer = Tokenizer(
+            known["tokens"].split("\n"), known["merges"].split("\n"), control
+        )
+        self._network = Network(
+            tensors,
+            Shape(**json.loads(known["shape"])),
+            self.precision,
+            float(known["rotation_base"]),
+        )
         self._context = min(LONGEST, int(known["context"]))
         before, between, after = json.loads(known["frame"])
-        self._before, self._between, self._after = (self._tokenizer.encode_frame(part) for part in (before, between, after))
+        self._before, self._between, self._after = (
+            self._tokenizer.encode_frame(part) for part in (before, between, after)
+        )
         self._spaced = not after[-1:].isspace()
         self._shared = lru_cache(maxsize=256)(self._tokenizer.encode)
         self._prefixes = _Prefixes(self._network)
@@ -62,26 +72,40 @@ class Scorer:
         """The one token that stands for ``label`` where an answer begins."""
         ids = self._shared(f" {label}" if self._spaced else label)
         if len(ids) != 1:
-            raise SetupError(f"the label {label!r} is not one token of this model: use mode='generate'")
+            raise SetupError(
+                f"the label {label!r} is not one token of this model: use mode='generate'"
+            )
         return ids[0]
 
     @said_plainly()
-    def score(self, prompts: Sequence[Prompt], labels: Sequence[Sequence[str]]) -> list[Score | ModelError]:
-        """How likely each label is to come next. The prompts share what they begin with; each is read as if it were alone."""
+    def score(
+        self, prompts: Sequence[Prompt], labels: Sequence[Sequence[str]]
+    ) -> list[Score | ModelError]:
+        """How likely each label is to come next.
+
+        The prompts share what they begin with; each is read as if it were alone.
+        """
         ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
         parts = [self.split(prompt) for prompt in prompts]
         (shared, criteria), _ = parts[0]
         length = len(shared) + len(criteria)
         scores: list[Score | ModelError] = [self._too_long(length + len(own)) for _, own in parts]
-        fitting = [place for place, (_, own) in enumerate(parts) if length + len(own) <= self._context]
+        fitting = [
+            place for place, (_, own) in enumerate(parts) if length + len(own) <= self._context
+        ]
         if not fitting:
             return scores
         prefix, read = self._prefixes.read(shared, criteria)
         for together in in_passes([(place, len(parts[place][1])) for place in fitting]):
             states = self._network.states(prefix, [parts[place][1] for place in together])
             for state, place in zip(states, together, strict=True):
-                own, logprobs = len(parts[place][1]), _logprobs(self._network.logits(state, ids[place]))
-                scores[place] = Score(dict(zip(labels[place], logprobs, strict=True)), length + own, own + read)
+                own, logprobs = (
+                    len(parts[place][1]),
+                    _logprobs(self._network.logits(state, ids[place])),
+                )
+                scores[place] = Score(
+                    dict(zip(labels[place], logprobs, strict=True)), length + own, own + read
+                )
                 read = 0
         return scores
 
@@ -92,12 +116,16 @@ class Scorer:
         return dict(zip(labels, _logprobs(self._network.logits(states[0], labels)), strict=True))
 
     def _too_long(self, length: int) -> ModelError:
-        return ModelError(f"the prompt has {length} tokens, the model reads {self._context}: shorten the text")
+        return ModelError(
+            f"the prompt has {length} tokens, the model reads {self._context}: shorten the text"
+        )
 
 
 def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Places of (place, length), in few passes. Attention sees a pass as a rectangle as wide as its longest row: rows of like
-    length go together, no rectangle has more than LONGEST cells, and a row that is read in pieces is alone."""
+    """Places of (place, length), in few passes. Attention sees a pass as a rectangle as wide as its
+    longest row: rows of like length go together, no rectangle has more than LONGEST cells, and a
+    row that is read in pieces is alone.
+    """
     together: list[int] = []
     for place, length in sorted(lengths, key=itemgetter(1)):
         if together and ((len(together) + 1) * length > LONGEST or length > PIECE):
@@ -110,7 +138,8 @@ def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
 class _Prefixes:
     """Keys and values of what many prompts begin with, the last ones asked for.
 
-    How a prompt is cut decides the last bits of its probabilities: it is always cut at the same places.
+    How a prompt is cut decides the last bits of its probabilities: it is always cut at the same
+    places.
     """
 
     def __init__(self, network: Network) -> None:
@@ -128,7 +157,9 @@ class _Prefixes:
             self._forget()
             return whole, first + second
 
-    def _behind(self, before: Prefix, key: tuple[int, ...], ids: Sequence[int]) -> tuple[Prefix, int]:
+    def _behind(
+        self, before: Prefix, key: tuple[int, ...], ids: Sequence[int]
+    ) -> tuple[Prefix, int]:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key], 0
@@ -136,7 +167,10 @@ class _Prefixes:
         return self._kept[key], len(ids)
 
     def _forget(self) -> None:
-        while len(self._kept) > 2 and sum(prefix.length for prefix in self._kept.values()) > _KEPT_TOKENS:
+        while (
+            len(self._kept) > 2
+            and sum(prefix.length for prefix in self._kept.values()) > _KEPT_TOKENS
+        ):
             self._kept.popitem(last=False)
 
 

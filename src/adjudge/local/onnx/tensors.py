@@ -1,4 +1,5 @@
-"""Arrays in one file that can be mapped into memory: the safetensors format, written and read with numpy.
+"""Arrays in one file that can be mapped into memory: the safetensors format, written and read with
+numpy.
 
 A JSON header says where each array lies; what else is to be known of them stands there, too.
 """
@@ -46,12 +47,21 @@ class Tensors:
     metadata: Mapping[str, str]
 
 
-def write_tensors(file: BinaryIO, layouts: Mapping[str, Layout], metadata: Mapping[str, str], arrays: Iterable[Array]) -> None:
+def write_tensors(
+    file: BinaryIO,
+    layouts: Mapping[str, Layout],
+    metadata: Mapping[str, str],
+    arrays: Iterable[Array],
+) -> None:
     """Write the header, then every array as it comes, in the order of ``layouts``."""
     header, offset = {_METADATA: dict(metadata)}, 0
     for name, layout in layouts.items():
         end = offset + layout.length
-        header[name] = {"dtype": layout.kind, "shape": list(layout.sizes), "data_offsets": [offset, end]}  # type: ignore[dict-item]
+        header[name] = {
+            "dtype": layout.kind,
+            "shape": list(layout.sizes),
+            "data_offsets": [offset, end],
+        }  # type: ignore[dict-item]
         offset = end
     text = json.dumps(header).encode()
     text += b" " * (-(len(text) + 8) % _ALIGNED)
@@ -74,11 +84,15 @@ def read_tensors(path: Path) -> Tensors:
         metadata = header.pop(_METADATA)
         arrays = {name: _array(np, data, 8 + length, entry) for name, entry in header.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SetupError(f"{path} cannot be read ({error}): run 'adjudge models pull' again") from error
+        raise SetupError(
+            f"{path} cannot be read ({error}): run 'adjudge models pull' again"
+        ) from error
     return Tensors(arrays, metadata)
 
 
 def _array(np: Any, data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> Array:
     sizes = tuple(int(size) for size in entry["shape"])
-    found: Array = np.frombuffer(data, _KINDS[entry["dtype"]], math.prod(sizes), start + int(entry["data_offsets"][0]))
+    found: Array = np.frombuffer(
+        data, _KINDS[entry["dtype"]], math.prod(sizes), start + int(entry["data_offsets"][0])
+    )
     return found.reshape(sizes)

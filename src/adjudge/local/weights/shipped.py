@@ -1,4 +1,6 @@
-"""The adapters that come with the package: small changes to weights that were pulled, and how to read what they make of them."""
+"""The adapters that come with the package: small changes to weights that were pulled, and how to
+read what they make of them.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +35,8 @@ def calibration_for(name: str) -> FrozenDict[Calibration]:
 
 @lru_cache(maxsize=1)
 def shipped_priors() -> Mapping[str, Mapping[str, float]]:
-    """What the embedded model says of neutral texts under the RAG evaluator's English criteria, by what it was asked."""
+    """What the embedded model says of neutral texts under the RAG evaluator's English criteria, by
+    what it was asked.
+    """
     found: dict[str, dict[str, float]] = json.loads(PRIORS.read_bytes()) if PRIORS.is_file() else {}
     return found

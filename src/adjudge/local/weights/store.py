@@ -42,7 +42,8 @@ KNOWN = {
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         format="Q4_1",
         licence="Apache-2.0",
-        note="smollm2-135m is a very small model, for trying the tool: it reads simple criteria (presence, topic, tone, "
+        note="smollm2-135m is a very small model, for trying the tool: it reads simple criteria "
+        "(presence, topic, tone, "
         "relevance, refusal, plain danger), best in English; not truth or preference.",
     )
 }
@@ -50,7 +51,10 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Manifest:
-    """What lies in the cache folder under one name. Written last: where there is none, nothing was pulled."""
+    """What lies in the cache folder under one name.
+
+    Written last: where there is none, nothing was pulled.
+    """
 
     file: str
     format: str
@@ -67,7 +71,9 @@ class WeightsMissing(SetupError):
     """Weights that were never pulled: pulling ``name`` is all that is needed."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the weights of {name} are {_NEVER_PULLED}: run 'adjudge models pull {name}'")
+        super().__init__(
+            f"the weights of {name} are {_NEVER_PULLED}: run 'adjudge models pull {name}'"
+        )
         self.name = name
 
 
@@ -95,17 +101,24 @@ def known_weights(name: str) -> KnownWeights:
 
 
 def find(name: str) -> Path:
-    """The file of the weights called ``name``, whole; a SetupError that names the command where it is not."""
+    """The file of the weights called ``name``, whole; a SetupError that names the command where it
+    is not.
+    """
     found = condition(name)
     if found.trouble == _NEVER_PULLED:
         raise WeightsMissing(name)
     if found.path is None:
-        raise SetupError(f"the weights of {name} are {found.trouble}: run 'adjudge models pull {name}'")
+        raise SetupError(
+            f"the weights of {name} are {found.trouble}: run 'adjudge models pull {name}'"
+        )
     return found.path
 
 
 def condition(name: str, *, hashed: bool = False) -> Condition:
-    """Whether the weights called ``name`` are here and whole. A file with its old date is hashed only where that is asked for."""
+    """Whether the weights called ``name`` are here and whole.
+
+    A file with its old date is hashed only where that is asked for.
+    """
     known = known_weights(name)
     try:
         manifest = read_manifest(name)
@@ -126,7 +139,9 @@ def read_manifest(name: str) -> Manifest | None:
     if not path.exists():
         return None
     data = json.loads(path.read_bytes())
-    texts = {key: str(data[key]) for key in ("file", "format", "sha256", "source_sha256", "licence")}
+    texts = {
+        key: str(data[key]) for key in ("file", "format", "sha256", "source_sha256", "licence")
+    }
     return Manifest(size=int(data["size"]), mtime_ns=int(data["mtime_ns"]), **texts)
 
 
@@ -143,14 +158,18 @@ def _checked(name: str, manifest: Manifest, hashed: bool) -> Condition:
         return Condition(trouble=f"damaged ({path} has {now.st_size} bytes, not {manifest.size})")
     dated = now.st_mtime_ns == manifest.mtime_ns
     if (hashed or not dated) and sha256(path) != manifest.sha256:
-        return Condition(trouble=f"damaged (the SHA-256 of {path} is not the one it was pulled with)")
+        return Condition(
+            trouble=f"damaged (the SHA-256 of {path} is not the one it was pulled with)"
+        )
     if not dated:
         _remember(name, manifest, now.st_mtime_ns)
     return Condition(path)
 
 
 def _remember(name: str, manifest: Manifest, mtime_ns: int) -> None:
-    """Spare the next one the hashing, unless somebody is pulling, or the folder is only there to be read."""
+    """Spare the next one the hashing, unless somebody is pulling, or the folder is only there to be
+    read.
+    """
     with suppress(OSError), locked(weights_folder(name) / LOCK, wait=False) as held:
         if held and read_manifest(name) == manifest:
             write_manifest(name, replace(manifest, mtime_ns=mtime_ns))

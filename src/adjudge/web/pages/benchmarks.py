@@ -1,4 +1,6 @@
-"""``/benchmarks``: what ``adjudge bench`` found: judges ranked by how well they agree with people, down to the single rows."""
+"""``/benchmarks``: what ``adjudge bench`` found: judges ranked by how well they agree with people,
+down to the single rows.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.reports.benchmark import EXPLAINED, against_best, beside, title_of
 from adjudge.runs.folder import reading
 from adjudge.stats.estimate import Estimate
-from adjudge.trust.benchmark import FACT, BenchedJudge, Benchmark, Disagreement, Ranking, benchmark_of
+from adjudge.trust.benchmark import (
+    FACT,
+    BenchedJudge,
+    Benchmark,
+    Disagreement,
+    Ranking,
+    benchmark_of,
+)
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, our_words, site_of
 
@@ -35,13 +44,21 @@ def show_all(request: Request) -> Response:
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
     benchmarks, troubles = _measured(site, wanted)
     language = site.language_of(request)
-    lines = [line for place, found in benchmarks for line in _lines(place, found, language) if _fits(line, asked)]
+    lines = [
+        line
+        for place, found in benchmarks
+        for line in _lines(place, found, language)
+        if _fits(line, asked)
+    ]
     data = {
         "asked": dict(asked),
         "group": group,
         "groups": list(GROUPS),
         "runs": [{"id": place.id, "name": place.name} for place in places],
-        "criteria": sorted({str(line["criteria"]) for line in lines} | ({asked["criteria"]} if asked.get("criteria") else set())),
+        "criteria": sorted(
+            {str(line["criteria"]) for line in lines}
+            | ({asked["criteria"]} if asked.get("criteria") else set())
+        ),
         "sections": _sections(lines, group, dict(_beside(benchmarks, site.language_of(request)))),
         "explained": {name: our_words(text, language) for name, text in EXPLAINED.items()},
         "troubles": [our_words(text, language) for text in troubles],
@@ -53,10 +70,18 @@ def show(request: Request) -> Response:
     """Of one judge, the rows on which it and people disagree."""
     site, asked = site_of(request), request.query_params
     place = site.library.find(request.path_params["run"])
-    found, judge, criteria = _benchmark(site, place), asked.get("judge", ""), asked.get("criteria", "")
-    one = next((one for one in found.judges if one.judge == judge and one.criteria == criteria), None)
+    found, judge, criteria = (
+        _benchmark(site, place),
+        asked.get("judge", ""),
+        asked.get("criteria", ""),
+    )
+    one = next(
+        (one for one in found.judges if one.judge == judge and one.criteria == criteria), None
+    )
     if one is None:
-        raise SetupError(f"the benchmark {place.name} has no judge {judge!r} with criteria {criteria!r}")
+        raise SetupError(
+            f"the benchmark {place.name} has no judge {judge!r} with criteria {criteria!r}"
+        )
     said = asked.get("said", "")
     pairs: dict[tuple[str, str], int] = {}
     for each in one.disagreements:
@@ -66,7 +91,10 @@ def show(request: Request) -> Response:
         "run": {"id": place.id, "name": place.name},
         "judge": _line(place, one, ""),
         "asked": dict(asked),
-        "pairs": [{"key": f"{a}→{b}", "judge": a, "people": b, "count": count} for (a, b), count in sorted(pairs.items())],
+        "pairs": [
+            {"key": f"{a}→{b}", "judge": a, "people": b, "count": count}
+            for (a, b), count in sorted(pairs.items())
+        ],
         "count": len(rows),
         "rows": [_row(each) for each in rows[:_SHOWN]],
     }
@@ -98,7 +126,9 @@ def _benchmark(site: Site, place: RunPlace) -> Benchmark:
     return site.library.kept(place, "benchmark", lambda: benchmark_of(place.folder))
 
 
-def _measured(site: Site, places: Sequence[RunPlace]) -> tuple[list[tuple[RunPlace, Benchmark]], list[str]]:
+def _measured(
+    site: Site, places: Sequence[RunPlace]
+) -> tuple[list[tuple[RunPlace, Benchmark]], list[str]]:
     """The benchmarks, and why some cannot be shown."""
     found, troubles = [], []
     for place in places:
@@ -154,15 +184,23 @@ def _fits(line: Line, asked: Mapping[str, str]) -> bool:
     return has_words and asked.get("criteria") in (None, "", line["criteria"])
 
 
-def _sections(lines: Sequence[Line], group: str, notes: Mapping[str, list[str]]) -> list[dict[str, object]]:
-    """Lines that belong together. Only those of one question are ranked against each other; others are in order of agreement."""
+def _sections(
+    lines: Sequence[Line], group: str, notes: Mapping[str, list[str]]
+) -> list[dict[str, object]]:
+    """Lines that belong together.
+
+    Only those of one question are ranked against each other; others are in order of agreement.
+    """
     found: dict[str, list[Line]] = {}
     for line in lines:
         found.setdefault(str(line[group]), []).append(line)
     if group != "question":
         for each in found.values():
             each.sort(key=_by_agreement)
-    return [{"title": title, "lines": each, "notes": notes.get(title, [])} for title, each in found.items()]
+    return [
+        {"title": title, "lines": each, "notes": notes.get(title, [])}
+        for title, each in found.items()
+    ]
 
 
 def _by_agreement(line: Line) -> float:
@@ -171,12 +209,19 @@ def _by_agreement(line: Line) -> float:
     return 1.0 if value is None else -value
 
 
-def _beside(benchmarks: Sequence[tuple[RunPlace, Benchmark]], language: str) -> Iterator[tuple[str, list[str]]]:
-    """What stands beside each ranking: how well people agree, what judges reach that read nothing, and notes."""
+def _beside(
+    benchmarks: Sequence[tuple[RunPlace, Benchmark]], language: str
+) -> Iterator[tuple[str, list[str]]]:
+    """What stands beside each ranking: how well people agree, what judges reach that read nothing,
+    and notes.
+    """
     for place, found in benchmarks:
         for ranking in found.rankings:
             lines = [*beside(ranking), *found.notes]
-            yield _heading(place, found, ranking, language), [our_words(line, language) for line in lines]
+            yield (
+                _heading(place, found, ranking, language),
+                [our_words(line, language) for line in lines],
+            )
 
 
 ROUTES = (Route("/benchmarks", show_all), Route("/benchmarks/{run}", show))

@@ -18,7 +18,16 @@ from adjudge.trust.comparison import compare_runs
 from adjudge.web.library import RunPlace
 from adjudge.web.site import our_words, site_of
 
-TABS = ("changed", "higher", "lower", "only_a_right", "only_b_right", "both_failed", "only_a", "only_b")
+TABS = (
+    "changed",
+    "higher",
+    "lower",
+    "only_a_right",
+    "only_b_right",
+    "both_failed",
+    "only_a",
+    "only_b",
+)
 _SHOWN = 200
 """Rows of a tab; all of them are counted."""
 _MOST_MOVES = 30
@@ -34,7 +43,9 @@ def show(request: Request) -> Response:
     tab, language = asked.get("tab") or "changed", site.language_of(request)
     if tab not in TABS:
         raise SetupError(f"tab must be one of {', '.join(TABS)}, not {tab!r}")
-    found = site.library.kept(one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two))
+    found = site.library.kept(
+        one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
+    )
     held_back = not found["same_judges"] and asked.get("anyway") != "1"
     data = {
         "a": {"id": one.id, "name": one.name},
@@ -42,8 +53,14 @@ def show(request: Request) -> Response:
         "asked": dict(asked),
         "tab": tab,
         "held_back": held_back,
-        **{name: value for name, value in found.items() if name in ("settings", "same_judges", "compared")},
-        "lines": [] if held_back else [[our_words(line, language) for line in one] for one in found["lines"]],
+        **{
+            name: value
+            for name, value in found.items()
+            if name in ("settings", "same_judges", "compared")
+        },
+        "lines": []
+        if held_back
+        else [[our_words(line, language) for line in one] for one in found["lines"]],
         "counts": {} if held_back else found["counts"],
         "moves": [] if held_back else found["moves"],
         "rows": [] if held_back else found["rows"][tab],
@@ -103,7 +120,11 @@ class _Tabs:
         before, after = pair.before.came, pair.after.came
         if before.status != "scored" and after.status != "scored":
             yield "both_failed"
-        if (before.status, before.chosen, before.score) != (after.status, after.chosen, after.score):
+        if (before.status, before.chosen, before.score) != (
+            after.status,
+            after.chosen,
+            after.score,
+        ):
             yield "changed"
         if before.score is not None and after.score is not None and before.score != after.score:
             yield "higher" if after.score > before.score else "lower"
@@ -111,7 +132,10 @@ class _Tabs:
             self._labels.get((pair.before.criteria, identity)) == _said(came).text
             for identity, came in zip(pair.identities, (before, after), strict=True)
         ]
-        if all((pair.before.criteria, identity) in self._labels for identity in pair.identities) and right[0] != right[1]:
+        if (
+            all((pair.before.criteria, identity) in self._labels for identity in pair.identities)
+            and right[0] != right[1]
+        ):
             yield "only_a_right" if right[0] else "only_b_right"
 
     def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
@@ -134,7 +158,13 @@ def _row(row: JudgedRow | None) -> dict[str, object] | None:
         return None
     about = {"row": row.row, "id": row.id, "judge": row.judge, "criteria": row.criteria}
     said = _said(row.came)
-    return {**about, "said": said.text, "is_verdict": said.is_verdict, "score": row.came.score, "status": row.came.status}
+    return {
+        **about,
+        "said": said.text,
+        "is_verdict": said.is_verdict,
+        "score": row.came.score,
+        "status": row.came.status,
+    }
 
 
 def _said(came: Came) -> _Said:

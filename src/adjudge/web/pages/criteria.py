@@ -20,8 +20,16 @@ def show_all(request: Request) -> Response:
     site = site_of(request)
     language, wanted = site.language_of(request), request.query_params.get("q", "").strip()
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
-    rows = [_brief(one) for one in entries if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled}".casefold()]
-    own = [_own(file) for name, file in own_criteria(site.home).items() if wanted.casefold() in name.casefold()]
+    rows = [
+        _brief(one)
+        for one in entries
+        if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled}".casefold()
+    ]
+    own = [
+        _own(file)
+        for name, file in own_criteria(site.home).items()
+        if wanted.casefold() in name.casefold()
+    ]
     return site.answer(request, "catalogue.html.jinja", {"q": wanted, "criteria": rows, "own": own})
 
 
@@ -35,8 +43,14 @@ def show(request: Request) -> Response:
         **_brief(one),
         "judged": criteria.to_evaluate_field,
         "context": list(criteria.context_fields or ()),
-        "options": [{"name": each.name, "about": each.description, "score": each.score} for each in criteria.options],
-        "examples": [{"fields": dict(each.fields), "option": each.option, "why": each.explanation} for each in criteria.examples],
+        "options": [
+            {"name": each.name, "about": each.description, "score": each.score}
+            for each in criteria.options
+        ],
+        "examples": [
+            {"fields": dict(each.fields), "option": each.option, "why": each.explanation}
+            for each in criteria.examples
+        ],
         "findings": [str(finding.message) for finding in lint(criteria)],
         "yaml": catalog.source(name, one.language),
     }

@@ -1,4 +1,6 @@
-"""``/jobs/ID``: a run that the page started: how far it is, what it costs, stop. A run of this folder is resumed here as well."""
+"""``/jobs/ID``: a run that the page started: how far it is, what it costs, stop. A run of this
+folder is resumed here as well.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ def show(request: Request) -> Response:
     """How far it is; ``part=1``: that alone, for a page that asks again and again."""
     site = site_of(request)
     data = {"job": job_data(site, site.jobs.find(request.path_params["job"]))}
-    return site.answer(request, "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja", data)
+    return site.answer(
+        request,
+        "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja",
+        data,
+    )
 
 
 def stop(request: Request) -> Response:
@@ -81,7 +87,9 @@ def _place(site: Site, job: Job) -> RunPlace | None:
 
 
 def _spent(site: Site, place: RunPlace, *, at_once: bool) -> float:
-    return site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd, at_once=at_once)
+    return site.library.kept(
+        place, "spent", lambda: spent_in(place.folder, by_votes=True).usd, at_once=at_once
+    )
 
 
 def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:

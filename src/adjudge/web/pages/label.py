@@ -1,4 +1,6 @@
-"""``/run/ID/label``: people say of rows what the judge was asked. Nothing that is sent depends on what the judge answered."""
+"""``/run/ID/label``: people say of rows what the judge was asked. Nothing that is sent depends on
+what the judge answered.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,13 @@ def show(request: Request) -> Response:
         data |= _work_data(site, desk, site.sessions.work(*desk), whole=asked.get("whole") == "1")
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
-        answer.set_cookie(ANNOTATOR_COOKIE, asked["annotator"].encode().hex(), samesite="strict", httponly=True, path="/")
+        answer.set_cookie(
+            ANNOTATOR_COOKIE,
+            asked["annotator"].encode().hex(),
+            samesite="strict",
+            httponly=True,
+            path="/",
+        )
     return answer
 
 
@@ -76,7 +84,11 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
     with site.sessions.lock:
         work = site.sessions.work(*desk)
         said = _act(site, desk, work, given)
-        data = {"run": {"id": place.id, "name": place.name}, "asked": dict(asked), **_work_data(site, desk, work, said)}
+        data = {
+            "run": {"id": place.id, "name": place.name},
+            "asked": dict(asked),
+            **_work_data(site, desk, work, said),
+        }
     return site.answer(request, "label_part.html.jinja", data)
 
 
@@ -87,11 +99,18 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
         return "Kept as a note on the criteria."
     if given.get("do") == "undo":
         site.sessions.labelled(*desk, None)
-        return "Taken back." if work.undo(site.sessions.seen(desk.place)) else "There is nothing to take back."
+        return (
+            "Taken back."
+            if work.undo(site.sessions.seen(desk.place))
+            else "There is nothing to take back."
+        )
     shown = work.next()
     if shown is None or shown.queued.identity != given.get("row"):
         return "That row was labelled in another tab: this is the next one."
-    note, seen = given.get("note", "").strip(), site.sessions.has_seen(desk.place, shown.queued.number)
+    note, seen = (
+        given.get("note", "").strip(),
+        site.sessions.has_seen(desk.place, shown.queued.number),
+    )
     if given.get("do") == "skip":
         work.skip(shown, note)
         return "Skipped: it comes again at the end."
@@ -108,7 +127,9 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
     return "Kept."
 
 
-def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "", *, whole: bool = False) -> dict[str, object]:
+def _work_data(
+    site: Site, desk: _Desk, work: Labelling, said: str = "", *, whole: bool = False
+) -> dict[str, object]:
     done, total = work.progress()
     shown = work.next()
     row = None if shown is None else _row_data(shown, work.judged.scale, whole=whole)
@@ -124,27 +145,42 @@ def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "", *, whol
             "queue": desk.who.queue,
             "pace": work.pace(),
             "so_far": _so_far(work) if desk.who.queue == "random" else None,
-            "said_by_others": _others(work, shown) if shown and desk.who.queue == "conflicts" else [],
-            "last": {"row": last.queued.number + 1, "judge": last.queued.judge, "id": last.queued.id} if last else None,
+            "said_by_others": _others(work, shown)
+            if shown and desk.who.queue == "conflicts"
+            else [],
+            "last": {
+                "row": last.queued.number + 1,
+                "judge": last.queued.judge,
+                "id": last.queued.id,
+            }
+            if last
+            else None,
             "guideline": _guideline(work.judged.scale),
         }
     }
 
 
 def _so_far(work: Labelling) -> dict[str, object]:
-    """How sure the number is by the labels alone. With the judge's help it may be surer, and whether it is would tell
-    annotators after each label how often the judge agrees with them."""
+    """How sure the number is by the labels alone. With the judge's help it may be surer, and
+    whether it is would tell annotators after each label how often the judge agrees with them.
+    """
     found = labels_so_far(work.everybodys(), work.judged.scale)
     too_few_rows = found.more is not None and found.rows + found.more > work.rows
     return {**found._asdict(), "too_few_rows": too_few_rows}
 
 
 def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:
-    """What people said of a row on which they differ; of compared responses, by the places where they are shown now."""
+    """What people said of a row on which they differ; of compared responses, by the places where
+    they are shown now.
+    """
     found = []
     for one in work.given(shown):
         winner = one.winner
-        said = labels(len(shown.order))[shown.order.index(winner)] if isinstance(winner, int) else str(one.answer)
+        said = (
+            labels(len(shown.order))[shown.order.index(winner)]
+            if isinstance(winner, int)
+            else str(one.answer)
+        )
         found.append({"annotator": one.annotator, "answer": said, "note": one.note})
     return found
 
@@ -156,7 +192,11 @@ def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> dict[str, o
         "identity": shown.queued.identity,
         "id": shown.queued.id,
         "fields": [
-            {"name": mark, "text": text if whole else text[:LONGEST], "left_out": 0 if whole else max(0, len(text) - LONGEST)}
+            {
+                "name": mark,
+                "text": text if whole else text[:LONGEST],
+                "left_out": 0 if whole else max(0, len(text) - LONGEST),
+            }
             for name, value in read_fields(shown.fields, scale)
             for mark, text in _texts(name, value, scale)
         ],
@@ -174,7 +214,11 @@ def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tup
     if isinstance(value, str):
         return [(name, value)]
     compared = scale.compares and name == scale.criteria.to_evaluate_field
-    marks = labels(len(value)) if compared else [f"{name} {place}" for place in range(1, len(value) + 1)]
+    marks = (
+        labels(len(value))
+        if compared
+        else [f"{name} {place}" for place in range(1, len(value) + 1)]
+    )
     return list(zip(marks, value, strict=True))
 
 
@@ -183,9 +227,15 @@ def _guideline(scale: LabelScale) -> dict[str, object]:
     return {
         "name": asked.name,
         "question": asked.titled,
-        "options": [{"name": option.name, "about": option.description} for option in asked.options] if not scale.compares else [],
+        "options": [{"name": option.name, "about": option.description} for option in asked.options]
+        if not scale.compares
+        else [],
         "examples": [
-            {"fields": [f"{name}: {text}" for name, text in one.fields.items()], "option": one.option, "why": one.explanation}
+            {
+                "fields": [f"{name}: {text}" for name, text in one.fields.items()],
+                "option": one.option,
+                "why": one.explanation,
+            }
             for one in asked.examples
         ],
     }
@@ -206,7 +256,10 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
     overlap = asked.get("overlap", "").strip()
     shared = whole(overlap)
     if overlap and (shared is None or shared > _MOST_ROWS):
-        raise SetupError(f"the number of rows that everybody labels must be from 0 to {_MOST_ROWS}, not {overlap!r}")
+        raise SetupError(
+            f"the number of rows that everybody labels must be from 0 to {_MOST_ROWS}, not "
+            f"{overlap!r}"
+        )
     who = Annotator(name, queue=queue, count=rows, overlap=shared)
     return _Desk(place, criteria, who)
 
@@ -216,7 +269,13 @@ def _defaults(request: Request, names: list[str]) -> dict[str, str]:
         known = bytes.fromhex(request.cookies.get(ANNOTATOR_COOKIE, "")).decode()
     except ValueError:
         known = ""
-    return {"annotator": known or _login(), "criteria": names[0], "queue": "random", "count": str(FIRST), "overlap": ""}
+    return {
+        "annotator": known or _login(),
+        "criteria": names[0],
+        "queue": "random",
+        "count": str(FIRST),
+        "overlap": "",
+    }
 
 
 def _login() -> str:

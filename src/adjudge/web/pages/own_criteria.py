@@ -1,4 +1,6 @@
-"""``/criteria-file?name=…``: a file of the user's own criteria, read anew while it is being edited."""
+"""``/criteria-file?name=…``: a file of the user's own criteria, read anew while
+it is being edited.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,21 @@ from adjudge.web.site import site_of
 
 
 def show(request: Request) -> Response:
-    """Each criteria of the file, with what the linter finds; ``part=1``: that alone, for a page that asks again and again."""
+    """Each criteria of the file, with what the linter finds; ``part=1``: that alone, for a page
+    that asks again and again.
+    """
     site, asked = site_of(request), request.query_params
     file = chosen(own_criteria(site.home), asked.get("name", ""), "file of criteria")
     language = site.language_of(request)
-    data = {"file": {"name": file.name, "changed": file.path.stat().st_mtime}, **_read(file, language)}
-    return site.answer(request, "own_criteria_part.html.jinja" if asked.get("part") else "own_criteria.html.jinja", data)
+    data = {
+        "file": {"name": file.name, "changed": file.path.stat().st_mtime},
+        **_read(file, language),
+    }
+    return site.answer(
+        request,
+        "own_criteria_part.html.jinja" if asked.get("part") else "own_criteria.html.jinja",
+        data,
+    )
 
 
 def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
@@ -62,7 +73,9 @@ def _entry(one: CatalogEntry) -> dict[str, object]:
         "question": criteria.titled,
         "judged": criteria.to_evaluate_field,
         "context": list(criteria.context_fields or ()),
-        "options": [{"name": each.name, "about": each.description, "score": each.score} for each in options],
+        "options": [
+            {"name": each.name, "about": each.description, "score": each.score} for each in options
+        ],
         "examples": [_example(each) for each in criteria.examples],
         "golden": [_example(each) for each in one.golden],
     }

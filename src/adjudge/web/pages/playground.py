@@ -75,7 +75,9 @@ def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
         try:
             return await run_in_threadpool(answer, request, form)
         except AdjudgeError as error:
-            return said(request, localised(str(error), site_of(request).language_of(request)), status=422)
+            return said(
+                request, localised(str(error), site_of(request).language_of(request)), status=422
+            )
 
     return handle
 
@@ -91,8 +93,15 @@ def said(
 ) -> Response:
     """A message beside the form, with files to take away."""
     kind = "note" if status >= 400 else "good"
-    data = {"message": message, "title": title, "files": [one._asdict() for one in files], "link": link and link._asdict()}
-    return site_of(request).answer(request, "playground_said.html.jinja", {**data, "kind": kind}, status)
+    data = {
+        "message": message,
+        "title": title,
+        "files": [one._asdict() for one in files],
+        "link": link and link._asdict(),
+    }
+    return site_of(request).answer(
+        request, "playground_said.html.jinja", {**data, "kind": kind}, status
+    )
 
 
 def refuse_reading_only(request: Request) -> None:
@@ -102,7 +111,9 @@ def refuse_reading_only(request: Request) -> None:
 
 
 def show(request: Request) -> Response:
-    """The form, with what the address says: a ready-made criteria, a saved test case, or a row of a run."""
+    """The form, with what the address says: a ready-made criteria, a saved test case, or a row of a
+    run.
+    """
     refuse_reading_only(request)
     site = site_of(request)
     draft = _opened(request, site)
@@ -119,16 +130,23 @@ def _opened(request: Request, site: Site) -> Draft:
     models = site.known_models()[:1]
     if run := asked.get("run"):
         place, row = site.library.find(run), _number(asked.get("row")) or 1
-        draft = Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), row, models, language))
+        draft = Draft.of_case(
+            case_of_row(place.folder, asked.get("judge", ""), row, models, language)
+        )
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
-                f"row {row} and its criteria have {length} characters, too many to edit here: at most {_LONGEST_ROW}"
+                f"row {row} and its criteria have {length} characters, too many to edit "
+                f"here: at most {_LONGEST_ROW}"
             )
         return draft
     if file := asked.get("file"):
         return draft_of(_own_entry(site, file, asked.get("criteria", "")), models, language)
     name = asked.get("criteria") or FIRST
-    return draft_of(catalog.entry(name, language if language in catalog.languages_of(name) else "en"), models, language)
+    return draft_of(
+        catalog.entry(name, language if language in catalog.languages_of(name) else "en"),
+        models,
+        language,
+    )
 
 
 def _number(given: str | None) -> int | None:
@@ -143,9 +161,14 @@ def _number(given: str | None) -> int | None:
 def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:
     """One of the criteria of a file of the user's own."""
     entries = read_entries(chosen(own_criteria(site.home), file, "file of criteria").path)
-    found = next((one for one in entries if one.criteria.name == name), None if name else entries[0])
+    found = next(
+        (one for one in entries if one.criteria.name == name), None if name else entries[0]
+    )
     if found is None:
-        raise SetupError(f"{file} has no criteria {name!r}; it has {', '.join(repr(one.criteria.name) for one in entries)}")
+        raise SetupError(
+            f"{file} has no criteria {name!r}; it has "
+            f"{', '.join(repr(one.criteria.name) for one in entries)}"
+        )
     return found
 
 
@@ -177,7 +200,9 @@ def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
     site = site_of(request)
     data = form_data(site, draft, problem)
     return site.answer(
-        request, "playground_form.html.jinja", {**data, **({"draft": asdict(draft)} if wants_json(request) else {})}
+        request,
+        "playground_form.html.jinja",
+        {**data, **({"draft": asdict(draft)} if wants_json(request) else {})},
     )
 
 
@@ -193,7 +218,9 @@ def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
 
 
 def edit(request: Request, form: Form) -> Response:
-    """A button of the form: the form as it is after it. What cannot be done is said, and nothing typed is lost."""
+    """A button of the form: the form as it is after it. What cannot be done is said, and nothing
+    typed is lost.
+    """
     site, draft = site_of(request), Draft.of_form(form)
     problem = ""
     try:
@@ -211,11 +238,20 @@ def check(request: Request, form: Form) -> Response:
         entry = draft.entry()
     except AdjudgeError as error:
         findings = [{"severity": "error", "message": localised(str(error), language)}]
-        return site.answer(request, "playground_check.html.jinja", {"findings": findings, "estimate": ""})
+        return site.answer(
+            request, "playground_check.html.jinja", {"findings": findings, "estimate": ""}
+        )
     fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
     found = lint(entry.criteria, fields or None)
-    shown = [{"severity": one.severity, "message": f"{one.field}: {our_words(one.message, language)}"} for one in found]
-    return site.answer(request, "playground_check.html.jinja", {"findings": shown, "estimate": _estimate(site, draft)})
+    shown = [
+        {"severity": one.severity, "message": f"{one.field}: {our_words(one.message, language)}"}
+        for one in found
+    ]
+    return site.answer(
+        request,
+        "playground_check.html.jinja",
+        {"findings": shown, "estimate": _estimate(site, draft)},
+    )
 
 
 def _estimate(site: Site, draft: Draft) -> str:
@@ -236,10 +272,16 @@ def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
     known = site.known_models()
     for name in case.settings.models:
         if name not in known:
-            raise SetupError(f"{name} is no model that the page may ask: it may ask {', '.join(known)}; start it with -m {name}")
+            raise SetupError(
+                f"{name} is no model that the page may ask: it may ask {', '.join(known)}; "
+                f"start it with -m {name}"
+            )
     named = case.settings.models or known[-1:]
     if not named:
-        raise SetupError("there is no model to ask: start the page with -m MODEL, or pip install 'adjudge[local]'")
+        raise SetupError(
+            "there is no model to ask: start the page with -m MODEL, or pip install "
+            "'adjudge[local]'"
+        )
     return tuple(site.project.with_defaults(ModelEntry(model=one)) for one in named)
 
 

@@ -1,4 +1,6 @@
-"""The playground's files: test cases with their versions, criteria, exports, and test cases from elsewhere."""
+"""The playground's files: test cases with their versions, criteria, exports, and test cases from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,24 @@ from adjudge.reports.russian import localised
 from adjudge.reports.test_case_files import EXPORTS, files_of
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.web.forms import whole
-from adjudge.web.pages.playground import Form, Link, TextFile, form_answer, posted, refuse_reading_only, said
+from adjudge.web.pages.playground import (
+    Form,
+    Link,
+    TextFile,
+    form_answer,
+    posted,
+    refuse_reading_only,
+    said,
+)
 from adjudge.web.playground.draft import MOST_ROWS, Draft
-from adjudge.web.playground.store import ANOTHER_NAME, CRITERIA_FOLDER, FOLDER, CaseStore, check_name, made_folder
+from adjudge.web.playground.store import (
+    ANOTHER_NAME,
+    CRITERIA_FOLDER,
+    FOLDER,
+    CaseStore,
+    check_name,
+    made_folder,
+)
 from adjudge.web.site import said as said_in
 from adjudge.web.site import site_of
 
@@ -37,7 +54,10 @@ def save(request: Request, form: Form) -> Response:
     language = site.language_of(request)
     message = said_in("Saved as version {number} of {name} in {folder}.", language)
     text = said_in("Go on from this version", language)
-    link = Link(f"{request.scope['root_path']}/playground?{urlencode({'case': name, 'version': number})}", text)
+    link = Link(
+        f"{request.scope['root_path']}/playground?{urlencode({'case': name, 'version': number})}",
+        text,
+    )
     return said(request, message.format(number=number, name=name, folder=FOLDER), link=link)
 
 
@@ -47,7 +67,9 @@ def save_criteria(request: Request, form: Form) -> Response:
     check_name(name)
     text = dumped(as_file(Draft.of_form(form).entry()))
     write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
-    message = said_in("Saved as {file}.", site.language_of(request)).format(file=f"{CRITERIA_FOLDER}/{name}.yaml")
+    message = said_in("Saved as {file}.", site.language_of(request)).format(
+        file=f"{CRITERIA_FOLDER}/{name}.yaml"
+    )
     return said(request, message, files=[TextFile(f"{name}.yaml", text)])
 
 
@@ -67,7 +89,10 @@ def bring_in(request: Request, form: Form) -> Response:
     problem = ""
     try:
         case = _brought(text)
-        settings = replace(case.settings, models=tuple(one for one in case.settings.models if one in site.known_models()))
+        settings = replace(
+            case.settings,
+            models=tuple(one for one in case.settings.models if one in site.known_models()),
+        )
         draft = Draft.of_case(replace(case, settings=settings))
     except AdjudgeError as error:
         problem = localised(str(error), site.language_of(request))
@@ -98,7 +123,13 @@ def show_case(request: Request) -> Response:
     newest, older = numbers[0], numbers[min(1, len(numbers) - 1)]
     a, b = (whole(asked.get(side, "")) or usual for side, usual in (("a", older), ("b", newest)))
     lines = store.difference(name, a, b) if a != b else []
-    data = {"name": name, "versions": [asdict(one) for one in versions], "a": a, "b": b, "lines": lines}
+    data = {
+        "name": name,
+        "versions": [asdict(one) for one in versions],
+        "a": a,
+        "b": b,
+        "lines": lines,
+    }
     return site.answer(request, "playground_case.html.jinja", data)
 
 

@@ -25,7 +25,9 @@ def try_rows(request: Request, form: Form) -> Response:
         raise SetupError(f"the number of rows must be from 1 to {MOST_ROWS}, not {typed!r}")
     case = Draft.of_form(form).case_of()
     found = rows_to_try(place.folder, case, count)
-    trial = site.trials.start(found.case, models_of(site, case), before=found.before, source=place.name)
+    trial = site.trials.start(
+        found.case, models_of(site, case), before=found.before, source=place.name
+    )
     trial.wait(_FEW)
     return trial_answer(request, trial)
 

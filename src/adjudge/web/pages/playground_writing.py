@@ -1,4 +1,6 @@
-"""The playground's writer: better criteria by what differs, better texts by feedback, test data, other words."""
+"""The playground's writer: better criteria by what differs, better texts by feedback, test data,
+other words.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,37 @@ def improve_criteria(request: Request, form: Form) -> Response:
     case = Draft.of_form(form).case_of()
     trial = site.trials.find(request.path_params["trial"])
     proposal = improved_criteria(_desk(site, form, case), trial, case)
-    before, after = dumped(as_file(case.entry)), dumped(as_file(replace(case.entry, criteria=proposal.criteria)))
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), "", "", lineterm="", n=2))[2:]
-    data = {"explanation": proposal.explanation, "proposed": after, "diff": lines, "differing": len(trial.differing())}
+    before, after = (
+        dumped(as_file(case.entry)),
+        dumped(as_file(replace(case.entry, criteria=proposal.criteria))),
+    )
+    lines = list(
+        difflib.unified_diff(before.splitlines(), after.splitlines(), "", "", lineterm="", n=2)
+    )[2:]
+    data = {
+        "explanation": proposal.explanation,
+        "proposed": after,
+        "diff": lines,
+        "differing": len(trial.differing()),
+    }
     return site.answer(request, "playground_proposal.html.jinja", data)
 
 
 def fix_text(request: Request, form: Form) -> Response:
     """An instance's text by the feedback on it, and what would change."""
     site = site_of(request)
-    trial, number = site.trials.find(request.path_params["trial"]), request.query_params.get("row", "")
+    trial, number = (
+        site.trials.find(request.path_params["trial"]),
+        request.query_params.get("row", ""),
+    )
     row = _row_of(trial, number)
     before, after = improved_text(_desk(site, form, trial.case), trial, row)
-    data = {"parts": word_difference(before, after), "after": after, "at": int(number) - 1, "in_selection": False}
+    data = {
+        "parts": word_difference(before, after),
+        "after": after,
+        "at": int(number) - 1,
+        "in_selection": False,
+    }
     return site.answer(request, "playground_rewritten.html.jinja", data)
 
 
@@ -69,7 +89,9 @@ def rewrite(request: Request, form: Form) -> Response:
     site, values = site_of(request), dict(form)
     action = next((one for one in TEXT_ACTIONS if one == values.get("action")), None)
     if action is None:
-        raise SetupError(f"a text can be changed by {', '.join(TEXT_ACTIONS)}, not by {values.get('action')!r}")
+        raise SetupError(
+            f"a text can be changed by {', '.join(TEXT_ACTIONS)}, not by {values.get('action')!r}"
+        )
     text = values.get("text", "")
     if not text.strip():
         raise SetupError("select a piece of text first")
@@ -87,7 +109,9 @@ def make_data(request: Request, form: Form) -> Response:
     count = whole(typed) or 0
     if not 1 <= count <= MOST_AT_ONCE:
         raise SetupError(f"the number of instances must be from 1 to {MOST_AT_ONCE}, not {typed!r}")
-    rows = made_rows(_desk(site, form, case), case, values.get("data_kind", ""), count, values.get("about", ""))
+    rows = made_rows(
+        _desk(site, form, case), case, values.get("data_kind", ""), count, values.get("about", "")
+    )
     trial = site.trials.start(replace(case, rows=rows), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
     made = [
@@ -96,7 +120,9 @@ def make_data(request: Request, form: Form) -> Response:
             "note": row.note,
             "verdict": trial.verdict(place),
             "texts": [
-                (name, each) for name, value in row.fields.items() for each in ([value] if isinstance(value, str) else value)
+                (name, each)
+                for name, value in row.fields.items()
+                for each in ([value] if isinstance(value, str) else value)
             ],
         }
         for place, row in enumerate(rows)
@@ -111,8 +137,13 @@ def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
     known = site.known_models()
     name = dict(form).get("writer") or known[0]
     if name not in known:
-        raise SetupError(f"{name} is no model that the page may ask: it may ask {', '.join(known)}; start it with -m {name}")
-    return WritingDesk(site.project.with_defaults(ModelEntry(model=name)), site.spending, case.settings.language)
+        raise SetupError(
+            f"{name} is no model that the page may ask: it may ask {', '.join(known)}; "
+            f"start it with -m {name}"
+        )
+    return WritingDesk(
+        site.project.with_defaults(ModelEntry(model=name)), site.spending, case.settings.language
+    )
 
 
 ROUTES = (

@@ -69,7 +69,9 @@ def show(request: Request) -> Response:
         "chosen": row_data(site, place, judge, request.path_params["row"], whole=whole),
     }
     template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
-    return site.answer(request, template, data, record=row_record(place, judge, request.path_params["row"]))
+    return site.answer(
+        request, template, data, record=row_record(place, judge, request.path_params["row"])
+    )
 
 
 def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
@@ -78,18 +80,30 @@ def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
         return next(records(connection, judge=judge, index=row - 1), None)
 
 
-def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, object]:
-    """A judgment as the page shows it. That its verdict was shown is remembered: who labels the row later was not blind."""
+def row_data(
+    site: Site, place: RunPlace, judge: str, row: int, *, whole: bool
+) -> dict[str, object]:
+    """A judgment as the page shows it.
+
+    That its verdict was shown is remembered: who labels the row later was not blind.
+    """
     with reading(place.folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
         if found is None:
             raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
         prompts = shown_prompts(connection, judge, row - 1)
-        same = same_text(connection, judge, row - 1) if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH else []
+        same = (
+            same_text(connection, judge, row - 1)
+            if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
+            else []
+        )
     site.sessions.saw(place, row - 1)
     explanations = [_begins(one.get("explanation")) for one in (found, *found["votes"])]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
-    verdict = next((found[name] for name in ("winner", "verdict", "option") if found.get(name) is not None), None)
+    verdict = next(
+        (found[name] for name in ("winner", "verdict", "option") if found.get(name) is not None),
+        None,
+    )
     return {
         "row": row,
         "id": found["id"],
@@ -100,11 +114,26 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "verdict": None if verdict is None else str(verdict),
         "explanation": _begins(found.get("explanation")),
         "reason": _begins(found.get("reason")),
-        "fields": [one for name, value in found["fields"].items() for one in _texts(name, value, quotes, whole=whole)],
-        "more": {name: value for name, value in found.items() if name not in _SHOWN_APART and value not in (None, [], {}, False)},
-        "votes": [_vote(vote, prompt, whole=whole) for vote, prompt in zip(found["votes"], prompts, strict=True)],
-        "evidence": {name: found.get(name) for name in _OF_EVIDENCE} if found.get("evidence") else None,
-        "measures": {name: found.get(name) for name in _OF_MEASURES} if found.get("measures") else None,
+        "fields": [
+            one
+            for name, value in found["fields"].items()
+            for one in _texts(name, value, quotes, whole=whole)
+        ],
+        "more": {
+            name: value
+            for name, value in found.items()
+            if name not in _SHOWN_APART and value not in (None, [], {}, False)
+        },
+        "votes": [
+            _vote(vote, prompt, whole=whole)
+            for vote, prompt in zip(found["votes"], prompts, strict=True)
+        ],
+        "evidence": {name: found.get(name) for name in _OF_EVIDENCE}
+        if found.get("evidence")
+        else None,
+        "measures": {name: found.get(name) for name in _OF_MEASURES}
+        if found.get("measures")
+        else None,
         "python": as_python(place, judge, row),
         "same": same,
     }
@@ -117,16 +146,24 @@ def quoted_in(texts: Sequence[object]) -> Iterator[str]:
             yield next(part for part in match.groups() if part)
 
 
-def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool) -> Iterator[dict[str, object]]:
+def _texts(
+    name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool
+) -> Iterator[dict[str, object]]:
     several = not isinstance(value, str)
     for place, text in enumerate(value if several else [value], 1):
         shown = str(text) if whole else str(text)[:LONGEST]
         cut = len(str(text)) - len(shown)
-        yield {"name": f"{name} {place}" if several else name, "parts": marked(shown, quotes), "left_out": cut}
+        yield {
+            "name": f"{name} {place}" if several else name,
+            "parts": marked(shown, quotes),
+            "left_out": cut,
+        }
 
 
 def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
-    """``text`` in parts; those that are quoted are marked, the longest where several begin at one place."""
+    """``text`` in parts; those that are quoted are marked, the longest where several begin at one
+    place.
+    """
     nearest = [(place, -len(quote), quote) for quote in quotes if (place := text.find(quote)) != -1]
     heapify(nearest)
     parts: list[tuple[str, bool]] = []

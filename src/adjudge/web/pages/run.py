@@ -14,7 +14,17 @@ from starlette.routing import Route
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import SetupError
 from adjudge.ledger.file import read_meta
-from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, figures_of, judges_in, page_of
+from adjudge.runs.browse import (
+    FLAGS,
+    STATUSES,
+    Figures,
+    Filters,
+    Flag,
+    Sort,
+    figures_of,
+    judges_in,
+    page_of,
+)
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace, criteria_names, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
@@ -33,11 +43,19 @@ def show(request: Request) -> Response:
         judge = _judge(asked, judges)
         facts = read_meta(connection)
         filters = _in_good_order(filters_of(asked, judge), is_large=large)
-        page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
+        page = page_of(
+            connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge)
+        )
     chosen = _number(asked, "row")
     data: dict[str, object] = {
-        "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
-        "job": job_data(site, job) if (job := site.jobs.of(place.folder)) and not job.is_fine else None,
+        "run": {
+            "id": place.id,
+            "name": place.name,
+            "state": str(facts.get("ended") or "not finished"),
+        },
+        "job": job_data(site, job)
+        if (job := site.jobs.of(place.folder)) and not job.is_fine
+        else None,
         "live": site.library.is_live(place),
         "resumable": _is_resumable(facts) and not site.read_only,
         "judges": judges,
@@ -52,7 +70,9 @@ def show(request: Request) -> Response:
         "looked_at": page.looked_at,
         "sort": filters.sort,
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
-        "chosen": row_data(site, place, judge, int(chosen), whole=False) if chosen is not None else None,
+        "chosen": row_data(site, place, judge, int(chosen), whole=False)
+        if chosen is not None
+        else None,
     }
     record = row_record(place, judge, int(chosen)) if chosen is not None else None
     return site.answer(request, "run.html.jinja", data, record=record)
@@ -81,8 +101,15 @@ def _is_resumable(facts: dict[str, Any]) -> bool:
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
-    """Where there are many rows, what no index holds is looked for as they lie: else each would be a jump on the disk."""
-    looked_for = filters.verdict is not None or filters.flag is not None or filters.criteria is not None or filters.words
+    """Where there are many rows, what no index holds is looked for as they lie: else each would be
+    a jump on the disk.
+    """
+    looked_for = (
+        filters.verdict is not None
+        or filters.flag is not None
+        or filters.criteria is not None
+        or filters.words
+    )
     return replace(filters, sort="row") if is_large and looked_for else filters
 
 
@@ -115,7 +142,12 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
         "identity": identity,
         "verdicts": dict(found.verdicts),
         "histogram": [
-            {"from": low, "to": high, "count": count, "height": math.ceil(60 * count / most) if most else 0}
+            {
+                "from": low,
+                "to": high,
+                "count": count,
+                "height": math.ceil(60 * count / most) if most else 0,
+            }
             for low, high, count in found.histogram
         ],
     }

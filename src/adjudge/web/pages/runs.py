@@ -14,9 +14,20 @@ def show(request: Request) -> Response:
     site = site_of(request)
     wanted = request.query_params.get("q", "").strip()
     places = [place for place in site.library.scan() if wanted.casefold() in place.name.casefold()]
-    shown = [{**site.library.glance(place), "live": site.library.is_live(place)} for place in places]
-    data = {"folder": site.library.root.name, "q": wanted, "runs": shown, "live": any(one["live"] for one in shown)}
-    return site.answer(request, "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja", data)
+    shown = [
+        {**site.library.glance(place), "live": site.library.is_live(place)} for place in places
+    ]
+    data = {
+        "folder": site.library.root.name,
+        "q": wanted,
+        "runs": shown,
+        "live": any(one["live"] for one in shown),
+    }
+    return site.answer(
+        request,
+        "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja",
+        data,
+    )
 
 
 def show_one(request: Request) -> Response:

@@ -1,4 +1,6 @@
-"""``/start``: rows, criteria and models are chosen, what that takes is estimated, and a run is started."""
+"""``/start``: rows, criteria and models are chosen, what that takes is estimated, and a run is
+started.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.web.forms import fields_of, whole
 from adjudge.web.home import chosen, data_files, preview
-from adjudge.web.plan import EVAL_FILE, Plan, new_folder, own_criteria, plan_of, suggested_name, trouble_in
+from adjudge.web.plan import (
+    EVAL_FILE,
+    Plan,
+    new_folder,
+    own_criteria,
+    plan_of,
+    suggested_name,
+    trouble_in,
+)
 from adjudge.web.site import Site, site_of
 from adjudge.web.spending import refuse_unpriced
 
@@ -29,7 +39,9 @@ _ROOM = 1.2
 
 
 def show(request: Request) -> Response:
-    """The files there are; of the chosen one, how it begins, what to judge it by, and on request what that takes."""
+    """The files there are; of the chosen one, how it begins, what to judge it by, and on request
+    what that takes.
+    """
     site, asked = site_of(request), request.query_params
     _check(site)
     files = data_files(site.home)
@@ -42,9 +54,14 @@ def show(request: Request) -> Response:
     }
     if asked.get("data"):
         file = chosen(files, asked["data"], "data file")
-        data |= {"chosen": {"name": file.name, **preview(file)._asdict()}, **_choices(site, request)}
+        data |= {
+            "chosen": {"name": file.name, **preview(file)._asdict()},
+            **_choices(site, request),
+        }
     if asked.get("do") == "estimate":
-        plan = plan_of(site, asked, asked.getlist)  # the version before the estimate: what changes meanwhile is another one
+        plan = plan_of(
+            site, asked, asked.getlist
+        )  # the version before the estimate: what changes meanwhile is another one
         data["estimate"] = {"version": plan.version, **_estimate(site, plan)}
     return site.answer(request, "start.html.jinja", data)
 
@@ -62,7 +79,9 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     refuse_unpriced(plan.models)
     usd = dollars(asked, site)
     _refuse_changed(plan, asked.get("version", ""))
-    folder = new_folder(site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name))
+    folder = new_folder(
+        site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name)
+    )
     try:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
@@ -76,9 +95,15 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
 
 
 def _refuse_changed(plan: Plan, version: str) -> None:
-    """What was estimated is what is judged, and counted by. Without an estimate there is nothing to hold to."""
+    """What was estimated is what is judged, and counted by.
+
+    Without an estimate there is nothing to hold to.
+    """
     if version and version != plan.version:
-        raise SetupError("the form or one of its files has changed since the cost was estimated: estimate it again")
+        raise SetupError(
+            "the form or one of its files has changed since the cost was estimated: "
+            "estimate it again"
+        )
 
 
 def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
@@ -97,19 +122,29 @@ def _check(site: Site) -> None:
     if site.read_only:
         raise HTTPException(403, "the page was started with --read-only: nothing can be judged")
     if holds_run(site.library.root):
-        raise HTTPException(400, "the page was started for one run: start it for a folder of runs to judge more")
+        raise HTTPException(
+            400, "the page was started for one run: start it for a folder of runs to judge more"
+        )
 
 
 def _choices(site: Site, request: Request) -> dict[str, object]:
     language, own = site.language_of(request), own_criteria(site.home)
     ready = sorted(
-        (catalog.entry(name, language if language in catalog.languages_of(name) else "en") for name in catalog.all_names()),
+        (
+            catalog.entry(name, language if language in catalog.languages_of(name) else "en")
+            for name in catalog.all_names()
+        ),
         key=lambda one: one.language != language,
     )
     return {
         "own": [{"name": name, "trouble": trouble_in(file)} for name, file in own.items()],
         "ready": [
-            {"name": one.criteria.name, "kind": one.kind, "question": one.criteria.titled, "language": one.language}
+            {
+                "name": one.criteria.name,
+                "kind": one.kind,
+                "question": one.criteria.titled,
+                "language": one.language,
+            }
             for one in ready
         ],
         "models": site.known_models(),
@@ -130,7 +165,11 @@ def _estimate(site: Site, plan: Plan) -> dict[str, object]:
         found = site.jobs.estimate(["run", str(draft)])
     cost, left = found["cost_usd"], site.spending.left
     high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
-    return {**found, "suggested": min(left, math.ceil(100 * high * _ROOM) / 100), "fits": high <= left}
+    return {
+        **found,
+        "suggested": min(left, math.ceil(100 * high * _ROOM) / 100),
+        "fits": high <= left,
+    }
 
 
 ROUTES = (Route("/start", show), Route("/start", begin, methods=["POST"]))

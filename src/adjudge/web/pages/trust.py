@@ -43,20 +43,35 @@ def _conflict(one: Conflict) -> dict[str, object]:
 
 def _data(one: Calibration, language: str) -> dict[str, object]:
     agreed = one.agreement if one.agreement and one.agreement.count else None
-    estimates = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
+    estimates = [
+        ("corrected", one.corrected),
+        ("uncorrected", one.naive),
+        ("labels alone", one.labels_only),
+    ]
     return {
         "sentence": trust_sentence(one, language),
         "refused": one.refusal is not None,
         "lines": [our_words(line, language) for line in calibration_lines(one, language)],
         "people": [our_words(line, language) for line in people_lines(agreed)] if agreed else [],
         "estimates": [
-            {"name": name, "value": found.value, "lower": found.lower, "upper": found.upper, "count": found.count}
+            {
+                "name": name,
+                "value": found.value,
+                "lower": found.lower,
+                "upper": found.upper,
+                "count": found.count,
+            }
             for name, found in estimates
             if found is not None
         ],
         "confusion": {truth: dict(said) for truth, said in one.confusion.table.items()},
         "figures": [
-            {"name": our_words(name, language), "value": found.value, "lower": found.lower, "upper": found.upper}
+            {
+                "name": our_words(name, language),
+                "value": found.value,
+                "lower": found.lower,
+                "upper": found.upper,
+            }
             for name, found in (agreed.figures.items() if agreed else ())
         ],
         "data": one.to_dict(),

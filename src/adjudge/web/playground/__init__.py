@@ -1,1 +1,3 @@
-"""What the playground does: a draft in a form, trials of it, saved versions, files to take away, and what models write for it."""
+"""What the playground does: a draft in a form, trials of it, saved versions, files to take away,
+and what models write for it.
+"""

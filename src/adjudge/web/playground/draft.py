@@ -1,8 +1,9 @@
-"""What stands in the playground's form: anything that was typed, right or wrong, and the test case that it comes to.
+"""What stands in the playground's form: anything that was typed, right or wrong, and the test case
+that it comes to.
 
-A form is a sequence of names and values in the order of the page. ``option.name`` begins an option, ``example.option`` an
-example, ``row.id`` an instance; what follows belongs to it. ``….text:FIELD`` is the text of a field, several times where
-responses are compared.
+A form is a sequence of names and values in the order of the page. ``option.name`` begins an option,
+``example.option`` an example, ``row.id`` an instance; what follows belongs to it. ``….text:FIELD``
+is the text of a field, several times where responses are compared.
 """
 
 from __future__ import annotations
@@ -100,13 +101,20 @@ class Draft:
     def context_names(self) -> tuple[str, ...]:
         """The fields that the judge reads beside the judged one, where they are named."""
         return (
-            tuple(dict.fromkeys(filter(None, (one.strip() for one in self.context.split(","))))) if self.reads == "these" else ()
+            tuple(dict.fromkeys(filter(None, (one.strip() for one in self.context.split(",")))))
+            if self.reads == "these"
+            else ()
         )
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields of the instances, the judged one last."""
-        filled = (name for one in (*self.rows, *self.examples) for name, texts in one.texts.items() if any(map(str.strip, texts)))
+        filled = (
+            name
+            for one in (*self.rows, *self.examples)
+            for name, texts in one.texts.items()
+            if any(map(str.strip, texts))
+        )
         named = dict.fromkeys((*self.context_names, *self.columns, *filled))
         return (*(name for name in named if name != self.judged), self.judged)
 
@@ -121,7 +129,8 @@ class Draft:
         """Whether a setting is on."""
         return self.settings.get(name) == "1"
 
-    # -- from a form, and to a test case ---------------------------------------------------------------------------
+    # -- from a form, and to a test case
+    # ---------------------------------------------------------------------------
 
     @classmethod
     def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Draft:
@@ -145,7 +154,10 @@ class Draft:
 
     @classmethod
     def _gathered(
-        cls, found: Mapping[str, str], groups: Mapping[str, list[dict[str, list[str]]]], many: Mapping[str, list[str]]
+        cls,
+        found: Mapping[str, str],
+        groups: Mapping[str, list[dict[str, list[str]]]],
+        many: Mapping[str, list[str]],
     ) -> Draft:
         count = whole(found.get("responses", ""))
         return cls(
@@ -156,7 +168,10 @@ class Draft:
             responses=min(max(count or 0, 2), 10),
             lower_is_better=found.get("lower_is_better") == "1",
             golden=found.get("golden") or "[]",
-            options=tuple(OptionDraft(*(_first(one, name) for name in ("name", "score", "about"))) for one in groups["option"]),
+            options=tuple(
+                OptionDraft(*(_first(one, name) for name in ("name", "score", "about")))
+                for one in groups["option"]
+            ),
             examples=tuple(_texts(one, "option", "why") for one in groups["example"]),
             rows=tuple(_texts(one, "expected", "note") for one in groups["row"][:MOST_ROWS]),
             columns=tuple(dict.fromkeys(filter(None, map(str.strip, many["column"])))),
@@ -164,7 +179,16 @@ class Draft:
             settings={name: found[name].strip() for name in (*_SWITCHES, *_TYPED) if name in found},
             **{
                 name: found.get(name, "")
-                for name in ("name", "description", "version", "context", "yaml", "case", "base", "note")
+                for name in (
+                    "name",
+                    "description",
+                    "version",
+                    "context",
+                    "yaml",
+                    "case",
+                    "base",
+                    "note",
+                )
             },
         )
 
@@ -193,9 +217,16 @@ class Draft:
             reads="all" if context is None else "these",
             context=", ".join(context or ()),
             lower_is_better=not criteria.higher_is_better,
-            options=() if case.compares else tuple(_option(*each) for each in _option_parts(case.entry)),
-            examples=tuple(TextsDraft(each.option, _typed(each.fields), each.explanation) for each in criteria.examples),
-            rows=tuple(TextsDraft(row.expected, _typed(row.fields), row.note, row.id) for row in case.rows),
+            options=()
+            if case.compares
+            else tuple(_option(*each) for each in _option_parts(case.entry)),
+            examples=tuple(
+                TextsDraft(each.option, _typed(each.fields), each.explanation)
+                for each in criteria.examples
+            ),
+            rows=tuple(
+                TextsDraft(row.expected, _typed(row.fields), row.note, row.id) for row in case.rows
+            ),
             responses=max([2, *several]) if case.compares else 2,
             models=one.models,
             settings={**switches, **typed},
@@ -215,12 +246,18 @@ class Draft:
         """The test case. A SetupError says what is wrong with it."""
         entry = self.entry()
         rows = tuple(self._row(self.rows[place], entry) for place in self.filled())
-        return with_choices_only(TestCase(entry=entry, settings=self._settings(), rows=rows, note=self.note.strip()))
+        return with_choices_only(
+            TestCase(entry=entry, settings=self._settings(), rows=rows, note=self.note.strip())
+        )
 
     def filled(self) -> list[int]:
-        """The places of the instances in which something is written; the others are no instances yet."""
+        """The places of the instances in which something is written; the others are no instances
+        yet.
+        """
         return [
-            place for place, row in enumerate(self.rows) if any(text.strip() for texts in row.texts.values() for text in texts)
+            place
+            for place, row in enumerate(self.rows)
+            if any(text.strip() for texts in row.texts.values() for text in texts)
         ]
 
     def in_yaml(self) -> Draft:
@@ -231,8 +268,25 @@ class Draft:
         """With the criteria of the YAML in the form."""
         case = TestCase(entry=self.entry())
         own = Draft.of_case(case)
-        names = ("kind", "name", "description", "version", "judged", "reads", "context", "lower_is_better", "options", "examples")
-        return replace(self, mode="form", yaml="", golden=own.golden, **{each: getattr(own, each) for each in names})
+        names = (
+            "kind",
+            "name",
+            "description",
+            "version",
+            "judged",
+            "reads",
+            "context",
+            "lower_is_better",
+            "options",
+            "examples",
+        )
+        return replace(
+            self,
+            mode="form",
+            yaml="",
+            golden=own.golden,
+            **{each: getattr(own, each) for each in names},
+        )
 
     def with_entry(self, entry: CatalogEntry) -> Draft:
         """With other criteria; instances and settings stay."""
@@ -241,7 +295,11 @@ class Draft:
         return found if self.mode == "yaml" else found.in_form()
 
     def _criteria_data(self) -> dict[str, object]:
-        found: dict[str, object] = {"name": self.name, "kind": self.kind, "description": self.description}
+        found: dict[str, object] = {
+            "name": self.name,
+            "kind": self.kind,
+            "description": self.description,
+        }
         found |= {"version": self.version.strip()} if self.version.strip() else {}
         found["to_evaluate_field"] = self.judged
         found |= {"context_fields": list(self.context_names)} if self.reads == "these" else {}
@@ -249,14 +307,27 @@ class Draft:
         found |= {"golden": golden} if golden else {}
         if not self.compares:
             found["higher_is_better"] = not self.lower_is_better
-            found["options"] = [_option_data(one) for one in self.options if any(map(str.strip, one))]
-        examples = [one for one in self.examples if any(one.value(name, several=False) for name in one.texts)]
+            found["options"] = [
+                _option_data(one) for one in self.options if any(map(str.strip, one))
+            ]
+        examples = [
+            one
+            for one in self.examples
+            if any(one.value(name, several=False) for name in one.texts)
+        ]
         found |= {"examples": [self._example(one) for one in examples]} if examples else {}
         return found
 
     def _example(self, one: TextsDraft) -> dict[str, object]:
-        values = {name: one.value(name, several=self.compares and name == self.judged) for name in one.texts}
-        fields = {name: value if isinstance(value, str) else list(value) for name, value in values.items() if value}
+        values = {
+            name: one.value(name, several=self.compares and name == self.judged)
+            for name in one.texts
+        }
+        fields = {
+            name: value if isinstance(value, str) else list(value)
+            for name, value in values.items()
+            if value
+        }
         return {"fields": fields, "option": one.answer, "explanation": one.about}
 
     def _row(self, one: TextsDraft, entry: CatalogEntry) -> ExpectedRow:
@@ -268,7 +339,9 @@ class Draft:
     def _settings(self) -> CaseSettings:
         given: dict[str, object] = {name: self.switched(name) for name in _SWITCHES}
         given["feedback"] = self.switched("feedback") and not self.compares
-        given |= {name: _meant(name, self.settings[name]) for name in _TYPED if self.settings.get(name)}
+        given |= {
+            name: _meant(name, self.settings[name]) for name in _TYPED if self.settings.get(name)
+        }
         given |= {"models": list(self.models)} if self.models else {}
         place = load_yaml(dumped(given), Place("the judge's settings"))
         return Record(CaseSettings).read(place.value, replace(place, line=0, value=None))
@@ -286,7 +359,10 @@ def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft
     """What the playground opens with: criteria, and their golden examples as instances."""
     rows = [TextsDraft(one.option, _typed(one.fields), one.explanation) for one in entry.golden]
     settings = CaseSettings(models=tuple(models), language=language)
-    return replace(Draft.of_case(TestCase(entry=entry, settings=settings)), rows=tuple(rows) or (TextsDraft(), TextsDraft()))
+    return replace(
+        Draft.of_case(TestCase(entry=entry, settings=settings)),
+        rows=tuple(rows) or (TextsDraft(), TextsDraft()),
+    )
 
 
 def _golden(kept: str) -> object:
@@ -309,12 +385,19 @@ def _first(group: Mapping[str, list[str]], name: str) -> str:
 
 
 def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraft:
-    texts = {name.removeprefix(_TEXT): tuple(values) for name, values in group.items() if name.startswith(_TEXT)}
+    texts = {
+        name.removeprefix(_TEXT): tuple(values)
+        for name, values in group.items()
+        if name.startswith(_TEXT)
+    }
     return TextsDraft(_first(group, answer), texts, _first(group, about), _first(group, "id"))
 
 
 def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    return {name: (value,) if isinstance(value, str) else tuple(value) or ("",) for name, value in fields.items()}
+    return {
+        name: (value,) if isinstance(value, str) else tuple(value) or ("",)
+        for name, value in fields.items()
+    }
 
 
 def _option_parts(entry: CatalogEntry) -> Iterable[tuple[str, float | None, str]]:
@@ -326,4 +409,8 @@ def _option(name: str, score: float | None, description: str) -> OptionDraft:
 
 
 def _option_data(one: OptionDraft) -> dict[str, object]:
-    return {name: value for name, value in zip(("name", "score", "description"), one, strict=True) if value.strip()}
+    return {
+        name: value
+        for name, value in zip(("name", "score", "description"), one, strict=True)
+        if value.strip()
+    }

@@ -34,24 +34,35 @@ def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
 def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
     """With further instances."""
     if len(draft.rows) + len(rows) > MOST_ROWS:
-        raise SetupError(f"a test case has at most {MOST_ROWS} instances: make a data file of them, and a run")
+        raise SetupError(
+            f"a test case has at most {MOST_ROWS} instances: make a data file of them, and a run"
+        )
     return replace(draft, rows=(*draft.rows, *rows))
 
 
 def _row_to_example(draft: Draft, at: int) -> Draft:
-    """An instance that the judge is shown as an example is none any more: it would only repeat it."""
+    """An instance that the judge is shown as an example is none any more: it
+    would only repeat it.
+    """
     if at >= len(draft.rows):
         raise SetupError("that instance is gone: reload the page")
     row = draft.rows[at]
     if not row.answer:
-        raise SetupError("an example shows what a text gets: choose what you expect of this instance first")
-    return replace(draft, examples=(*draft.examples, TextsDraft(row.answer, row.texts)), rows=_without(draft.rows, at))
+        raise SetupError(
+            "an example shows what a text gets: choose what you expect of this instance first"
+        )
+    return replace(
+        draft,
+        examples=(*draft.examples, TextsDraft(row.answer, row.texts)),
+        rows=_without(draft.rows, at),
+    )
 
 
 def _put_text(draft: Draft, at: int, text: str) -> Draft:
     """Another text for an instance."""
     rows = [
-        replace(row, texts={**row.texts, draft.judged: (text,)}) if place == at else row for place, row in enumerate(draft.rows)
+        replace(row, texts={**row.texts, draft.judged: (text,)}) if place == at else row
+        for place, row in enumerate(draft.rows)
     ]
     return replace(draft, rows=tuple(rows))
 
@@ -80,7 +91,9 @@ _BUTTONS: Mapping[str, Callable[[Draft], Draft]] = {
     "add_option": lambda draft: replace(draft, options=(*draft.options, OptionDraft())),
     "add_example": lambda draft: replace(draft, examples=(*draft.examples, TextsDraft())),
     "add_row": lambda draft: with_rows(draft, [TextsDraft()]),
-    "add_response": lambda draft: replace(draft, responses=min(draft.responses + 1, _MOST_RESPONSES)),
+    "add_response": lambda draft: replace(
+        draft, responses=min(draft.responses + 1, _MOST_RESPONSES)
+    ),
 }
 _AT: Mapping[str, Callable[[Draft, int], Draft]] = {
     "remove_option": lambda draft, at: replace(draft, options=_without(draft.options, at)),

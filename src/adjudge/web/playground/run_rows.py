@@ -41,33 +41,53 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RunRows:
     found = _labelled(folder, scale, count) or _unlabelled(folder, count)
     if found.compares != case.compares:
         if case.compares:
-            raise SetupError("the criteria compare responses, and the rows of the run hold one text: choose another run")
-        raise SetupError("the criteria judge one text, and the rows of the run hold responses to compare: choose another run")
+            raise SetupError(
+                "the criteria compare responses, and the rows of the run hold one text: "
+                "choose another run"
+            )
+        raise SetupError(
+            "the criteria judge one text, and the rows of the run hold responses to "
+            "compare: choose another run"
+        )
     expected = _expected(found, case.criteria)
     identities = [one.instance.identity for one in found.rows]
     fitted = found.with_fields(needed_fields([case.criteria]))
-    rows = tuple(_row(one.instance, expected.get(identity, "")) for one, identity in zip(fitted.rows, identities, strict=True))
+    rows = tuple(
+        _row(one.instance, expected.get(identity, ""))
+        for one, identity in zip(fitted.rows, identities, strict=True)
+    )
     said = _verdicts(folder, scale, set(identities))
-    before = {place: said[identity] for place, identity in enumerate(identities) if identity in said}
+    before = {
+        place: said[identity] for place, identity in enumerate(identities) if identity in said
+    }
     return RunRows(replace(case, rows=rows), before)
 
 
-def case_of_row(folder: Path, judge: str, number: int, models: Sequence[str], language: str) -> TestCase:
+def case_of_row(
+    folder: Path, judge: str, number: int, models: Sequence[str], language: str
+) -> TestCase:
     """A row of a run as an instance, with the criteria it was judged by."""
     with reading(folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=number - 1), None)
     if found is None:
         raise RunError(f"the run has no row {number} of judge {judge!r}")
     scales = label_scales(folder)
-    scale = next((one for one in scales if one.name == found.get("criteria") and judge in one.judges), scales[0])
+    scale = next(
+        (one for one in scales if one.name == found.get("criteria") and judge in one.judges),
+        scales[0],
+    )
     kind: Kind = "pairwise" if scale.scale.compares else "direct"
     instance = Instance(found["fields"])
     labels = [one for one in LabelStore(folder).current(scale.name) if one.row == instance.identity]
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
-        raise SetupError(f"{scale.name!r} asks for a number, and the playground is for options and comparisons")
+        raise SetupError(
+            f"{scale.name!r} asks for a number, and the playground is for options and comparisons"
+        )
     row = _row(instance, _agreed(labels).get(instance.identity, ""), str(found["id"] or number))
-    return TestCase(entry=entry, settings=CaseSettings(models=tuple(models), language=language), rows=(row,))
+    return TestCase(
+        entry=entry, settings=CaseSettings(models=tuple(models), language=language), rows=(row,)
+    )
 
 
 def _scale(folder: Path, name: str) -> JudgedScale:
@@ -77,7 +97,11 @@ def _scale(folder: Path, name: str) -> JudgedScale:
 
 
 def _labelled(folder: Path, scale: JudgedScale, count: int) -> LabelledSet | None:
-    given = (one for one in LabelStore(folder).current(scale.name) if one.state == "given" and one.kind != "model")
+    given = (
+        one
+        for one in LabelStore(folder).current(scale.name)
+        if one.state == "given" and one.kind != "model"
+    )
     if next(given, None) is None:
         return None
     return labelled_set(LabelledSource(folder, question=scale.name, sample=count, seed=_SEED))
@@ -88,7 +112,9 @@ def _unlabelled(folder: Path, count: int) -> LabelledSet:
     if not rows:
         raise RunError("the run has no rows yet")
     drawn = {one.identity for one in sorted(rows, key=lambda one: lot(_SEED, one.identity))[:count]}
-    return LabelledSet(folder.name, tuple(MarkedRow(one, ()) for one in rows if one.identity in drawn))
+    return LabelledSet(
+        folder.name, tuple(MarkedRow(one, ()) for one in rows if one.identity in drawn)
+    )
 
 
 def _expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
@@ -101,7 +127,8 @@ def _expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
         said = ", ".join(sorted({str(mark.answer) for one in rows.rows for mark in one.marks})[:5])
         options = ", ".join(criteria.option_names)
         raise SetupError(
-            f"people labelled the run's rows {said}, and the criteria offers {options}: call the options so"
+            f"people labelled the run's rows {said}, and the criteria offers {options}: "
+            "call the options so"
         ) from error
 
 
@@ -116,7 +143,10 @@ def _agreed(labels: Iterable[Label]) -> dict[str, str]:
 
 
 def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
-    fields = {name: value if isinstance(value, str) else tuple(value) for name, value in instance.fields.items()}
+    fields = {
+        name: value if isinstance(value, str) else tuple(value)
+        for name, value in instance.fields.items()
+    }
     return ExpectedRow(fields=fields, expected=expected, id=id or instance.id or "")
 
 
@@ -127,10 +157,16 @@ def _verdicts(folder: Path, scale: JudgedScale, wanted: set[str]) -> dict[str, s
         if len(found) == len(wanted):
             break
         identity = Instance(one["fields"]).identity
-        if one["judge"] != scale.judges[0] or one.get("criteria") != scale.name or identity not in wanted:
+        if (
+            one["judge"] != scale.judges[0]
+            or one.get("criteria") != scale.name
+            or identity not in wanted
+        ):
             continue
         chosen = one.get("selected_option")
-        said = letter_of(chosen) if scale.scale.compares else one.get("option") or one.get("verdict")
+        said = (
+            letter_of(chosen) if scale.scale.compares else one.get("option") or one.get("verdict")
+        )
         if said is not None:
             found[identity] = str(said)
     return found

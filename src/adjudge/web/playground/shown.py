@@ -39,7 +39,8 @@ def trial_data(trial: Trial, left: float, language: str) -> dict[str, object]:
             "panel": len(trial.models) > 1,
         },
         "left": left,
-        "compared": compared and {**asdict(compared), "reason": our_words(compared.reason, language)},
+        "compared": compared
+        and {**asdict(compared), "reason": our_words(compared.reason, language)},
         "before": before and asdict(before),
         "change": our_words(trial.change(), language),
         "rows": rows,
@@ -47,8 +48,16 @@ def trial_data(trial: Trial, left: float, language: str) -> dict[str, object]:
 
 
 def _row(trial: Trial, number: int, language: str) -> dict[str, object]:
-    row, result, votes = trial.case.rows[number], trial.results.get(number), trial.votes.get(number, [])
-    bias = result.positional_bias if isinstance(result, DirectInstanceResult | PairwiseInstanceResult) else None
+    row, result, votes = (
+        trial.case.rows[number],
+        trial.results.get(number),
+        trial.votes.get(number, []),
+    )
+    bias = (
+        result.positional_bias
+        if isinstance(result, DirectInstanceResult | PairwiseInstanceResult)
+        else None
+    )
     judged = row.fields.get(trial.case.criteria.to_evaluate_field, "")
     reason = trial.bad.get(number) or (result.reason if result else None)
     return {
@@ -64,7 +73,9 @@ def _row(trial: Trial, number: int, language: str) -> dict[str, object]:
         "bias": bool(bias and bias.detected),
         "tie": bool(result and result.tie),
         "unsure": bool(result and result.low_confidence),
-        "text": (judged if isinstance(judged, str) else " | ".join(judged))[:_LONGEST] if trial.source else "",
+        "text": (judged if isinstance(judged, str) else " | ".join(judged))[:_LONGEST]
+        if trial.source
+        else "",
         "votes": [_vote(one) for one in (result.votes if result else votes)],
         **_replies(result),
     }
@@ -73,7 +84,11 @@ def _row(trial: Trial, number: int, language: str) -> dict[str, object]:
 def _vote(vote: Vote) -> dict[str, object]:
     chances: Mapping[str, float] = vote.distribution or {}
     verdict, order = vote.verdict, vote.order
-    compared = letter_of(TIE if verdict.winner is None else verdict.winner) if isinstance(verdict, Compared) else None
+    compared = (
+        letter_of(TIE if verdict.winner is None else verdict.winner)
+        if isinstance(verdict, Compared)
+        else None
+    )
     return {
         "model": vote.model,
         "said": compared or (verdict.option if verdict else None),
@@ -87,6 +102,8 @@ def _replies(result: Result | None) -> dict[str, object]:
     """The first prompt, and every reply that was written."""
     if result is None or not result.votes:
         return {"prompt": None, "replies": []}
-    replies = [{"model": one.model, "text": one.text[:_LONGEST]} for one in result.votes if one.text]
+    replies = [
+        {"model": one.model, "text": one.text[:_LONGEST]} for one in result.votes if one.text
+    ]
     prompt = prompt_for(result.votes[0].ballot).text[:_LONGEST]
     return {"prompt": prompt, "replies": replies or [{"model": result.votes[0].model, "text": ""}]}

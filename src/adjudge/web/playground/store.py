@@ -1,6 +1,8 @@
-"""Saved test cases: a folder for each under where the page was started, and in it a file for each version.
+"""Saved test cases: a folder for each under where the page was started, and in it a file for each
+version.
 
-A version is written once and never again. Names are those of the files themselves; no path is taken from an address.
+A version is written once and never again. Names are those of the files themselves; no path is taken
+from an address.
 """
 
 from __future__ import annotations
@@ -55,11 +57,17 @@ class CaseStore:
         return parse_case(text, f"{FOLDER}/{name}/v{number}.yaml"), number
 
     def save(self, name: str, case: TestCase, base: int | None) -> int:
-        """As a new version; refused where somebody saved another since ``base`` was read. Says the number."""
+        """As a new version; refused where somebody saved another since ``base`` was read.
+
+        Says the number.
+        """
         folder = self._folder_for(name)
         latest = max((number for number, _ in self._files(folder)), default=0)
         if latest and base is None:
-            raise SetupError("there is a test case of that name: open it and look at the difference, or save under another name")
+            raise SetupError(
+                "there is a test case of that name: open it and look at the difference, or "
+                "save under another name"
+            )
         if latest != (base or 0):
             raise SetupError(
                 f"version {latest} was saved since version {base} was opened: "
@@ -76,17 +84,24 @@ class CaseStore:
     def _text(self, name: str, version: int | None) -> tuple[int, str]:
         files = dict(self._files(self._find(name)))
         if version is not None and version not in files:
-            raise SetupError(f"test case {name!r} has no version {version}; it has {', '.join(map(str, sorted(files)))}")
+            raise SetupError(
+                f"test case {name!r} has no version {version}; it has "
+                f"{', '.join(map(str, sorted(files)))}"
+            )
         number = max(files) if version is None else version
         path = files[number]
         if path.stat().st_size > _LARGEST:
-            raise SetupError(f"{path.name} of test case {name!r} is larger than {_LARGEST // 1_000_000} MB")
+            raise SetupError(
+                f"{path.name} of test case {name!r} is larger than {_LARGEST // 1_000_000} MB"
+            )
         return number, path.read_text(encoding="utf-8")
 
     def _find(self, name: str) -> Path:
         folder = dict(self._folders()).get(name)
         if folder is None:
-            raise SetupError(f"there is no test case {name!r} in {FOLDER}: the list shows those there are")
+            raise SetupError(
+                f"there is no test case {name!r} in {FOLDER}: the list shows those there are"
+            )
         return folder
 
     def _folders(self) -> Iterator[tuple[str, Path]]:
@@ -97,7 +112,11 @@ class CaseStore:
 
     def _files(self, folder: Path) -> Iterator[tuple[int, Path]]:
         for path in folder.iterdir() if folder.is_dir() else ():
-            if (found := _VERSION.fullmatch(path.name)) and path.is_file() and not path.is_symlink():
+            if (
+                (found := _VERSION.fullmatch(path.name))
+                and path.is_file()
+                and not path.is_symlink()
+            ):
                 yield int(found[1]), path
 
     def _folder_for(self, name: str) -> Path:
@@ -108,7 +127,9 @@ class CaseStore:
 def check_name(name: str) -> None:
     """A name of a file of ours has letters, digits, blanks and a few marks."""
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
-        raise SetupError(f"{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most")
+        raise SetupError(
+            f"{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most"
+        )
 
 
 def made_folder(home: Path, *parts: str) -> Path:
@@ -117,11 +138,16 @@ def made_folder(home: Path, *parts: str) -> Path:
     for part in parts:
         inner = folder / part
         if not is_own(inner, folder):
-            raise SetupError(f"{part} is a link to elsewhere: the page writes only below the folder it was started in")
+            raise SetupError(
+                f"{part} is a link to elsewhere: the page writes only below the folder it "
+                "was started in"
+            )
         try:
             inner.mkdir(exist_ok=True)
         except OSError as error:
-            raise RunError(f"the folder {part} cannot be made: {error.strerror or error}") from error
+            raise RunError(
+                f"the folder {part} cannot be made: {error.strerror or error}"
+            ) from error
         folder = inner
     return folder
 

@@ -1,4 +1,6 @@
-"""A test case that is being judged: votes and results as they come, and what they come to beside what was expected."""
+"""A test case that is being judged: votes and results as they come, and what they come to beside
+what was expected.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Compared:
 
 
 @lru_cache(maxsize=64)
-def compared(said: tuple[str | None, ...], expected: tuple[str, ...], options: tuple[str, ...]) -> Compared | None:
+def compared(
+    said: tuple[str | None, ...], expected: tuple[str, ...], options: tuple[str, ...]
+) -> Compared | None:
     """Over the instances of which something is expected; None where there are none."""
     pairs = [(one, truth) for one, truth in zip(said, expected, strict=True) if truth]
     if not pairs:
@@ -106,7 +110,9 @@ class Trial:
         self._thread.start()
 
     def stop(self, wait: float = 0.0) -> None:
-        """Send nothing more. What is under way is waited for so long; what comes later still counts, and is paid for."""
+        """Send nothing more. What is under way is waited for so long; what comes later still
+        counts, and is paid for.
+        """
         if self.ended:
             return
         event_loop.home_loop().call_soon_threadsafe(self._budget.stop, _STOPPED)
@@ -147,7 +153,11 @@ class Trial:
     def differing(self) -> list[int]:
         """The rows whose verdict is not the expected one."""
         expected = {row: self.case.rows[row].expected for row in sorted(self.results)}
-        return [row for row, wanted in expected.items() if wanted and self.verdict(row) not in (None, wanted)]
+        return [
+            row
+            for row, wanted in expected.items()
+            if wanted and self.verdict(row) not in (None, wanted)
+        ]
 
     def change(self) -> str:
         """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
@@ -182,7 +192,9 @@ class Trial:
     def _hear(self, event: Event) -> None:
         if isinstance(event, Judged):
             self.results[event.row] = event.result
-        elif isinstance(event, VoteCast) and event.vote.ballot.instance.id:  # a persona is about no row
+        elif (
+            isinstance(event, VoteCast) and event.vote.ballot.instance.id
+        ):  # a persona is about no row
             self.cast += 1
             self.votes.setdefault(int(event.vote.ballot.instance.id) - 1, []).append(event.vote)
         elif isinstance(event, BadRow):
@@ -191,11 +203,20 @@ class Trial:
 
 
 def changed_by(pairs: Sequence[tuple[float, float]]) -> str:
-    """(after, before) of each row as a sentence: whether agreement is better, with the numbers behind it."""
+    """(after, before) of each row as a sentence: whether agreement is better, with the numbers
+    behind it.
+    """
     after, before = [one for one, _ in pairs], [other for _, other in pairs]
     found = compare(after, before)
-    moved = f"agreement {sum(before) / len(pairs):.3f} → {sum(after) / len(pairs):.3f} on {len(pairs)} rows"
-    word = "cannot tell" if found.outcome is Outcome.CANNOT_TELL or found.estimate.lower is None else found.outcome.value
+    moved = (
+        f"agreement {sum(before) / len(pairs):.3f} → {sum(after) / len(pairs):.3f} on "
+        f"{len(pairs)} rows"
+    )
+    word = (
+        "cannot tell"
+        if found.outcome is Outcome.CANNOT_TELL or found.estimate.lower is None
+        else found.outcome.value
+    )
     return f"{word.capitalize()}: {moved}."
 
 

@@ -1,4 +1,6 @@
-"""What models write for the playground: better criteria, better texts, test data. Nothing is taken over by itself."""
+"""What models write for the playground: better criteria, better texts, test data. Nothing is taken
+over by itself.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import DirectJudge
-from adjudge.prompts.case_writing import BETTER, CLOSE, DataWanted, TextAction, render_test_data, render_text_action
+from adjudge.prompts.case_writing import (
+    BETTER,
+    CLOSE,
+    DataWanted,
+    TextAction,
+    render_test_data,
+    render_text_action,
+)
 from adjudge.prompts.criteria_writing import Case
 from adjudge.runs.build import open_entry
 from adjudge.runs.case_file import ExpectedRow, TestCase
@@ -57,7 +66,8 @@ class WritingDesk:
         model = open_entry(self.entry, cache=True)
         if model.capabilities.exact_logprobs:
             raise SetupError(
-                f"{model.name} judges and cannot write: start the page with a model that can, such as -m openai/gpt-4o-mini, "
+                f"{model.name} judges and cannot write: start the page with a model that "
+                "can, such as -m openai/gpt-4o-mini, "
                 "and choose it as the writer"
             )
         return model
@@ -78,7 +88,9 @@ class WritingDesk:
         model, reason = self.opened(), ""
         with self.paid():
             for sample in range(_TRIES):
-                request = Request(prompt, temperature=temperature if sample == 0 else 1.0, sample=sample)
+                request = Request(
+                    prompt, temperature=temperature if sample == 0 else 1.0, sample=sample
+                )
                 vote = event_loop.run(written(model, request))
                 try:
                     if not vote.reason:
@@ -99,7 +111,9 @@ def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Propos
     if trial.case.entry.kind != case.entry.kind:
         raise SetupError("the criteria became of another kind since: judge again")
     cases = [
-        _case(trial, row) for row in trial.differing() if trial.case.rows[row].expected in case.choices(trial.case.rows[row])
+        _case(trial, row)
+        for row in trial.differing()
+        if trial.case.rows[row].expected in case.choices(trial.case.rows[row])
     ]
     if not cases:
         raise SetupError("every verdict is as expected: there is nothing to learn from")
@@ -110,7 +124,12 @@ def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Propos
 
 def _case(trial: Trial, row: int) -> Case:
     result = trial.results[row]
-    return Case(trial.case.instances()[row], verdict_of(result) or "", trial.case.rows[row].expected, result.explanation or "")
+    return Case(
+        trial.case.instances()[row],
+        verdict_of(result) or "",
+        trial.case.rows[row].expected,
+        result.explanation or "",
+    )
 
 
 def improved_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
@@ -129,12 +148,20 @@ def improved_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
     return before if isinstance(before, str) else "\n".join(before), after
 
 
-def made_rows(desk: WritingDesk, case: TestCase, kind: str, count: int, about: str) -> tuple[ExpectedRow, ...]:
-    """Instances for one option, or at a border: ``kind`` is ``clear:OPTION`` or ``border:OPTION``."""
+def made_rows(
+    desk: WritingDesk, case: TestCase, kind: str, count: int, about: str
+) -> tuple[ExpectedRow, ...]:
+    """Instances for one option, or at a border: ``kind`` is ``clear:OPTION`` or
+    ``border:OPTION``.
+    """
     sort, _, option = kind.partition(":")
     wanted = _wanted(case, sort, option, min(max(count, 1), MOST_AT_ONCE), about)
     prompt = render_test_data(wanted, desk.language, compares=case.compares)
-    note = f"synthetic: {option}" if sort == "clear" else f"borderline: {' / '.join(wanted.between) or option}"
+    note = (
+        f"synthetic: {option}"
+        if sort == "clear"
+        else f"borderline: {' / '.join(wanted.between) or option}"
+    )
     return desk.asked(prompt, lambda text: _rows_in(text, case, wanted, note), temperature=1.0)
 
 
@@ -156,7 +183,9 @@ def _wanted(case: TestCase, sort: str, option: str, count: int, about: str) -> D
         between = tuple(names[max(0, at - 1) : at + 2])
     fields = tuple(name for name in case.field_names() if name != case.criteria.to_evaluate_field)
     seen = case.instances()
-    return DataWanted(case.criteria, option, count, between=between, about=about.strip(), fields=fields, seen=seen)
+    return DataWanted(
+        case.criteria, option, count, between=between, about=about.strip(), fields=fields, seen=seen
+    )
 
 
 def _rows_in(text: str, case: TestCase, wanted: DataWanted, note: str) -> tuple[ExpectedRow, ...]:
@@ -170,8 +199,12 @@ def _rows_in(text: str, case: TestCase, wanted: DataWanted, note: str) -> tuple[
     return tuple(rows)
 
 
-def _row(given: Mapping[str, object], case: TestCase, wanted: DataWanted, note: str) -> ExpectedRow | None:
-    context = {name: str(given[name]).strip() for name in wanted.fields if isinstance(given.get(name), str)}
+def _row(
+    given: Mapping[str, object], case: TestCase, wanted: DataWanted, note: str
+) -> ExpectedRow | None:
+    context = {
+        name: str(given[name]).strip() for name in wanted.fields if isinstance(given.get(name), str)
+    }
     judged = case.criteria.to_evaluate_field
     names = ("better", "other") if case.compares else (judged,)
     texts = [str(given[name]).strip() for name in names if isinstance(given.get(name), str)]
@@ -181,7 +214,11 @@ def _row(given: Mapping[str, object], case: TestCase, wanted: DataWanted, note: 
         return ExpectedRow(fields={**context, judged: texts[0]}, expected=wanted.wanted, note=note)
     swapped = random.Random(content_hash(*texts)).random() < 0.5  # noqa: S311 - a side, the same for the same texts
     expected = TIE if wanted.wanted == TIE else "B" if swapped else "A"
-    return ExpectedRow(fields={**context, judged: tuple(texts[::-1] if swapped else texts)}, expected=expected, note=note)
+    return ExpectedRow(
+        fields={**context, judged: tuple(texts[::-1] if swapped else texts)},
+        expected=expected,
+        note=note,
+    )
 
 
 def _some_text(text: str) -> str:

@@ -1,1 +1,3 @@
-"""Requests through providers' batch APIs: parked while the rows pass, sent together, and read when the rows pass again."""
+"""Requests through providers' batch APIs: parked while the rows pass, sent together, and read when
+the rows pass again.
+"""

@@ -1,7 +1,8 @@
-"""Where requests are parked: the rows pass, their requests are written down and sent together; when they pass again, the
-replies are there.
+"""Where requests are parked: the rows pass, their requests are written down and sent together; when
+they pass again, the replies are there.
 
-Nothing of a row is held in memory meanwhile. Whatever a judge does with a reply, it does as if the model had been asked.
+Nothing of a row is held in memory meanwhile. Whatever a judge does with a reply, it does as if the
+model had been asked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from adjudge.domain.frozen import content_hash
 from adjudge.domain.message import Reply, Request
 from adjudge.engine.backends.batch.collect import reply_from
 from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
-from adjudge.engine.backends.batch.request_file import RequestFile, custom_id, digest_of, is_id, remove_files
+from adjudge.engine.backends.batch.request_file import (
+    RequestFile,
+    custom_id,
+    digest_of,
+    is_id,
+    remove_files,
+)
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
 from adjudge.engine.reply import Deferred, NoRoom, so_far
 from adjudge.engine.run import OpenRun
@@ -34,14 +41,23 @@ from adjudge.ledger.batches import FOLDER, Asked, Batch, BatchBallot, BatchTable
 from adjudge.prompts.render import LANGUAGES, wordings
 
 _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
-"""Batches in which a request may go without an answer before it is asked alone; and before that is what came of it."""
+"""Batches in which a request may go without an answer before it is asked alone; and before that is
+what came of it.
+"""
 _SECONDS_TO_CANCEL = 8.0
 
 
 class Batches:
     """The batches of a run, as a backend of the engine."""
 
-    def __init__(self, settings: BatchSettings, models: Iterable[OpenModel], run: OpenRun, folder: Path, tell: Tell) -> None:
+    def __init__(
+        self,
+        settings: BatchSettings,
+        models: Iterable[OpenModel],
+        run: OpenRun,
+        folder: Path,
+        tell: Tell,
+    ) -> None:
         self._settings = settings
         self._models = batchable(models, settings)
         self._table = BatchTable(run.ledger)
@@ -53,12 +69,18 @@ class Batches:
         self._files: dict[str, RequestFile] = {}
         self._planned: set[tuple[bytes, bytes]] = set()
         self._sending = asyncio.Lock()
-        """One batch at a time is on its way, so that a kill leaves no more than one open question."""
+        """One batch at a time is on its way, so that a kill leaves no more than
+        one open question.
+        """
         self._wording = content_hash(version("adjudge"), *map(wordings, LANGUAGES))
         self._worded_before = bool(self._table.wordings() - {self._wording})
-        """Whether another version sent some batches: what it worded otherwise is not asked again in today's words."""
+        """Whether another version sent some batches: what it worded otherwise is not asked again in
+        today's words.
+        """
         self._only = settings.batch_only or settings.command is not None
-        """Whether nothing is asked one by one; where a command answers, there may be no server to ask."""
+        """Whether nothing is asked one by one; where a command answers, there may be no server to
+        ask.
+        """
         self._no_room: BudgetSpent | None = None
         self._spent: BudgetSpent | None = None
         """The limit that what was collected has passed: it is read, and nothing more is asked."""
@@ -67,7 +89,10 @@ class Batches:
     # -- the backend -------------------------------------------------------------------
 
     async def complete(self, request: Request, model: Model) -> Reply:
-        """The reply that a batch brought; else the request is parked. What does not fit the budget holds up nobody else."""
+        """The reply that a batch brought; else the request is parked.
+
+        What does not fit the budget holds up nobody else.
+        """
         try:
             return await self._complete(request, model)
         except BudgetSpent as spent:
@@ -77,7 +102,12 @@ class Batches:
 
     async def _complete(self, request: Request, model: Model) -> Reply:
         asked = so_far.get()
-        if asked is None or not isinstance(model, OpenModel) or model.identity not in self._models or model.has_reply(request):
+        if (
+            asked is None
+            or not isinstance(model, OpenModel)
+            or model.identity not in self._models
+            or model.has_reply(request)
+        ):
             return await model.complete(request)
         key = asked.key, digest_of(request)
         known = self._table.find(*key)
@@ -99,7 +129,9 @@ class Batches:
 
     def _reply(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
         _, api = self._models[model.identity]
-        reply = measured(request, api.provider.noticed(request, reply_from(json.loads(known.reply or "{}"))))
+        reply = measured(
+            request, api.provider.noticed(request, reply_from(json.loads(known.reply or "{}")))
+        )
         reply = replace(reply, usage=reply.usage.in_batch())
         self._budget.learn(model.name, request, reply.usage)
         model.keep(request, reply)
@@ -118,13 +150,17 @@ class Batches:
         await self._park((known.ballot, known.request), request, model, known.attempt + 1)
         raise Deferred
 
-    async def _park(self, key: tuple[bytes, bytes], request: Request, model: OpenModel, attempt: int) -> None:
+    async def _park(
+        self, key: tuple[bytes, bytes], request: Request, model: OpenModel, attempt: int
+    ) -> None:
         """Write the request down, once; what does not fit the budget waits."""
         if key in self._planned:
             return
         reserved = self._budget.set_aside(model.name, request)
         if reserved is None:
-            self._no_room = self._no_room or BudgetSpent("the budget is spent: not one more request fits")
+            self._no_room = self._no_room or BudgetSpent(
+                "the budget is spent: not one more request fits"
+            )
             return
         self._planned.add(key)
         _, api = self._models[model.identity]
@@ -134,7 +170,9 @@ class Batches:
             await self._send(model.identity, file)
             file = self._files.get(model.identity)
         if file is None:
-            file = self._files[model.identity] = RequestFile(self._folder, api, self._most_requests(model.identity, api))
+            file = self._files[model.identity] = RequestFile(
+                self._folder, api, self._most_requests(model.identity, api)
+            )
         file.add(*key, attempt, line, reserved)
         if file.full:
             await self._send(model.identity, file)
@@ -158,7 +196,12 @@ class Batches:
             state=State.INTENDED,
             created=time.time(),
             request_sha=file.close(),
-            more={"requests": len(file.ballots), "reserved": astuple(file.reserved), "wording": self._wording, "asked": 0},
+            more={
+                "requests": len(file.ballots),
+                "reserved": astuple(file.reserved),
+                "wording": self._wording,
+                "asked": 0,
+            },
         )
         async with self._sending:
             await self._table.intend(batch, file.ballots)
@@ -168,9 +211,14 @@ class Batches:
     # -- rounds ------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """What an earlier process left: batches that it may have sent are found, and those that have ended collected."""
+        """What an earlier process left: batches that it may have sent are found, and those that
+        have ended collected.
+        """
         if self._folder.is_symlink():
-            raise RunError(f"{self._folder} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+            raise RunError(
+                f"{self._folder} is a symbolic link, which adjudge never makes: copy what "
+                "it points to, or delete it"
+            )
         await self._table.forget_failures()
         for batch in self._table.under_way():
             self._post.api_of(batch)
@@ -252,7 +300,9 @@ class Batches:
             await self._post.look(batch)
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep. The first interrupt leaves the batches to go on, after a while in which a second one cancels them."""
+        """Sleep. The first interrupt leaves the batches to go on, after a while in which a second
+        one cancels them.
+        """
         try:
             await self._budget.pause(seconds)
         except RunStopped:
@@ -269,12 +319,17 @@ class Batches:
         under_way = self._table.under_way()
         done = sum(int(batch.more.get("done", 0)) for batch in under_way)
         requests = sum(batch.requests for batch in under_way)
-        return BatchNews("waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds)
+        return BatchNews(
+            "waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds
+        )
 
     def _open(self) -> str:
         under_way = self._table.under_way()
         requests = sum(batch.requests for batch in under_way)
-        return f"batches under way: {len(under_way)}, with {requests} requests; they go on at the provider"
+        return (
+            f"batches under way: {len(under_way)}, with {requests} requests; they go on at the "
+            "provider"
+        )
 
     def discard(self) -> None:
         """The run ends: what was written down and not sent will be planned again."""
@@ -283,14 +338,23 @@ class Batches:
         self._files.clear()
 
 
-def batchable(models: Iterable[OpenModel], settings: BatchSettings) -> Mapping[str, tuple[OpenModel, BatchApi]]:
-    """Identity → the model and its batch API. A SetupError where there is none at all, or none of one that must have it."""
+def batchable(
+    models: Iterable[OpenModel], settings: BatchSettings
+) -> Mapping[str, tuple[OpenModel, BatchApi]]:
+    """Identity → the model and its batch API.
+
+    A SetupError where there is none at all, or none of one that must have it.
+    """
     every = {model.identity: model for model in models}
-    apis = {identity: batch_api(model, settings.api, settings.command) for identity, model in every.items()}
+    apis = {
+        identity: batch_api(model, settings.api, settings.command)
+        for identity, model in every.items()
+    }
     without = [every[identity].name for identity, api in apis.items() if api is None]
     if without and (settings.batch_only or len(without) == len(every)):
         raise SetupError(
-            f"{', '.join(without)} has no batch API that adjudge knows: leave --batch out, or say with --batch-api which one its "
+            f"{', '.join(without)} has no batch API that adjudge knows: leave --batch out, "
+            "or say with --batch-api which one its "
             f"server speaks ({', '.join(APIS)})"
         )
     return {identity: (every[identity], api) for identity, api in apis.items() if api is not None}

@@ -1,4 +1,6 @@
-"""What came of a batch, into the ledger: by the ballot, a few hundred at a time, twice without harm."""
+"""What came of a batch, into the ledger: by the ballot, a few hundred at a time, twice without
+harm.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ class Collector:
         self._table = table
         self._budget = budget
 
-    async def collect(self, batch: Batch, model: str, lines: Iterable[Line], asked: int) -> set[Key]:
-        """Keep what came of each request, in any order; what is known already stays. Says which of ours have replies: one that
-        stands there twice is no reply to another.
+    async def collect(
+        self, batch: Batch, model: str, lines: Iterable[Line], asked: int
+    ) -> set[Key]:
+        """Keep what came of each request, in any order; what is known already stays. Says which of
+        ours have replies: one that stands there twice is no reply to another.
 
         ``asked``: about how many bytes a prompt of the batch has.
         """
@@ -55,7 +59,9 @@ class Collector:
         key = parsed_id(line.id)
         return self._table.find(*key) if key else None
 
-    def _read(self, batch: Batch, model: str, line: Line, waiting: Mapping[Key, BatchBallot], asked: int) -> BatchBallot | None:
+    def _read(
+        self, batch: Batch, model: str, line: Line, waiting: Mapping[Key, BatchBallot], asked: int
+    ) -> BatchBallot | None:
         known = self._known(line)
         if known is None or (known.ballot, known.request) in waiting:
             return None
@@ -81,7 +87,12 @@ class Collector:
 
 
 def _kept(reply: Reply) -> dict[str, object]:
-    whole = {"text": reply.text, "usage": plain(reply.usage), "finish": reply.finish, "details": dict(reply.details)}
+    whole = {
+        "text": reply.text,
+        "usage": plain(reply.usage),
+        "finish": reply.finish,
+        "details": dict(reply.details),
+    }
     return whole | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
 
 
@@ -91,6 +102,8 @@ def reply_from(data: Mapping[str, Any]) -> Reply:
         text=str(data["text"]),
         usage=Usage(**data["usage"]),
         finish=str(data["finish"]),
-        logprobs=tuple(FrozenDict(token) for token in data["logprobs"]) if "logprobs" in data else None,
+        logprobs=tuple(FrozenDict(token) for token in data["logprobs"])
+        if "logprobs" in data
+        else None,
         details=FrozenDict(data["details"]),
     )

@@ -32,11 +32,15 @@ _FIRST_SEARCH, _LONGEST_SEARCH = 1.0, 15.0
 _TOO_LARGE_FOR_GOOGLE = "payload size exceeds"
 """What stands in its 400."""
 _SKEW = 600.0
-"""Seconds by which a batch may seem older than it is, when the provider's clock is compared with ours."""
+"""Seconds by which a batch may seem older than it is, when the provider's clock is compared with
+ours.
+"""
 _TWO_DAYS = 172_800.0
 _MOST_REJECTIONS = 8
 _BELIEVED = 3
-"""How often a provider must say that a batch is not there, or give results that are not whole, before that is believed."""
+"""How often a provider must say that a batch is not there, or give results that are not whole,
+before that is believed.
+"""
 NO_ANSWER = "the batch brought no answer to this request"
 
 
@@ -66,14 +70,18 @@ class Post:
             raise RunError(f"the ledger holds a batch that adjudge did not make: {batch.id!r}")
         _, api = self.models.get(batch.model, (None, None))
         if api is None:
-            raise RunError(f"the batch {batch.id} was sent for {batch.model}, which this run does not ask in batches now")
+            raise RunError(
+                f"the batch {batch.id} was sent for {batch.model}, which this run does not "
+                "ask in batches now"
+            )
         return api
 
     # -- another key than the one that sent it ---------------------------------------
 
     async def recognise(self, batch: Batch) -> None:
-        """Have what another key sent taken for ours, where the provider says that it is. Where the user does, it is looked
-        for, and stays the other key's until it is found."""
+        """Have what another key sent taken for ours, where the provider says that it is. Where the
+        user does, it is looked for, and stays the other key's until it is found.
+        """
         api = self.api_of(batch)
         if api.account == batch.account:
             return
@@ -83,50 +91,69 @@ class Post:
             if self.settings.orphans == "adopt":
                 return
             if batch.state is not State.INTENDED:
-                again = await self._twice(batch, f"{batch.remote_id or batch.id} was sent with another key")
+                again = await self._twice(
+                    batch, f"{batch.remote_id or batch.id} was sent with another key"
+                )
                 await self._finish(again, "left behind")
                 return
         await self.table.keep(replace(batch, account=api.account))
 
     async def _is_of_this_account(self, batch: Batch, api: BatchApi) -> bool:
-        """Whether the provider gives the batch to the key that asks now, or says that both keys are of one account."""
+        """Whether the provider gives the batch to the key that asks now, or says that both keys are
+        of one account.
+        """
         try:
             for id in [batch.remote_id] if batch.remote_id else self._candidates(batch):
                 if await api.gives(id):
                     return True
-            named = batch.state is State.INTENDED and bool(await self._listed(batch, api)) and api.marks
+            named = (
+                batch.state is State.INTENDED and bool(await self._listed(batch, api)) and api.marks
+            )
         except ModelError as error:
             if error.status == _WRONG_KEY:
                 raise _unusable(error) from None
             if not error.retryable:
                 return False
             raise RunError(
-                f"whether the batch {batch.id} can be read with the key that asks now cannot be told, since "
+                f"whether the batch {batch.id} can be read with the key that asks now "
+                "cannot be told, since "
                 f"{batch.provider} does not answer ({error}): resume the run later"
             ) from None
-        return named or (batch.state is State.INTENDED and api.organisation == batch.organisation != "")
+        return named or (
+            batch.state is State.INTENDED and api.organisation == batch.organisation != ""
+        )
 
     def _of_another_key(self, batch: Batch) -> RunError:
         return RunError(
-            f"the batch {batch.remote_id or batch.id} was sent to {batch.provider} with another key or command, "
-            "and the one that asks now cannot read it: resume with the one that began the run, or with another key "
-            "of the same account; if this is one, 'adjudge resume RUN --batch adopt' takes your word for it; "
+            f"the batch {batch.remote_id or batch.id} was sent to {batch.provider} with "
+            "another key or command, "
+            "and the one that asks now cannot read it: resume with the one that began the "
+            "run, or with another key "
+            "of the same account; if this is one, 'adjudge resume RUN --batch adopt' takes "
+            "your word for it; "
             "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
         )
 
     def _check_vouched(self, batch: Batch) -> None:
-        """What is not there for a key that only the user vouched for is there for another: it is not paid again."""
+        """What is not there for a key that only the user vouched for is there for another: it is
+        not paid again.
+        """
         if self.api_of(batch).account != batch.account:
             raise RunError(
-                f"the batch {batch.remote_id or batch.id}, which another key sent to {batch.provider}, is not there for the "
-                "key that asks now, so that they seem to be of two accounts: resume with the key that began the run; "
+                f"the batch {batch.remote_id or batch.id}, which another key sent to "
+                f"{batch.provider}, is not there for the "
+                "key that asks now, so that they seem to be of two accounts: resume with "
+                "the key that began the run; "
                 "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
             )
 
     # -- sending -------------------------------------------------------------------
 
     async def submit(self, batch: Batch) -> None:
-        """Send a batch that is in the ledger. Where it may have arrived, it is looked for before it is sent again."""
+        """Send a batch that is in the ledger.
+
+        Where it may have arrived, it is looked for before it is sent again.
+        """
         for attempt in range(_TRIES):
             try:
                 missing = await self._missing(batch) if batch.asked else batch
@@ -144,10 +171,15 @@ class Post:
                 batch = await self._after(batch, error)
                 _LOG.info("%s; sending the batch again", error)
                 await self.budget.pause(wait_before_retry(error, attempt))
-        raise RunError(f"the batch {batch.id} could not be sent, since {batch.provider} does not answer: resume the run later")
+        raise RunError(
+            f"the batch {batch.id} could not be sent, since {batch.provider} does not "
+            "answer: resume the run later"
+        )
 
     async def _create(self, batch: Batch) -> None:
-        """The ledger knows when the provider is asked to: whoever is killed before that has nothing to look for."""
+        """The ledger knows when the provider is asked to: whoever is killed before that has nothing
+        to look for.
+        """
         api, path = self.api_of(batch), self._path(batch)
         if not is_whole(path, batch.request_sha):
             await self._give_up(batch, "its requests are gone from the run's folder")
@@ -159,21 +191,36 @@ class Post:
     async def _after(self, batch: Batch, error: ModelError) -> Batch:
         """As the ledger has it after an attempt; what surely did not arrive is not looked for."""
         known = next(one for one in self.table.under_way() if one.id == batch.id)
-        if known.asked == batch.asked or not (error.status in _NOT_TAKEN or isinstance(error, Unreachable)):
+        if known.asked == batch.asked or not (
+            error.status in _NOT_TAKEN or isinstance(error, Unreachable)
+        ):
             return known
         again = known.with_more(asked=batch.asked)
         await self.table.keep(again)
         return again
 
     async def _sent(self, batch: Batch, remote: Remote) -> None:
-        told = {"said": remote.said, "candidates": [], "organisation": self.api_of(batch).organisation}
+        told = {
+            "said": remote.said,
+            "candidates": [],
+            "organisation": self.api_of(batch).organisation,
+        }
         more = {**batch.more, **told}
-        open_now = replace(batch, state=State.OPEN, remote_id=remote.id, expires=remote.expires, counts=remote.counts, more=more)
+        open_now = replace(
+            batch,
+            state=State.OPEN,
+            remote_id=remote.id,
+            expires=remote.expires,
+            counts=remote.counts,
+            more=more,
+        )
         await self.table.keep(open_now)
         self.tell(BatchNews("sent", batch.provider, requests=batch.requests))
 
     async def _take_apart(self, batch: Batch, error: ModelError) -> None:
-        """The provider takes no batch so large: its requests are planned again in halves. One alone has failed."""
+        """The provider takes no batch so large: its requests are planned again in halves. One alone
+        has failed.
+        """
         self.put_back = True
         if batch.requests < 2:
             failed = self.table.unanswered(batch.id, json.dumps(error_data(error)), Asked.FAILED)
@@ -181,12 +228,17 @@ class Post:
             return
         half = self.most_taken[batch.model] = (batch.requests + 1) // 2
         size = self._path(batch).stat().st_size / 1e6
-        why = f"{batch.provider} takes no batch of {batch.requests} requests and {size:.1f} MB: sent again with {half} at most"
+        why = (
+            f"{batch.provider} takes no batch of {batch.requests} requests and {size:.1f} MB: "
+            f"sent again with {half} at most"
+        )
         _LOG.warning("%s", why)
         await self._give_up(batch, why)
 
     async def _give_up(self, batch: Batch, why: str, then: Statement | None = None) -> None:
-        """Nothing of it was or will be answered: its ballots are free again, unless ``then`` says otherwise."""
+        """Nothing of it was or will be answered: its ballots are free again, unless ``then`` says
+        otherwise.
+        """
         rejected = replace(batch, state=State.REJECTED, more={**batch.more, "said": why})
         await self.table.keep(rejected, then or self.table.let_go(batch.id))
         self.budget.give_back(reserved_by(batch))
@@ -195,7 +247,8 @@ class Post:
     # -- after a kill ----------------------------------------------------------------
 
     async def _missing(self, batch: Batch) -> Batch | None:
-        """The batch, where it is not at the provider. A list may be late: it is asked for again until it has had its time.
+        """The batch, where it is not at the provider. A list may be late: it is asked for again
+        until it has had its time.
 
         What was not listed by then may be there all the same: that is said.
         """
@@ -217,51 +270,81 @@ class Post:
             left = min(self.settings.search, batch.asked + self.settings.search - time.time())
             if left <= 0 or self.settings.orphans == "resubmit":
                 self._check_vouched(batch)
-                return await self._twice(batch, f"{batch.provider} may have taken it before, and does not list it")
+                return await self._twice(
+                    batch, f"{batch.provider} may have taken it before, and does not list it"
+                )
             if pause == _FIRST_SEARCH:
-                self.tell(BatchNews("searching", batch.provider, requests=batch.requests, seconds=left))
+                self.tell(
+                    BatchNews("searching", batch.provider, requests=batch.requests, seconds=left)
+                )
             await self.budget.pause(min(pause, left))
             pause = min(pause * 2, _LONGEST_SEARCH)
 
     async def _listed(self, batch: Batch, api: BatchApi) -> list[Remote]:
-        """Those that the provider lists and that may be this one; with names of ours, that are it."""
+        """Those that the provider lists and that may be this one; with names of
+        ours, that are it.
+        """
         remotes = await api.sent(batch.id, self._path(batch), batch.created - _TWO_DAYS)
         if api.marks:
             return remotes
         known = self.table.remote_ids() | set(batch.more.get("others") or ())
-        since = batch.created - _TWO_DAYS if api.clock_ahead is None else batch.created + api.clock_ahead - _SKEW
+        since = (
+            batch.created - _TWO_DAYS
+            if api.clock_ahead is None
+            else batch.created + api.clock_ahead - _SKEW
+        )
         recent = [one for one in remotes if one.created is None or one.created >= since]
-        return [one for one in recent if one.id not in known and one.requests in (None, batch.requests)]
+        return [
+            one for one in recent if one.id not in known and one.requests in (None, batch.requests)
+        ]
 
     async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
-        """The provider does not say which batches there are: the user decides whether it is sent again."""
+        """The provider does not say which batches there are: the user decides whether it is sent
+        again.
+        """
         if self.settings.orphans == "resubmit":
-            return await self._twice(batch, f"{batch.provider} may have taken it before, and does not list its batches")
+            return await self._twice(
+                batch, f"{batch.provider} may have taken it before, and does not list its batches"
+            )
         raise RunError(
-            f"whether the batch {batch.id} has arrived at {batch.provider} cannot be told, since its list of batches is refused "
-            f"({error}): use a key that may read it, or send the batch again with 'adjudge resume RUN --batch resubmit', "
+            f"whether the batch {batch.id} has arrived at {batch.provider} cannot be told, "
+            "since its list of batches is refused "
+            f"({error}): use a key that may read it, or send the batch again with 'adjudge "
+            "resume RUN --batch resubmit', "
             "and perhaps pay twice"
         )
 
-    async def _twice(self, batch: Batch, why: str, fitting: Sequence[str] = (), requests: int | None = None) -> Batch:
-        """It is sent again, or some of it asked again, and may have been paid before: that is said, and kept."""
+    async def _twice(
+        self, batch: Batch, why: str, fitting: Sequence[str] = (), requests: int | None = None
+    ) -> Batch:
+        """It is sent again, or some of it asked again, and may have been paid before: that is said,
+        and kept.
+        """
         many = batch.requests if requests is None else requests
         self.tell(BatchNews("twice", batch.provider, requests=many, text=why))
-        again = batch.with_more(twice=list(fitting) or [batch.remote_id or batch.id], again=batch.paid_twice + many)
+        again = batch.with_more(
+            twice=list(fitting) or [batch.remote_id or batch.id], again=batch.paid_twice + many
+        )
         await self.table.keep(again)
         return again
 
     async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
-        """Among batches without a name of ours: one is taken for ours until its results tell, several are asked about."""
+        """Among batches without a name of ours: one is taken for ours until its results tell,
+        several are asked about.
+        """
         if self.settings.orphans == "resubmit":
             return await self._twice(batch, f"there is also {', '.join(fitting)}", fitting)
         if len(fitting) > 1 and self.settings.orphans is None:
             raise RunError(
-                f"{len(fitting)} batches at {batch.provider} may be the one that was about to be sent when the run ended "
-                f"({', '.join(fitting)}): 'adjudge resume RUN --batch adopt' waits for them and takes the one whose results fit, "
+                f"{len(fitting)} batches at {batch.provider} may be the one that was about "
+                "to be sent when the run ended "
+                f"({', '.join(fitting)}): 'adjudge resume RUN --batch adopt' waits for them "
+                "and takes the one whose results fit, "
                 "'adjudge resume RUN --batch resubmit' sends it again, and may pay twice"
             )
-        await self.table.keep(replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting}))
+        await self.table.keep(
+            replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting})
+        )
         return None
 
     # -- looking ---------------------------------------------------------------------
@@ -282,7 +365,9 @@ class Post:
             return await self._not_found(batch)
 
     async def _not_found(self, batch: Batch) -> bool:
-        """Said once, that may be a gateway's mistake, and what was answered would be paid for twice. Whether it is believed."""
+        """Said once, that may be a gateway's mistake, and what was answered would be paid for
+        twice. Whether it is believed.
+        """
         self._check_vouched(batch)
         if not self._once_more(batch, "not_found"):
             again = await self._twice(batch, f"{batch.remote_id} is gone from there")
@@ -311,7 +396,10 @@ class Post:
         return list(batch.more.get("candidates") or ())
 
     async def _among(self, batch: Batch, api: BatchApi) -> Remote | None:
-        """The one of several whose results are ours; None as long as none has ended that is. With none left it is sent."""
+        """The one of several whose results are ours; None as long as none has ended that is.
+
+        With none left it is sent.
+        """
         candidates = self._candidates(batch)
         afresh = replace(batch, state=State.INTENDED).with_more(candidates=[], unread={})
         if self.settings.orphans == "resubmit":
@@ -327,16 +415,26 @@ class Post:
                 left.append(id)
             unread[id] = unread.get(id, 0) + 1 if found == "unread" else 0
         if not left:
-            _LOG.warning("no batch at %s turned out to be %s: it is looked for once more", batch.provider, batch.id)
+            _LOG.warning(
+                "no batch at %s turned out to be %s: it is looked for once more",
+                batch.provider,
+                batch.id,
+            )
             others = [*(batch.more.get("others") or ()), *candidates]
             await self.submit(afresh.with_more(others=others))
             return None
-        await self.table.keep(replace(batch, more={**batch.more, "candidates": left, "unread": unread}))
+        await self.table.keep(
+            replace(batch, more={**batch.more, "candidates": left, "unread": unread})
+        )
         if lost := [id for id in left if unread[id] >= _BELIEVED]:
-            raise self._cannot_tell(batch, ", ".join(lost), "neither its state nor its results can be read")
+            raise self._cannot_tell(
+                batch, ", ".join(lost), "neither its state nor its results can be read"
+            )
         return None
 
-    async def _candidate(self, batch: Batch, id: str, api: BatchApi) -> Remote | Literal["waiting", "unread", "other"]:
+    async def _candidate(
+        self, batch: Batch, id: str, api: BatchApi
+    ) -> Remote | Literal["waiting", "unread", "other"]:
         """A batch that is ours; else what is known of it."""
         try:
             remote = await api.look(id)
@@ -353,8 +451,10 @@ class Post:
 
     def _cannot_tell(self, batch: Batch, remote_id: str, why: str) -> RunError:
         return RunError(
-            f"whether {remote_id} at {batch.provider} is the batch that was about to be sent when the run ended cannot be told "
-            f"({why}): resume the run later, or send the batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay "
+            f"whether {remote_id} at {batch.provider} is the batch that was about to be "
+            "sent when the run ended cannot be told "
+            f"({why}): resume the run later, or send the batch again with 'adjudge resume "
+            "RUN --batch resubmit', and perhaps pay "
             "twice"
         )
 
@@ -362,7 +462,10 @@ class Post:
         """None where its results cannot be read."""
         paths = await api.fetch(remote, self._results(batch))
         unknown = None if remote.answered else False
-        ours = next((self._collector.is_of(batch, line) for path in paths for line in api.lines(path)), unknown)
+        ours = next(
+            (self._collector.is_of(batch, line) for path in paths for line in api.lines(path)),
+            unknown,
+        )
         if not ours:
             _remove(paths)
         return ours
@@ -372,11 +475,15 @@ class Post:
         self.rejections += 1
         if not remote.too_many or self.rejections >= _MOST_REJECTIONS:
             model = self.models[batch.model][0]
-            raise ModelUnusable(f"the batch was rejected: {remote.reason or remote.said}", model=model.name)
+            raise ModelUnusable(
+                f"the batch was rejected: {remote.reason or remote.said}", model=model.name
+            )
         _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
 
     async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
-        """Whether all of it is there: results that are not whole are fetched again before anything is asked again."""
+        """Whether all of it is there: results that are not whole are fetched again before anything
+        is asked again.
+        """
         model, paths = self.models[batch.model][0], await api.fetch(remote, self._results(batch))
         size = self._path(batch).stat().st_size if self._path(batch).exists() else 0
         asked, found = size // max(1, batch.requests), set[Key]()
@@ -386,7 +493,9 @@ class Post:
         if replies < answered:
             _remove(paths)
             if self._once_more(batch, "not_whole"):
-                _LOG.info("%s replies of %s can be read: fetching them again later", replies, answered)
+                _LOG.info(
+                    "%s replies of %s can be read: fetching them again later", replies, answered
+                )
                 await self.table.keep(_counted(batch, "not_whole"))
                 return False
             batch = await self._unreadable(batch, replies, answered)
@@ -395,13 +504,17 @@ class Post:
         return True
 
     async def _unreadable(self, batch: Batch, replies: int, answered: int) -> Batch:
-        """Some replies are lost: they are asked again. Where it is all of them, only if the user wants to pay twice."""
+        """Some replies are lost: they are asked again. Where it is all of them, only if the user
+        wants to pay twice.
+        """
         missing = f"replies are missing from the results of {batch.remote_id}"
         if replies or self.settings.orphans == "resubmit":
             return await self._twice(batch, missing, requests=answered - replies)
         raise RunError(
-            f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} are answered, and its results hold "
-            "no reply: resume the run later, or have them asked and paid for again with 'adjudge resume RUN --batch resubmit'"
+            f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} "
+            "are answered, and its results hold "
+            "no reply: resume the run later, or have them asked and paid for again with "
+            "'adjudge resume RUN --batch resubmit'"
         )
 
     async def _finish(self, batch: Batch, said: str) -> None:
@@ -415,8 +528,15 @@ class Post:
     # -- ending ----------------------------------------------------------------------
 
     async def cancel_all(self) -> int:
-        """Have the provider stop; what it has answered by then can be collected. Says how many there were."""
-        found = [batch for batch in self.table.under_way() if batch.state is State.OPEN and batch.remote_id]
+        """Have the provider stop; what it has answered by then can be collected.
+
+        Says how many there were.
+        """
+        found = [
+            batch
+            for batch in self.table.under_way()
+            if batch.state is State.OPEN and batch.remote_id
+        ]
         for batch in found:
             try:
                 await self.api_of(batch).cancel(str(batch.remote_id))
@@ -438,7 +558,9 @@ class Post:
 
 
 def _is_too_large(error: ModelError) -> bool:
-    return error.status == _TOO_LARGE or (error.status == 400 and _TOO_LARGE_FOR_GOOGLE in error.message)
+    return error.status == _TOO_LARGE or (
+        error.status == 400 and _TOO_LARGE_FOR_GOOGLE in error.message
+    )
 
 
 def _remove(paths: list[Path]) -> None:

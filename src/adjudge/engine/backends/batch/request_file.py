@@ -22,7 +22,9 @@ _KEY, _DIGEST = 22, 12
 
 
 def digest_of(request: Request) -> bytes:
-    """What tells the requests of one ballot apart: their prompts, and the labels that are looked for."""
+    """What tells the requests of one ballot apart: their prompts, and the labels that are looked
+    for.
+    """
     asked = "\0".join((request.prompt.hash, *request.labels))
     return sha256(asked.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
@@ -40,12 +42,18 @@ def parsed_id(id: str) -> tuple[bytes, bytes] | None:
         ballot, request = urlsafe_b64decode(f"{key}=="), urlsafe_b64decode(digest)
     except ValueError:
         return None
-    ours = len(request) == DIGEST_BYTES and id[_KEY : _KEY + 1] == "-" and id[_KEY + 1 + _DIGEST :].startswith("-a")
+    ours = (
+        len(request) == DIGEST_BYTES
+        and id[_KEY : _KEY + 1] == "-"
+        and id[_KEY + 1 + _DIGEST :].startswith("-a")
+    )
     return (ballot, request) if ours else None
 
 
 def is_id(name: str) -> bool:
-    """Whether it is a name that we give to batches; a ledger may come from anybody, and files are named after it."""
+    """Whether it is a name that we give to batches; a ledger may come from anybody, and files are
+    named after it.
+    """
     return re.fullmatch(r"[0-9a-f]{16}", name) is not None
 
 
@@ -75,7 +83,9 @@ class RequestFile:
         """Whether there is room for none."""
         return len(self.ballots) >= self._most_requests
 
-    def add(self, ballot: bytes, request: bytes, attempt: int, line: bytes, reserved: Spent) -> None:
+    def add(
+        self, ballot: bytes, request: bytes, attempt: int, line: bytes, reserved: Spent
+    ) -> None:
         """Write one more."""
         self._write(self._api.between + line if self.ballots else line)
         self.ballots.append(BatchBallot(ballot, request, self.id, attempt, Asked.SENT))

@@ -8,7 +8,9 @@ from typing import Literal
 from adjudge.domain.light import light_dataclass
 
 Orphans = Literal["adopt", "resubmit"]
-Kind = Literal["sent", "searching", "waiting", "collected", "stopping", "cancelled", "twice", "live", "note"]
+Kind = Literal[
+    "sent", "searching", "waiting", "collected", "stopping", "cancelled", "twice", "live", "note"
+]
 
 
 @light_dataclass(frozen=True)
@@ -20,11 +22,14 @@ class BatchSettings:
     batch_only: bool = False
     """Ask nothing outside batches, repairs included."""
     orphans: Orphans | None = None
-    """What to do where it cannot be told whether a batch was sent: wait for those that may be it, or send it
-    again. The same where another key asks than sent it: take it for one of the same account, or ask again."""
+    """What to do where it cannot be told whether a batch was sent: wait for those that may be it,
+    or send it again. The same where another key asks than sent it: take it for one of the same
+    account, or ask again.
+    """
     search: float = 120.0
-    """Seconds for which a batch that may have been created is looked for among those that the provider lists,
-    before it is sent again: lists are late, and no provider says by how much."""
+    """Seconds for which a batch that may have been created is looked for among those that the
+    provider lists, before it is sent again: lists are late, and no provider says by how much.
+    """
     api: str | None = None
     """The batch API that the server speaks, where its model's id does not say."""
     command: str | None = None

@@ -1,1 +1,3 @@
-"""Rows over a Ray cluster: workers that run the ordinary engine, one rate limit and one budget for all of them."""
+"""Rows over a Ray cluster: workers that run the ordinary engine, one rate limit and one budget for
+all of them.
+"""

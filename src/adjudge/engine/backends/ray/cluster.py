@@ -1,4 +1,6 @@
-"""A Ray cluster: chunks of rows to workers, which commit before they return, are started anew and go on."""
+"""A Ray cluster: chunks of rows to workers, which commit before they return, are started anew and
+go on.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,24 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import SplitResult, urlsplit
 from uuid import uuid4
 
-from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, SharedLimits
+from adjudge.engine.backends.ray.limiter import (
+    Lease,
+    LeasedPace,
+    Limiter,
+    LimiterLostError,
+    SharedLimits,
+)
 from adjudge.engine.backends.ray.place import RAY
 from adjudge.engine.backends.ray.worker import Worker
-from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, OtherConfiguration, RunError, RunStopped, SetupError
+from adjudge.errors import (
+    AdjudgeError,
+    BudgetSpent,
+    ModelUnusable,
+    OtherConfiguration,
+    RunError,
+    RunStopped,
+    SetupError,
+)
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More
 from adjudge.gateway.layers.limit import Rate
@@ -76,15 +92,20 @@ class Spread(Generic[C, D, N]):
     """Work for a cluster."""
 
     make: Callable[[int, SharedLimits], Worker[C, D, N]]
-    """Called in the process of each worker, with its number: a function of a module, or a partial of one."""
+    """Called in the process of each worker, with its number: a function of a module, or a partial
+    of one.
+    """
     rates: Mapping[str, Rate]
     left: Budget | None
     """What may still be spent by all workers together."""
     whole: Budget | None
     """What that is left of."""
 
-    def over(self, count: int, most: int, chunks: Iterator[tuple[int, C]], hearing: Hearing[D, N]) -> None:
-        """Judge all chunks, each by the worker whose number stands before it. Raises what ended a worker, when all stopped.
+    def over(
+        self, count: int, most: int, chunks: Iterator[tuple[int, C]], hearing: Hearing[D, N]
+    ) -> None:
+        """Judge all chunks, each by the worker whose number stands before it. Raises what ended a
+        worker, when all stopped.
 
         ``count``: of the workers; there is room for ``most``.
         """
@@ -92,13 +113,19 @@ class Spread(Generic[C, D, N]):
 
 
 def check_address(where: str) -> str:
-    """What Ray is to connect to. A cluster that others may reach must know who calls: whoever does can run code there."""
+    """What Ray is to connect to.
+
+    A cluster that others may reach must know who calls: whoever does can run code there.
+    """
     if where.startswith(("postgres://", "postgresql://")):
         raise SetupError(
-            "in Python, on= is ray or ray://HOST:PORT: for Postgres use 'adjudge run --on', or judge_partition with that store"
+            "in Python, on= is ray or ray://HOST:PORT: for Postgres use 'adjudge run --on', "
+            "or judge_partition with that store"
         )
     if where != RAY and not _NAMED.fullmatch(where):
-        raise SetupError(f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}")
+        raise SetupError(
+            f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}"
+        )
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
     _refuse_open(address, None if _OURS in os.environ else os.environ.get(_AUTHENTICATION))
     return address
@@ -108,7 +135,8 @@ def _refuse_open(address: str, mode: str | None) -> None:
     if address == "local" or _is_loopback(address) or mode == "token":
         return
     raise SetupError(
-        f"the Ray cluster at {address} lets in anybody who reaches it: start it with {_AUTHENTICATION}=token, and set that "
+        f"the Ray cluster at {address} lets in anybody who reaches it: start it with "
+        f"{_AUTHENTICATION}=token, and set that "
         "here too"
     )
 
@@ -126,7 +154,9 @@ def _parts(address: str) -> SplitResult:
 
 
 def check_reached(address: str) -> None:
-    """Refuse a cluster where nobody listens: Ray itself would try for minutes, and hear no Ctrl-C meanwhile."""
+    """Refuse a cluster where nobody listens: Ray itself would try for minutes, and hear no Ctrl-C
+    meanwhile.
+    """
     try:
         if (host := _parts(address).hostname) and (port := _parts(address).port):
             socket.create_connection((host, port), _PATIENCE).close()
@@ -137,7 +167,8 @@ def check_reached(address: str) -> None:
 def _unreached(address: str, error: Exception) -> RunError:
     why = str(error).strip().split("\n")[0].rstrip(".")
     return RunError(
-        f"the Ray cluster at {address} cannot be reached: {why}. Is it running, with the same version of Ray? Where it asks "
+        f"the Ray cluster at {address} cannot be reached: {why}. Is it running, with the "
+        "same version of Ray? Where it asks "
         f"for a token, set {_AUTHENTICATION}=token here too"
     )
 
@@ -147,7 +178,9 @@ def check_installed(address: str) -> None:
     if find_spec("ray") is None:
         raise SetupError("--on ray needs Ray: pip install 'adjudge[ray]'")
     if address.startswith("ray://") and find_spec("grpc") is None:
-        raise SetupError("--on ray://HOST:PORT needs Ray with its client: pip install 'adjudge[ray]'")
+        raise SetupError(
+            "--on ray://HOST:PORT needs Ray with its client: pip install 'adjudge[ray]'"
+        )
 
 
 def _connect(address: str) -> None:
@@ -164,12 +197,17 @@ def _connect(address: str) -> None:
 
 @contextmanager
 def connected(where: str) -> Iterator[int]:
-    """A connection to the cluster, or one of our own on this machine. Says how many workers it has room for."""
+    """A connection to the cluster, or one of our own on this machine.
+
+    Says how many workers it has room for.
+    """
     address = check_address(where)
     if address == "local" and "ray" not in sys.modules:
         if not os.environ.get(_AUTHENTICATION):
             os.environ[_OURS] = "token"
-        os.environ[_AUTHENTICATION] = "token"  # it listens to the network, whatever it is told; read when Ray is loaded
+        os.environ[_AUTHENTICATION] = (
+            "token"  # it listens to the network, whatever it is told; read when Ray is loaded
+        )
     import ray
 
     own = not ray.is_initialized()
@@ -186,7 +224,8 @@ def connected(where: str) -> Iterator[int]:
 
 
 _KINDS: Mapping[str, type[AdjudgeError]] = {
-    kind.__name__: kind for kind in (BudgetSpent, RunStopped, ModelUnusable, SetupError, OtherConfiguration)
+    kind.__name__: kind
+    for kind in (BudgetSpent, RunStopped, ModelUnusable, SetupError, OtherConfiguration)
 }
 
 
@@ -204,7 +243,9 @@ class _Failed:
 class _Judging(Generic[C, D, N]):
     """The actor."""
 
-    def __init__(self, make: Callable[[int, SharedLimits], Worker[C, D, N]], number: int, limits: RayLimits) -> None:
+    def __init__(
+        self, make: Callable[[int, SharedLimits], Worker[C, D, N]], number: int, limits: RayLimits
+    ) -> None:
         self._failed: _Failed | None = None
         try:
             self._worker = make(number, limits)
@@ -230,16 +271,24 @@ class _Judging(Generic[C, D, N]):
 class _Driver(Generic[C, D, N]):
     """The workers and their limiter, seen from the driver."""
 
-    def __init__(self, work: Spread[C, D, N], count: int, cpus: float, hearing: Hearing[D, N]) -> None:
-        """``cpus``: of each worker; more workers than CPUs share them, or some would wait for ever."""
+    def __init__(
+        self, work: Spread[C, D, N], count: int, cpus: float, hearing: Hearing[D, N]
+    ) -> None:
+        """``cpus``: of each worker; more workers than CPUs share them, or some
+        would wait for ever.
+        """
         import ray
 
         self._ray = ray
         self._hearing = hearing
         name = f"adjudge-limiter-{uuid4().hex}"
         limiter = ray.remote(num_cpus=0, max_restarts=0)(Limiter).options(name=name)
-        self._limiter = limiter.remote(work.rates, work.left, count)  # it lives as long as somebody holds it
-        actor = ray.remote(num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=_UNDER_WAY + 2)(_Judging)
+        self._limiter = limiter.remote(
+            work.rates, work.left, count
+        )  # it lives as long as somebody holds it
+        actor = ray.remote(
+            num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=_UNDER_WAY + 2
+        )(_Judging)
         limits = RayLimits(name, dict(work.rates), count, work.whole if work.left else None)
         self._workers = [actor.remote(work.make, number, limits) for number in range(count)]
         self._pending: dict[ObjectRef[D | _Failed | None], tuple[int, int]] = {}
@@ -254,7 +303,9 @@ class _Driver(Generic[C, D, N]):
         try:
             self._hand_out(chunks)
         finally:
-            for worker in self._workers:  # all is kept; Ray's own way to end them crashes, and prints that
+            for (
+                worker
+            ) in self._workers:  # all is kept; Ray's own way to end them crashes, and prints that
                 self._ray.kill(worker)
 
     def _hand_out(self, chunks: Iterator[tuple[int, C]]) -> None:
@@ -330,7 +381,9 @@ class _Driver(Generic[C, D, N]):
 class RayLimits:
     """A worker's connection to the limiter, which it knows by name."""
 
-    def __init__(self, limiter: str, rates: Mapping[str, Rate], workers: int, whole: Budget | None) -> None:
+    def __init__(
+        self, limiter: str, rates: Mapping[str, Rate], workers: int, whole: Budget | None
+    ) -> None:
         self._name = limiter
         self._rates = rates
         self._workers = workers
@@ -356,10 +409,13 @@ class RayLimits:
 
     async def _more(self, likely: Spent, most: Spent) -> Budget | None:
         try:
-            part: Budget | None = await self._answer(lambda limiter: limiter.grant.remote(likely, most))
+            part: Budget | None = await self._answer(
+                lambda limiter: limiter.grant.remote(likely, most)
+            )
         except LimiterLostError:
             raise RunStopped(
-                "the process that shares the budget among the workers is gone, and nothing is spent without it"
+                "the process that shares the budget among the workers is gone, and nothing "
+                "is spent without it"
             ) from None
         return part
 

@@ -84,14 +84,20 @@ class Wanted:
     budget: Budget | None
 
 
-async def judge_on(on: On, judge: Judging[I, R], items: Sequence[I], wanted: Wanted, told: Callable[[int, R], None]) -> None:
-    """Have the cluster's workers answer all that is asked about the items; the run's ledger then has it.
+async def judge_on(
+    on: On, judge: Judging[I, R], items: Sequence[I], wanted: Wanted, told: Callable[[int, R], None]
+) -> None:
+    """Have the cluster's workers answer all that is asked about the items; the run's ledger then
+    has it.
 
     ``told`` is called with each item's place and result as they come, in a thread of its own.
     """
     cluster, folder = Cluster.of(on), Path(wanted.run.folder)
     if wanted.run.fork_of is not None or wanted.run.retry_failed:
-        raise SetupError("on= cannot reuse the answers of another run, nor ask failed ones again: leave that out, or on=")
+        raise SetupError(
+            "on= cannot reuse the answers of another run, nor ask failed ones again: leave "
+            "that out, or on="
+        )
     if not SegmentStore(cluster.store_of(folder)).is_begun and holds_run(folder):
         _refuse_unfinished(folder)
         return
@@ -131,7 +137,9 @@ def _refuse_unfinished(folder: Path) -> None:
     with connect(folder / FILE, writable=False) as connection:
         ended = read_meta(connection).get("ended")
     if ended != "complete":
-        raise RunError(f"{folder} was begun on one machine: resume it without on=, or use another folder")
+        raise RunError(
+            f"{folder} was begun on one machine: resume it without on=, or use another folder"
+        )
 
 
 def _check_sendable(judge: object, items: Sequence[object]) -> None:
@@ -187,13 +195,22 @@ def _opened(
 class _Session(Generic[I, R]):
     """Chunks of items, one after the other."""
 
-    def __init__(self, judge: Judging[I, R], label: str, criteria: tuple[Criteria, ...], ledger: SharedLedger, run: OpenRun):
+    def __init__(
+        self,
+        judge: Judging[I, R],
+        label: str,
+        criteria: tuple[Criteria, ...],
+        ledger: SharedLedger,
+        run: OpenRun,
+    ):
         self._judge, self._label, self._criteria, self._ledger = judge, label, criteria, ledger
         self.run = run
         self._results: Judged[R] = []
 
     async def judge(self, chunk: Chunk[I], /) -> Judged[R]:
-        """The results that were not told before; all that was answered is in the store when this returns."""
+        """The results that were not told before; all that was answered is in the store when this
+        returns.
+        """
         numbers = [number for number, _ in chunk]
         self._results = []
 
@@ -203,7 +220,9 @@ class _Session(Generic[I, R]):
         await self._ledger.begin(Span(min(numbers), max(numbers)))
         self._ledger.place([(number, 0) for number in numbers])
         items = (item for _, item in chunk)
-        await self._judge.judge_stream(items, on_result, run=self.run, criteria=self._criteria, label=self._label)
+        await self._judge.judge_stream(
+            items, on_result, run=self.run, criteria=self._criteria, label=self._label
+        )
         await self._ledger.flush()
         return self.news()
 

@@ -1,4 +1,7 @@
-"""One rate limit and one budget for many workers, given out in small parts. Nothing here knows Ray."""
+"""One rate limit and one budget for many workers, given out in small parts.
+
+Nothing here knows Ray.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ _HEADROOM = 0.97
 _RECOVERY = 0.95
 _SLOWEST = 64.0
 _LATE = 0.1
-"""Seconds after its slot at which a request waits for another, once: many that are late arrive together."""
+"""Seconds after its slot at which a request waits for another, once: many that are late arrive
+together.
+"""
 _PATIENCE = 5.0
 """Seconds before a limiter that is gone is looked for again."""
 
@@ -78,7 +83,9 @@ class Lane:
 
 
 class Limiter:
-    """Gives each worker a stretch of time of its own, one after the other, and parts of what may be spent."""
+    """Gives each worker a stretch of time of its own, one after the other, and parts of what may be
+    spent.
+    """
 
     def __init__(self, rates: Mapping[str, Rate], left: Budget | None, workers: int) -> None:
         self._rates = dict(rates)
@@ -96,7 +103,9 @@ class Limiter:
         self._lane(model).slow_down(seconds, monotonic())
 
     def grant(self, likely: Spent, most: Spent) -> Budget | None:
-        """A further part of the budget, enough for one request at least; None where that is not left."""
+        """A further part of the budget, enough for one request at least; None where that is not
+        left.
+        """
         if self._left is None:
             return None
         part = part_of(self._left, self._workers, likely, most)
@@ -115,7 +124,9 @@ def part_of(left: Budget, workers: int, likely: Spent, most: Spent) -> Budget | 
     limited = ((left.max_usd, usd), (left.max_calls, calls), (left.max_tokens, tokens))
     if any(limit is not None and part is None for limit, part in limited):
         return None
-    return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+    return Budget(
+        usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
+    )
 
 
 def _part(left: float | None, workers: int, likely: float, most: float) -> float | None:
@@ -127,21 +138,36 @@ def _part(left: float | None, workers: int, likely: float, most: float) -> float
 
 def less(left: Budget, part: Budget) -> Budget:
     """What is left without a part of it."""
-    pairs = ((left.max_usd, part.max_usd), (left.max_calls, part.max_calls), (left.max_tokens, part.max_tokens))
-    usd, calls, tokens = (None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs)
-    return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+    pairs = (
+        (left.max_usd, part.max_usd),
+        (left.max_calls, part.max_calls),
+        (left.max_tokens, part.max_tokens),
+    )
+    usd, calls, tokens = (
+        None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs
+    )
+    return Budget(
+        usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
+    )
 
 
 AskLease = Callable[[int], Awaitable[Lease]]
 
 
 class LeasedPace:
-    """A worker's side of a rate limit. Where the limiter is lost, it keeps to its own part of the limit."""
+    """A worker's side of a rate limit.
 
-    def __init__(self, lease: AskLease, tell: Callable[[float | None], None], rate: Rate, workers: int) -> None:
+    Where the limiter is lost, it keeps to its own part of the limit.
+    """
+
+    def __init__(
+        self, lease: AskLease, tell: Callable[[float | None], None], rate: Rate, workers: int
+    ) -> None:
         self._lease = lease
         self._tell = tell
-        self._requests = Pace(rate.requests_per_minute / workers) if rate.requests_per_minute else None
+        self._requests = (
+            Pace(rate.requests_per_minute / workers) if rate.requests_per_minute else None
+        )
         self._tokens = Pace(rate.tokens_per_minute / workers) if rate.tokens_per_minute else None
         self._left = 0
         self._slot = self._each = self._until = 0.0
@@ -174,7 +200,9 @@ class LeasedPace:
         self._tell(seconds)
 
     def _taken(self, now: float) -> float | None:
-        """The next slot. Those that nobody used in time are gone: sent late, they would come on top of others'."""
+        """The next slot. Those that nobody used in time are gone: sent late, they would come on top
+        of others'.
+        """
         if self._each and now > self._slot:
             late = min(self._left, int((now - self._slot) / self._each))
             self._left, self._slot = self._left - late, self._slot + late * self._each
@@ -223,7 +251,9 @@ class SharedLimits(Protocol):
 def nothing_of(budget: Budget) -> Budget | None:
     """What a worker may spend before it was given a part: nothing, of what is limited."""
     limits = (budget.max_usd, budget.max_calls, budget.max_tokens)
-    return None if budget == Budget() else Budget(*(None if limit is None else 0 for limit in limits))
+    return (
+        None if budget == Budget() else Budget(*(None if limit is None else 0 for limit in limits))
+    )
 
 
 def rates_of(models: Iterable[OpenModel]) -> dict[str, Rate]:
@@ -240,7 +270,9 @@ def keep_to(limits: SharedLimits, models: Iterable[OpenModel]) -> None:
 
 
 def left_of(budget: Budget, account: Account) -> Budget | None:
-    """What all workers together may still spend, who have spent what the account says; None where there is no limit."""
+    """What all workers together may still spend, who have spent what the account says; None where
+    there is no limit.
+    """
     if budget == Budget():
         return None
     spent = OpenBudget(account=account).spent

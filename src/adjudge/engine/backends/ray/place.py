@@ -1,4 +1,7 @@
-"""Which cluster a run is spread over, and where its workers write. Those who stay on one machine load nothing but this."""
+"""Which cluster a run is spread over, and where its workers write.
+
+Those who stay on one machine load nothing but this.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ class Cluster:
     workers: int | None = None
     """By default one per CPU of the cluster."""
     store: str | None = None
-    """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by default in the run's folder."""
+    """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by
+    default in the run's folder.
+    """
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -48,7 +53,9 @@ On = str | Cluster
 
 
 def kept_facts(folder: Path) -> Mapping[str, object] | None:
-    """What the driver of a run's workers wrote down before they began; None where there are none."""
+    """What the driver of a run's workers wrote down before they began; None
+    where there are none.
+    """
     path = folder / PARTITIONS / FACTS
     if not path.is_file():
         return None

@@ -1,4 +1,6 @@
-"""A run over a cluster: begun in its folder, spread over the workers, merged into an ordinary ledger at the end."""
+"""A run over a cluster: begun in its folder, spread over the workers, merged into an ordinary
+ledger at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from adjudge.aio import event_loop, threads
-from adjudge.engine.backends.ray.cluster import Hearing, Spread, check_address, check_installed, connected
+from adjudge.engine.backends.ray.cluster import (
+    Hearing,
+    Spread,
+    check_address,
+    check_installed,
+    connected,
+)
 from adjudge.engine.backends.ray.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.place import Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
@@ -27,7 +35,9 @@ C = TypeVar("C")
 D = TypeVar("D")
 N = TypeVar("N")
 Open = Callable[[SegmentStore, str, Budget | None, SharedLimits], Opened[C, D, N]]
-"""(store, writer, what this worker may spend at first, limits) → a session, in a worker's process."""
+"""(store, writer, what this worker may spend at first, limits) → a session, in
+a worker's process.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,8 @@ class ClusterRun(Generic[C, D, N]):
     async def judge(self, hearing: Hearing[D, N]) -> None:
         """Have the workers answer all that is not answered yet, then make the run's ledger of it.
 
-        Raises what ended the workers before the end; what they were answered until then is in the ledger too. The first interrupt
-        stops them gently, the second at once.
+        Raises what ended the workers before the end; what they were answered until then is in the
+        ledger too. The first interrupt stops them gently, the second at once.
         """
         check_installed(check_address(self.cluster.where))
         with event_loop.stoppable(hearing.stop.gently.set):
@@ -73,11 +83,15 @@ class ClusterRun(Generic[C, D, N]):
 
     def _judge(self, hearing: Hearing[D, N]) -> None:
         self._check()
-        with connected(self.cluster.where) as most:  # what cannot be reached leaves no folder behind
+        with connected(
+            self.cluster.where
+        ) as most:  # what cannot be reached leaves no folder behind
             store = self._begun()
             _, started = store.begun_with()
             make = partial(_worker, self.open, store.name, started, self.budget)
-            work = Spread(make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget)
+            work = Spread(
+                make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget
+            )
             count = self.cluster.workers or most
             try:
                 work.over(count, most, self.chunks(count), hearing)
@@ -101,13 +115,19 @@ class ClusterRun(Generic[C, D, N]):
 
 
 def _worker(
-    open: Open[C, D, N], location: str, started: float, budget: Budget, number: int, limits: SharedLimits
+    open: Open[C, D, N],
+    location: str,
+    started: float,
+    budget: Budget,
+    number: int,
+    limits: SharedLimits,
 ) -> Worker[C, D, N]:
     """In a worker's process."""
     store = SegmentStore(location)
     if not store.is_begun or store.begun_with()[1] != started:
         raise SetupError(
-            f"a worker does not see {location}: the run's folder must be one that all machines of the cluster mount, or "
+            f"a worker does not see {location}: the run's folder must be one that all "
+            "machines of the cluster mount, or "
             "--store a place that all of them see"
         )
     return Worker(partial(open, store, f"ray-{number}", nothing_of(budget), limits))

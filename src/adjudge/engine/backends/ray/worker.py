@@ -92,7 +92,9 @@ class Worker(Generic[C, D, N]):
             self._loop.call_soon_threadsafe(self._fail, error)
 
     def _fail(self, error: BaseException) -> None:
-        """The session is closed, and what was answered is in the store: now those who wait are told."""
+        """The session is closed, and what was answered is in the store: now those who wait are
+        told.
+        """
         self._failure, self._judging = error, None
         waiting = [self._waits] if self._waits else []
         while not self._jobs.empty():

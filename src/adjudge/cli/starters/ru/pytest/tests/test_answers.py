@@ -7,7 +7,12 @@ import pytest
 
 from adjudge.integrations.pytest_groups import Collect, Judge
 
-with Path(__file__).parent.with_name("data").joinpath("example.csv").open(encoding="utf-8", newline="") as file:
+with (
+    Path(__file__)
+    .parent.with_name("data")
+    .joinpath("example.csv")
+    .open(encoding="utf-8", newline="") as file
+):
     ROWS = list(csv.DictReader(file))
 
 
