@@ -127,7 +127,7 @@ def faults(catalog: Catalog) -> Iterator[str]:
         template = message.id if isinstance(message.id, str) else message.id[1]
         wanted = _places(template)
         for form in forms:
-            if not wanted >= _places(form) or len(forms) == 1 and wanted != _places(form):
+            if not wanted >= _places(form) or (len(forms) == 1 and wanted != _places(form)):
                 yield f"other places than its template: {message.id!r} → {form!r}"
 
 

@@ -78,7 +78,7 @@ class ModelError(AdjudgeError):
         self.hint = hint
 
     def __str__(self) -> str:
-        return str(self.full_message)
+        return self.full_message
 
     def render(self, language: str) -> str:
         return self.full_message.render(language)

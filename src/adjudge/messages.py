@@ -43,17 +43,18 @@ class Message(str):
 
     def render(self, language: str) -> str:
         if language == "en":
-            return str(self)
+            return str.__str__(self)
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
         found = catalogue.look_up(self.template, self.context, values.get("count"))
-        return str(self) if found is None and not values else _fill(found or self._pick(), values)
+        return _fill(found or self._pick(), values)
 
     def _pick(self) -> str:
         return self.plural if self.plural and self.values["count"] != 1 else self.template
 
     def __str__(self) -> str:
-        return str.__str__(self)
+        """Itself: ``str(error)`` is still a message, so that a reason taken from it can be rendered."""
+        return self
 
     def __reduce__(self) -> tuple[object, ...]:
         return (self.make, (self.template, self.plural, self.context, dict(self.values)))

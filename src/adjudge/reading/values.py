@@ -254,7 +254,7 @@ class WrongValue(SetupError):
         self.place = place
 
     def __str__(self) -> str:
-        return str(self.full_message)
+        return self.full_message
 
     def __reduce__(self) -> tuple[object, ...]:
         return (WrongValue, (self.place, self.message))
