@@ -1,7 +1,7 @@
 """Bring the catalogues of translations in step with the code: ``make messages``.
 
-Templates are collected from the calls of ``Message``, ``plural``, ``term``, of every error, and from
-the templates of pages; each catalogue keeps its translations and gets the new templates, empty.
+Templates are collected from the calls of ``Message``, ``plural``, ``term`` and of every error, and
+from the pages; each catalogue keeps its translations and gets the new templates, empty.
 With ``--check`` nothing is written, and what is missing, left over or wrong is printed.
 """
 

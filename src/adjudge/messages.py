@@ -53,7 +53,7 @@ class Message(str):
         return self.plural if self.plural and self.values["count"] != 1 else self.template
 
     def __str__(self) -> str:
-        """Itself: ``str(error)`` is still a message, so that a reason taken from it can be rendered."""
+        """Itself, so that ``str(error)`` is still a message."""
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
