@@ -399,9 +399,9 @@ def test_a_judge_of_another_name_with_the_same_criteria_is_compared(tmp_path: Pa
         judge = {"kind": "direct", "name": label, "criteria": criteria}
         wanted = {"data": "rows.csv", "models": [f"scripted/{says}"], "judges": [judge]}
         (tmp_path / f"{label}.yaml").write_text(json.dumps(wanted))
-        EvalRun.of(load_eval(tmp_path / f"{label}.yaml"), folder=tmp_path / label).execute(
-            lambda event: None
-        )
+        file = load_eval(tmp_path / f"{label}.yaml")
+        with EvalRun.of(file, folder=tmp_path / label).execute() as events:
+            list(events)
     changes, alone, other = compared(tmp_path / "old", tmp_path / "new")
     assert [
         (change.before.judge, change.after.judge, change.before.criteria) for change in changes

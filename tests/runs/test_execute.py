@@ -28,8 +28,9 @@ def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) 
 
 def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\nx,too,many\n3,three\n")
-    run, seen = made(tmp_path), []
-    run.execute(lambda event: seen.append(event) if isinstance(event, Judged) else None)
+    run = made(tmp_path)
+    with run.execute() as events:
+        seen = [event for event in events if isinstance(event, Judged)]
     assert run.total() == len(seen) == 9
     assert made(tmp_path, limit=2).total() == 6
 

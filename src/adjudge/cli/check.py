@@ -11,7 +11,15 @@ from click import UsageError
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import estimated, show_estimate
-from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
+from adjudge.cli.execute import (
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
 from adjudge.cli.inputs import columns_from, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import (
     FROM_ONE,
@@ -74,14 +82,19 @@ def check(
         seed=flags.seed,
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column))
-    made = ready(
-        typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags
+    made = prepare_run(
+        eval_file_from_flags(
+            flags, judge, data, texts_in(text, file, encoding=flags.encoding), given
+        ),
+        flags,
     )
-    outcome = gated(made, flags)
+    outcome = outcome_for(made, flags)
     if flags.dry_run:
         show_estimate(estimated(outcome), flags.language, as_json=as_json)
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json, otel=flags.otel))
+    judgments = judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or as_json, otel=flags.otel, keeps=True)
+    )
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     shown = None if as_json else partial(show_results, results, critic, flags.language)

@@ -15,15 +15,14 @@ from click import UsageError
 
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
-    Seen,
+    RunDisplay,
     data_entry,
-    exit_code,
-    gated,
+    eval_file_from_flags,
     judge_all,
     judgments_of,
     kept_in,
-    ready,
-    typed,
+    outcome_for,
+    prepare_run,
 )
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import (
@@ -196,12 +195,16 @@ def rag(
         claims=claims,
     )
     data = data_entry(flags, csv, columns_from(column))
-    outcome = gated(ready(typed(flags, entry, data, models=ids), flags, key), flags, entries)
+    outcome = outcome_for(
+        prepare_run(eval_file_from_flags(flags, entry, data, models=ids), flags, key),
+        flags,
+        entries,
+    )
     if flags.dry_run:
         show_estimate(estimated(outcome), flags.language, as_json=as_json)
         return ExitCode.OK
     judged = judge_all(
-        _Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel),
+        _RagDisplay(outcome, quiet=flags.quiet or as_json, otel=flags.otel, keeps=True),
         partial(_check_folder, output),
     )
     judgments = judgments_of(outcome, judged)
@@ -214,7 +217,7 @@ def rag(
     for path in () if as_json else paths:
         click.echo(str(path))
     warn(report)
-    return exit_code(outcome)
+    return outcome.exit_code()
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -231,17 +234,17 @@ def _weight(text: str) -> tuple[str, float]:
         ) from None
 
 
-class _Rows(Seen):
+class _RagDisplay(RunDisplay):
     """Says which columns were taken; blank rows are for the report to tell of."""
 
-    def event(self, event: Event) -> None:
-        """Count it, and show it where that helps."""
+    def show(self, event: Event) -> None:
+        """Count an event, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns, self.outcome.run.file.language)
         if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
-            super().event(event)
+            super().show(event)
 
 
 def _models(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.domain.vote import Ballot, Vote
-from adjudge.engine.reply import Deferred
+from adjudge.engine.session import Deferred
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000

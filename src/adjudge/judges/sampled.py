@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -18,6 +17,7 @@ from adjudge.domain.question import Choice, Rating
 from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.run import RunLike
+from adjudge.engine.session import Sampling, opened_session, session
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
@@ -37,35 +37,17 @@ R = TypeVar("R", bound=SampledResult)
 _LOG = logging.getLogger("adjudge")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How criteria are asked inside ``sampling(…)``."""
-
-    first: int = 0
-    """The number of the first sample: other numbers are other samples, also for a cache and for
-    seeds.
-    """
-    count: int | None = None
-    """Samples per model; None: as each criteria says."""
-    hear: Callable[[SampledResult], None] | None = None
-    """Called with every result."""
-
-
-_SAMPLING: ContextVar[Sampling] = ContextVar("sampling", default=Sampling())  # noqa: B039 - it is frozen
-
-
 @contextmanager
 def sampling(
-    first: int = 0, count: int | None = None, hear: Callable[[SampledResult], None] | None = None
+    first: int = 0,
+    count: int | None = None,
+    on_result: Callable[[SampledResult], None] | None = None,
 ) -> Iterator[None]:
     """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard
     like this.
     """
-    token = _SAMPLING.set(Sampling(first, count, hear))
-    try:
+    with opened_session(replace(session(), sampling=Sampling(first, count, on_result))):
         yield
-    finally:
-        _SAMPLING.reset(token)
 
 
 @runtime_checkable
@@ -133,7 +115,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     @property
     def samples(self) -> int:
         """Votes per model."""
-        return _SAMPLING.get().count or self.num_samples
+        return session().sampling.count or self.num_samples
 
     async def evaluate(
         self,
@@ -154,7 +136,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         (result,) = await self.judge_items(
             [self._instance(code, agent)], run=run, budget=budget, progress=progress
         )
-        for hear in (self.on_result, _SAMPLING.get().hear):
+        for hear in (self.on_result, session().sampling.on_result):
             if hear:
                 hear(result)
         return result
@@ -180,7 +162,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         """Every sample of every model, all at once."""
         if votes:
             return []
-        wanted = _SAMPLING.get()
+        wanted = session().sampling
         samples = range(wanted.first, wanted.first + self.samples)
         return [self.ballot(item, name, sample) for name in self.panel for sample in samples]
 

@@ -21,11 +21,9 @@ from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
     FIRST_TABLES,
-    as_begun,
     checked,
     checksum,
     columns_in,
-    earlier_in,
     insert,
     refuse_damaged_rows,
     refuse_implausible_rows,
@@ -221,9 +219,7 @@ def refuse_other(
     may be done ``otherwise``.
     """
     if changes := [
-        change
-        for change in differences(known, as_begun(configuration, known))
-        if not is_wording(change)
+        change for change in differences(known, configuration) if not is_wording(change)
     ]:
         raise OtherConfiguration(
             "the run {folder} was made with another configuration: {told}. Restore the "
@@ -286,9 +282,7 @@ def _wordings(
     folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]
 ) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
-    if any(today.get(name, text) != text for name, text in before.items()) or earlier_in(
-        begun_with
-    ):
+    if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(
             "%s was begun by another version of adjudge, which worded some prompts "
             "differently: its answers are kept, "
@@ -305,7 +299,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     if version > len(MIGRATIONS):
         raise RunError(
             "{path} was written by a newer adjudge (ledger version {version}): install that "
-            "one. If there is none, it is damaged: {recover}",
+            "one. If there is none, it is damaged: {RECOVER}",
             path=path,
             version=version,
             recover=RECOVER,

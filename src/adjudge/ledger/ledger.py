@@ -33,7 +33,6 @@ from adjudge.ledger.file import (
 from adjudge.ledger.rows import (
     IN_BATCH,
     KEY_BYTES,
-    ballot_as_begun,
     checked,
     checked_key,
     insert,
@@ -294,10 +293,7 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    asked = (
-        f"{ballot_as_begun(ballot, wordings).id} "
-        f"{wordings.get(name) or wording(name, ballot.language)} {model}"
-    )
+    asked = f"{ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 

@@ -216,8 +216,10 @@ class Outcome:
 
     def exit_code(self) -> int:
         """By the gates of the command line, of each judge and of the file; what was stopped has not
-        passed them.
+        passed them. Raises what halted a run that can be resumed.
         """
+        if self.halted:
+            raise self.halted
         if self.stopped:
             return self.stopped_code
         report = self._seen_so_far()

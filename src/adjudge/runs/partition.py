@@ -23,7 +23,8 @@ from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
-from adjudge.engine.run import OpenRun, Run, check_prices, recorded
+from adjudge.engine.run import Run, check_prices, recorded
+from adjudge.engine.session import OpenRun
 from adjudge.errors import NothingToJudge, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Unavailable
 from adjudge.gateway.layers.account import LONGEST_ANSWER, expected_tokens, measured
-from adjudge.gateway.layers.budget import Budget, current, pause, raise_if_halted
+from adjudge.gateway.layers.budget import Budget, caller, pause, raise_if_halted
 from adjudge.gateway.model import Layer, Model, Replying
 
 
@@ -286,7 +286,7 @@ class Allowed(Layer):
 
     def complete(self, request: Request) -> Replying:
         """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
-        open_budget = current.get()
+        open_budget = caller().budget
         if open_budget is None:
             return self._measured(request)
         return open_budget.send(

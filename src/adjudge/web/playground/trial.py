@@ -16,7 +16,7 @@ from adjudge.data.dataset import BadRow
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Vote
 from adjudge.errors import AdjudgeError, BudgetSpent, RunStopped, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.runs.case_file import TestCase, letter_of
 from adjudge.runs.execute import EvalRun, Event, Judged, VoteCast
@@ -176,10 +176,11 @@ class Trial:
         return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
 
     def _judge(self) -> None:
-        current.set(self._budget)
         try:
             run = EvalRun.of(self.case.eval_file(self.models), cache=True)
-            run.execute(self._hear)
+            with calling(self._budget), run.execute() as events:
+                for event in events:
+                    self._hear(event)
         except (BudgetSpent, RunStopped) as halt:
             self.error = str(halt)
         except AdjudgeError as error:

@@ -20,7 +20,7 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.verdict import TIE
 from adjudge.engine.written import written
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import DirectJudge
 from adjudge.prompts.case_writing import (
@@ -78,7 +78,7 @@ class WritingDesk:
         share = self.spending.set_aside(min(_MOST_USD, self.spending.left))
         budget = OpenBudget(Budget(max_usd=share.usd))
         try:
-            with event_loop.holding(current, budget):
+            with calling(budget):
                 yield
         finally:
             share.settle(budget.spent.usd)

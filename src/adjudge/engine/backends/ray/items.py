@@ -18,7 +18,8 @@ from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.place import Cluster, On
 from adjudge.engine.backends.ray.run import ClusterRun
 from adjudge.engine.backends.ray.worker import Opened
-from adjudge.engine.run import OpenRun, Run, recorded
+from adjudge.engine.run import Run, recorded
+from adjudge.engine.session import OpenRun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
-from adjudge.engine.run import OpenRun
+from adjudge.engine.session import OpenRun
 
 C = TypeVar("C")
 D = TypeVar("D")
