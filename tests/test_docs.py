@@ -125,7 +125,7 @@ def _answer(request: Request) -> str:
     return "```python\noutput = 55\n```" if "output = …" in request.prompt.text else "A text."
 
 
-NAMED = opening._by_id
+NAMED = opening._by_server
 
 
 def _scripted(id: str, *_: object) -> ScriptedModel:
@@ -243,7 +243,7 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
     line, *shown = block.text.splitlines()
     if "--batch --dry-run" in line:
         monkeypatch.setattr(
-            opening, "_by_id", NAMED
+            opening, "_by_server", NAMED
         )  # a scripted model has no batches; nobody is asked here
     with redirect_stderr(io.StringIO()) as aside:
         code, printed = _output(shlex.split(line.removeprefix("$ ")))
