@@ -154,7 +154,7 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in VARIABLES:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adjudge.gateway.open._by_id", _scripted)
+    monkeypatch.setattr("adjudge.gateway.open._by_server", _scripted)
     monkeypatch.setattr("adjudge.gateway.open.default_model", lambda: "local/embedded")
     monkeypatch.setattr("adjudge.strategy.runtime.find_sandbox", lambda name=None: NoSandbox())
     return tmp_path

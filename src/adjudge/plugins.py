@@ -63,30 +63,32 @@ OURS: Mapping[str, Mapping[str, str]] = {
     ),
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "importers.",
-        adjudge="own:OWN",
-        promptfoo="promptfoo:PROMPTFOO",
-        inspect="inspect:INSPECT",
-        deepeval="deepeval:DEEPEVAL",
-        evalassist="evalassist:EVALASSIST",
-        openai_evals="openai_evals:OPENAI_EVALS",
-        phoenix="phoenix:PHOENIX",
-        langfuse="langfuse:LANGFUSE",
-        langsmith="langsmith:LANGSMITH",
-        braintrust="braintrust:BRAINTRUST",
-        mlflow="mlflow:MLFLOW",
-        judgebench="judgebench:JUDGEBENCH",
-        arena_hard="arena_hard:ARENA_HARD",
-        mt_bench="mt_bench:MT_BENCH",
-        rewardbench="rewardbench:REWARDBENCH",
-        auto_j="auto_j:AUTO_J",
-        vicuna="vicuna:VICUNA",
-        pandalm="pandalm:PANDALM",
-        llmbar="llmbar:LLMBAR",
-        alpaca_eval="alpaca_eval:ALPACA_EVAL",
-        reife="reife:REIFE",
-        xstest="xstest:XSTEST",
-        ragas="ragas:RAGAS",
-        records="records:RECORDS",
+        **{
+            "adjudge": "own:OWN",
+            "promptfoo": "promptfoo:PROMPTFOO",
+            "inspect": "inspect:INSPECT",
+            "deepeval": "deepeval:DEEPEVAL",
+            "evalassist": "evalassist:EVALASSIST",
+            "openai-evals": "openai_evals:OPENAI_EVALS",
+            "phoenix": "phoenix:PHOENIX",
+            "langfuse": "langfuse:LANGFUSE",
+            "langsmith": "langsmith:LANGSMITH",
+            "braintrust": "braintrust:BRAINTRUST",
+            "mlflow": "mlflow:MLFLOW",
+            "judgebench": "judgebench:JUDGEBENCH",
+            "arena-hard": "arena_hard:ARENA_HARD",
+            "mt-bench": "mt_bench:MT_BENCH",
+            "rewardbench": "rewardbench:REWARDBENCH",
+            "auto-j": "auto_j:AUTO_J",
+            "vicuna": "vicuna:VICUNA",
+            "pandalm": "pandalm:PANDALM",
+            "llmbar": "llmbar:LLMBAR",
+            "alpaca-eval": "alpaca_eval:ALPACA_EVAL",
+            "reife": "reife:REIFE",
+            "xstest": "xstest:XSTEST",
+            "ragas": "ragas:RAGAS",
+            "records": "records:RECORDS",
+        },
     ),
     "exporters": _below(
         "reports.",
@@ -292,7 +294,7 @@ def _problem(part: Part, found: Collection[Part]) -> str:
     if part.kind not in KINDS:
         return f"there is no kind {part.kind!r}; there are {', '.join(KINDS)}"
     if not _NAME.fullmatch(part.name):
-        return "a name is of lower-case letters, digits, '-', '_' and '.'"
+        return "a name may hold lower-case letters, digits, hyphens, underscores and dots"
     if part.name in OURS[part.kind]:
         return "adjudge has a part of this name: ours is used"
     others = sorted({one.package for one in found if one[:2] == part[:2] and one[2:] != part[2:]})

@@ -14,7 +14,9 @@ from adjudge.errors import SetupError
 from adjudge.plugins import Part, installed
 from adjudge.reports.exit_code import ExitCode
 
-OK = "ok"
+OK = "works"
+_WIDE = 1000
+"""A state is one line, however narrow the terminal."""
 
 
 @command()
@@ -32,12 +34,12 @@ def plugins(as_json: bool) -> int:
     elif not states:
         click.echo(told("No plugins are installed."))
     else:
-        Console(highlight=False).print(_table(states), soft_wrap=True)
+        Console(highlight=False, width=_WIDE).print(_table(states), soft_wrap=True)
     return ExitCode.COULD_NOT_RUN if broken else ExitCode.OK
 
 
 def state_of(part: Part) -> str:
-    """``ok``, or what is wrong with it."""
+    """``works``, or what is wrong with it."""
     try:
         part.load()
     except SetupError as error:

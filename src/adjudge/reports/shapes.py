@@ -310,7 +310,7 @@ class PluginShape(TypedDict):
     kind: str
     package: str
     version: str
-    state: Annotated[str, "ok, or what is wrong with it"]
+    state: Annotated[str, "works, or what is wrong"]
 
 
 class ReachedShape(TypedDict):
