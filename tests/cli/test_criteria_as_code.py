@@ -186,7 +186,7 @@ def test_a_broken_package_and_two_of_one_name_are_told_in_words(
         entry("broken/tone")
     with pytest.raises(
         SetupError,
-        match="plugin one_criteria .*: other_criteria brings the same name: uninstall one of them",
+        match=r"plugin one_criteria .*: other_criteria brings the same name: uninstall one of them",
     ):
         entry("same/tone")
 
