@@ -168,7 +168,7 @@ class Part(NamedTuple):
 
     def error(self, problem: str) -> SetupError:
         """One line: which package is broken, and how."""
-        return SetupError(f"{self}: {' '.join(problem.split())}")
+        return SetupError("{the_self}: {split}", the_self=self, split=" ".join(problem.split()))
 
     def load(self) -> object:
         """Import it and check what it is; a SetupError says what is wrong with a plugin."""
@@ -263,7 +263,9 @@ def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
                     part = Part(kind, one.name, one.value, package.name, package.version)
                     found.setdefault((kind, one.name, package.name), part)
     except Exception as error:
-        raise SetupError(f"the list of installed packages cannot be read: {error}") from error
+        raise SetupError(
+            "the list of installed packages cannot be read: {error}", error=error
+        ) from error
     return tuple(
         one._replace(problem=_problem(one, found.values())) for one in sorted(found.values())
     )

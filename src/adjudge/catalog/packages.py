@@ -9,6 +9,7 @@ from types import ModuleType
 from adjudge.catalog.criteria_file import parse_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.plugins import Parts
 
 CRITERIA: Parts[ModuleType] = Parts("criteria")
@@ -24,8 +25,10 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     if package not in CRITERIA:
         there = ", ".join(one for one in CRITERIA if one not in CRITERIA.ours) or "none"
         raise SetupError(
-            f"no installed package brings criteria called {package!r} (entry point "
-            f"adjudge.criteria); there are: {there}"
+            "no installed package brings criteria called {package!r} (entry point "
+            "adjudge.criteria); there are: {there}",
+            package=package,
+            there=there,
         )
     folder = files(CRITERIA[package].__name__)
     beside = folder / language
@@ -36,11 +39,17 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
             one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")
         )
         raise SetupError(
-            f"{package!r} has no criteria {own!r}; it has {', '.join(names) or 'none'}"
+            "{package!r} has no criteria {own!r}; it has {names}",
+            package=package,
+            own=own,
+            names=", ".join(names) or Message("none"),
         )
     entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)
     if len(entries) != 1:
         raise SetupError(
-            f"{name}.yaml of {package!r} must hold one criteria, and holds {len(entries)}"
+            "{name}.yaml of {package!r} must hold one criteria, and holds {count}",
+            name=name,
+            package=package,
+            count=len(entries),
         )
     return entries[0]

@@ -185,7 +185,9 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
     found = _by_name(model_id, PROVIDERS.ours) or _by_prefix(model_id)
     found = found or _by_name(model_id, PROVIDERS)
     if found is None:
-        raise SetupError(f"unknown model {shown(model_id)!r}; {_near(shown(model_id))}")
+        raise SetupError(
+            "unknown model {shown!r}; {near}", shown=shown(model_id), near=_near(shown(model_id))
+        )
     return found
 
 
@@ -220,12 +222,16 @@ def _by_name(model_id: str, known: Container[str]) -> tuple[ProviderSpec, str] |
         spec = PROVIDERS[provider.lower()]
         if not model:
             raise SetupError(
-                f"{model_id!r} names a provider but no model: try {spec.name}/{spec.example}"
+                "{model_id!r} names a provider but no model: try {name}/{example}",
+                model_id=model_id,
+                name=spec.name,
+                example=spec.example,
             )
         if "://" in model:
             raise SetupError(
-                f"{spec.name} is followed by an address: write {shown(model)!r} alone, "
-                "or pass it as base_url=…"
+                "{name} is followed by an address: write {shown!r} alone, or pass it as base_url=…",
+                name=spec.name,
+                shown=shown(model),
             )
         return spec, model
     return None

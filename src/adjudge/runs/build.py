@@ -161,7 +161,10 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
             raise SetupError(
-                f"{file.path}: {count} judges are called {name!r}: give each a name of its own"
+                "{path}: {count} judges are called {name!r}: give each a name of its own",
+                path=file.path,
+                count=count,
+                name=name,
             )
     return made
 
@@ -226,7 +229,7 @@ def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudg
         raise SetupError("the calibration is used by nothing: add cascade, or weights: from labels")
     part = _KINDS.find(entry.kind)
     if part is None:
-        raise SetupError(f"there is no kind of judge {entry.kind!r}")
+        raise SetupError("there is no kind of judge {kind!r}", kind=entry.kind)
     with part.blamed():
         return list(_KINDS[entry.kind].make(file, entry, models))
 
