@@ -31,6 +31,7 @@ FLOORS = [
     {"local", "reading"},
     {"aio"},
     {"domain"},
+    {"plugins"},
     {"errors", "lazy"},
 ]
 """From the top down; rooms on one floor do not know each other."""

@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "runs show": ("runs", "show", "runs/one"),
     "runs diff": ("runs", "diff", "runs/one", "runs/two"),
     "models": ("models",),
+    "plugins": ("plugins",),
     "doctor": ("doctor", "-m", "scripted"),
     "doctor without a model": ("doctor",),
     "criteria": ("criteria",),

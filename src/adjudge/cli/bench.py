@@ -31,6 +31,7 @@ from adjudge.cli.options import (
     LANGUAGE,
     LEVEL,
     PATH,
+    PartChoice,
     Spending,
     argument,
     as_json,
@@ -114,7 +115,7 @@ labelled_options = together(
     click.option(
         "--as",
         "kind",
-        type=click.Choice(sorted(FORMATS)),
+        type=PartChoice(FORMATS, sorted(FORMATS.ours)),
         help="The format of a labelled set, else found out.",
     ),
     click.option(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, argument, as_json, command
+from adjudge.cli.options import PATH, PartChoice, argument, as_json, command
 from adjudge.cli.show import told
 from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
@@ -35,7 +35,7 @@ _MOST_SHOWN = 12
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(sorted((*FORMATS, TABLE))),
+    type=PartChoice(FORMATS, sorted((*FORMATS.ours, TABLE))),
     help="The format; by default it is found out, but for table.",
 )
 @click.option(

@@ -4,9 +4,10 @@ that run here.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
-from importlib import import_module
+from contextlib import nullcontext
 from types import TracebackType
 from typing import NamedTuple
 
@@ -26,10 +27,14 @@ from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
 from adjudge.cli.show import told
 from adjudge.domain.message import Capabilities
+from adjudge.errors import SetupError
 from adjudge.gateway.providers.local import LocalModel
-from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
+from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for, load_providers
 from adjudge.local.weights import pull as weights
 from adjudge.local.weights.store import KNOWN, condition
+from adjudge.plugins import resolve
+
+_LOG = logging.getLogger("adjudge.plugins")
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -115,7 +120,7 @@ class _Entry(NamedTuple):
 
 
 def _entries() -> Iterator[_Entry]:
-    for spec in (*PROVIDERS.values(), URL):
+    for spec in (*load_providers(), URL):
         example = spec.example if spec is URL else f"{spec.name}/{spec.example}"
         yield _Entry(spec.name, example, can_do(_capabilities(spec)), spec)
     local = can_do(LocalModel.capabilities)
@@ -170,8 +175,12 @@ def _weights_state(name: str) -> str:
 
 
 def _capabilities(spec: ProviderSpec) -> Capabilities:
-    module, _, name = spec.adapter.partition(":")
-    capabilities: Capabilities = getattr(
-        import_module(f"adjudge.gateway.providers.{module}"), name
-    ).capabilities
+    part = None if spec is URL else PROVIDERS.find(spec.name)
+    try:
+        with part.blamed() if part else nullcontext():
+            adapter = resolve(spec.adapter)
+    except SetupError as error:
+        _LOG.warning("%s", error)
+        adapter = None
+    capabilities: Capabilities = getattr(adapter, "capabilities", Capabilities())
     return capabilities

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
+from adjudge.plugins import Parts
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
@@ -101,6 +102,20 @@ def _write_arguments(parameters: Sequence[click.Parameter], formatter: click.Hel
     if rows := [(str(one.name), one.about) for one in parameters if isinstance(one, Argument)]:
         with formatter.section("Arguments"):
             formatter.write_dl(rows)
+
+
+class PartChoice(click.Choice[str]):
+    """One of our own names, which help lists, or of a plugin's."""
+
+    def __init__(self, parts: Parts[Any], names: Sequence[str]) -> None:
+        super().__init__(names)
+        self._parts = parts
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was typed, where a plugin has such a part."""
+        if value in self.choices or value not in self._parts:
+            return super().convert(value, param, ctx)
+        return value
 
 
 def argument(

@@ -40,7 +40,7 @@ from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
-from adjudge.gateway.registry import PROVIDERS, key_for
+from adjudge.gateway.registry import MISTRAL, key_for
 from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.pages import write_reports
@@ -271,7 +271,7 @@ def _seeds_key(provider: str) -> str | None:
     """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own
     variable comes first.
     """
-    spec = PROVIDERS["mistral"]
+    spec = MISTRAL
     return None if provider.lower() != spec.name or key_for(spec) else os.environ.get("API_KEY")
 
 

@@ -227,7 +227,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 
 @command("export")
 @_folder
-@click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
+@click.option("--to", help=f"The format: {', '.join(FORMATS.ours)}.")
 @click.option(
     "-o",
     "--output",

@@ -37,6 +37,8 @@ from adjudge.judges.settings import (
 )
 from adjudge.pooling.confidence import confidence
 
+_OF_A_STEP = ("judge", "plugin", "settings", "models")
+
 
 class _Step(NamedTuple, Generic[I, R]):
     """A judge of the cascade as one item meets it."""
@@ -295,9 +297,7 @@ class Cascade(Judge[I, R]):
         parts = [step.configuration(asked) for step in self.steps]
         return {
             **made,
-            "steps": [
-                {name: one[name] for name in ("judge", "settings", "models")} for one in parts
-            ],
+            "steps": [{name: one[name] for name in _OF_A_STEP if name in one} for one in parts],
         }
 
     def recorded_settings(self) -> dict[str, object]:

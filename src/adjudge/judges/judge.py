@@ -43,6 +43,7 @@ from adjudge.judges.settings import (
 )
 from adjudge.ledger.ledger import key_of
 from adjudge.messages import Message
+from adjudge.plugins import package_of
 from adjudge.prompts.render import check_language
 
 
@@ -370,9 +371,9 @@ class Judge(ABC, Generic[I, R]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        return provenance(
-            type(self).__name__, self.recorded_settings(), self.panel, criteria, self.language
-        )
+        name, plugin = type(self).__name__, package_of(type(self))
+        made = provenance(name, self.recorded_settings(), self.panel, criteria, self.language)
+        return {**made, "plugin": plugin} if plugin else made
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set, but for the models, which are recorded by themselves."""

@@ -21,6 +21,7 @@ from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.plugins import package_of
 from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.render import wordings
 from adjudge.verdicts import VERSION as READER
@@ -348,4 +349,10 @@ def plain_settings(settings: Mapping[str, object]) -> object:
 
 
 def _model(model: OpenModel) -> dict[str, object]:
-    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}
+    plugin = package_of(type(model.provider))
+    return {
+        "identity": model.identity,
+        "temperature": model.temperature,
+        "seed": model.seed,
+        **({"plugin": plugin} if plugin else {}),
+    }

@@ -294,7 +294,9 @@ class Kinds(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         given, at = mapping(value, place), place.at(self.by)
         if self.by in given:
-            kind = Word(list(self.records)).read(checked(given[self.by], at), at)
+            said = checked(given[self.by], at)
+            known = isinstance(said, str) and str(said) in self.records
+            kind = str(said) if known else Word(list(self.records)).read(said, at)
             return self.records[kind].read(value, place)
         raise place.wrong(
             "the key {by!r} is missing: it is one of {records}",

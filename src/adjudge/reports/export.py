@@ -8,9 +8,8 @@ import csv
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -26,6 +25,7 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.records import records
 from adjudge.ledger.rows import IN_BATCH, LABELS
 from adjudge.messages import Message, reason_of
+from adjudge.plugins import Parts
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.paired_gate import compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
@@ -52,9 +52,11 @@ def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
     Says how many rows there were.
     """
     target = Path(path)
-    write = FORMATS[check_export(target, to)]
+    format_ = check_export(target, to)
+    part = FORMATS.find(format_)
     try:
-        return write(Path(run), target)
+        with part.blamed() if part else nullcontext():
+            return FORMATS[format_](Path(run), target)
     except OSError as error:
         raise RunError(
             "{target} cannot be written: {reason}", target=target, reason=reason_of(error)
@@ -86,7 +88,8 @@ def check_export(target: Path, to: str | None = None) -> str:
     return format_
 
 
-def _to_csv(run: Path, target: Path) -> int:
+def to_csv(run: Path, target: Path) -> int:
+    """Write the judgments as CSV."""
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
         columns = list(dict.fromkeys(name for row in _flat(records(ledger), setup) for name in row))
@@ -99,7 +102,8 @@ def _to_csv(run: Path, target: Path) -> int:
     return count
 
 
-def _to_jsonl(run: Path, target: Path) -> int:
+def to_jsonl(run: Path, target: Path) -> int:
+    """Write the judgments as JSONL, with votes and labels."""
     count, setup = 0, Setup.of_run(run_info(run))
     found = judgments(run, votes=True)
     rows = (
@@ -149,7 +153,8 @@ def _with_labels(
         )
 
 
-def _to_parquet(run: Path, target: Path) -> int:
+def to_parquet(run: Path, target: Path) -> int:
+    """Write the judgments as Parquet."""
     import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
     from pyarrow import parquet
 
@@ -186,18 +191,6 @@ def to_html(run: Path, target: Path, baseline: Path | None = None) -> int:
     return report.total
 
 
-def _later(module: str, name: str) -> Callable[[Path, Path], int]:
-    """A writer that is loaded when it is called."""
-
-    def write(run: Path, target: Path) -> int:
-        found: Callable[[Path, Path], int] = getattr(
-            import_module(f"adjudge.reports.{module}"), name
-        )
-        return found(run, target)
-
-    return write
-
-
 ENDINGS: Mapping[str, str] = {
     **{
         name: f"{name}.json"
@@ -206,19 +199,8 @@ ENDINGS: Mapping[str, str] = {
     "junit": "junit.xml",
 }
 """How files of other tools' formats end; all others end in their format's name."""
-FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
-    "csv": _to_csv,
-    "jsonl": _to_jsonl,
-    "parquet": _to_parquet,
-    "md": to_markdown,
-    "html": to_html,
-    "evalassist": _later("foreign", "to_evalassist"),
-    "promptfoo": _later("foreign", "to_promptfoo"),
-    "inspect": _later("foreign", "to_inspect"),
-    "langfuse": _later("scores_out", "to_langfuse"),
-    "phoenix": _later("scores_out", "to_phoenix"),
-    "junit": _later("junit", "to_junit"),
-}
+FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
+"""A run folder and a file → how many rows were written."""
 
 
 def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:

@@ -16,6 +16,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
+from adjudge.plugins import Parts
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
@@ -333,13 +334,7 @@ class Gates:
     )
 
 
-KINDS: Mapping[str, Type[JudgeEntry]] = {
-    "aspect": Record(AspectEntry),
-    "direct": Record(DirectEntry),
-    "pairwise": Record(PairwiseEntry),
-    "rag": Record(RagEntry),
-    "evidence": Record(EvidenceEntry),
-}
+JUDGE_KINDS: Parts[Type[JudgeEntry]] = Parts("judges")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -349,7 +344,7 @@ class EvalFile:
     data: DataEntry = key(
         Record(DataEntry, short="path"), "The rows to judge: a path, or more about it."
     )
-    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", KINDS)), "One or several.")
+    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", JUDGE_KINDS)), "One or several.")
     language: str = key(
         Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import OddRows
@@ -35,6 +36,7 @@ from adjudge.ledger.stores.merge import Merged, merge, refuse_newer
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import Span, Store
+from adjudge.plugins import Parts
 from adjudge.runs.build import ReadyJudge, instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
 from adjudge.runs.execute import EvalRun, Event, Judged, Listen, VoteCast
@@ -141,15 +143,22 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
     return file if isinstance(file, EvalFile) else load_eval(file, find_project())
 
 
+STORES: Parts[Callable[[str], Store]] = Parts("stores")
+"""By the scheme of an address."""
+
+
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, the address of a bucket, a Postgres address, or a
+    """A folder of segments, the address of a bucket, of Postgres or of a plugin's store, or a
     store that is open.
     """
-    if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
-        from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
-
-        return PostgresStore(store)
-    return SegmentStore(store) if isinstance(store, str | Path) else store
+    if not isinstance(store, str | Path):
+        return store
+    scheme = urlsplit(store).scheme if isinstance(store, str) and "://" in store else ""
+    part = STORES.find(scheme) if scheme else None
+    if part is None:
+        return SegmentStore(store)
+    with part.blamed():
+        return STORES[scheme](str(store))
 
 
 @dataclass(frozen=True, kw_only=True)

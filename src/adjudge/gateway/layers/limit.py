@@ -15,6 +15,7 @@ from adjudge.errors import ModelError, RateLimited, Unavailable
 from adjudge.gateway.layers.account import LONGEST_ANSWER, expected_tokens, measured
 from adjudge.gateway.layers.budget import Budget, caller, pause, raise_if_halted
 from adjudge.gateway.model import Layer, Model, Replying
+from adjudge.plugins import package_of
 
 
 class Gate:
@@ -274,6 +275,16 @@ class Guarded:
                 "it returned {name}, not a Reply", model=self.name, name=type(reply).__name__
             )
         return reply
+
+
+class GuardedPlugin(Guarded):
+    """A plugin's model: it goes by the id that was asked for, so that its replies can be kept."""
+
+    def __init__(self, model: object, name: str) -> None:
+        super().__init__(model)
+        self.name = name
+        self.identity = f"{getattr(model, 'identity', name)} [{package_of(type(model))}]"
+        """With the plugin's version: another one may answer otherwise."""
 
 
 def _cancelled_by_us() -> bool:

@@ -16,6 +16,7 @@ from types import ModuleType
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway.http import Secret, error_message, retry_after
+from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import openai_reply, response_format
 from adjudge.gateway.redact import struck_out, without_secrets
 
@@ -133,3 +134,13 @@ def _header(error: Exception, name: str) -> str | None:
 def _status(error: Exception) -> int | None:
     found = vars(error).get("status_code")
     return found if isinstance(found, int) else None
+
+
+def open_litellm(connection: Connection) -> LitellmModel:
+    """``litellm/MODEL``, as litellm names it."""
+    return LitellmModel(
+        connection.name,
+        api_key=connection.key,
+        base_url=connection.base_url or None,
+        headers=connection.headers.sent,
+    )
