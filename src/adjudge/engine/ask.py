@@ -79,14 +79,6 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     return await _ask_once(ballot, model, request, read_written)
 
 
-def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
-    """What the model answers.
-
-    For those whose own machinery reads it; everybody else asks for a vote.
-    """
-    return _complete(request, model)
-
-
 def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)

@@ -247,10 +247,6 @@ class Setup:
         """Judge → one hash over everything that decides its verdicts."""
         return judge_identities({"judges": self.judges})
 
-    def is_panel(self, judge: str) -> bool:
-        """Whether a judge asks several models."""
-        return len(_part(self.judges.get(judge, {}), "models")) > 1
-
     def _weights_of_measures(self) -> list[str]:
         return [
             f"{one.title} {one.weight:g}"

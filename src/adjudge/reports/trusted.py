@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from adjudge.reports.words import counted, level_text, number_text
 
 if TYPE_CHECKING:
-    from adjudge.stats.estimate import Estimate
     from adjudge.trust.calibration import Calibration
 
 _SENTENCES: Mapping[str, Mapping[str, str]] = {
@@ -113,11 +112,6 @@ def _why(one: Calibration, language: str) -> str:
         if language == "ru"
         else text[:1].upper() + text[1:]
     )
-
-
-def figure(one: Estimate | None) -> str:
-    """The value, or a dash."""
-    return _number(one.value if one else None)
 
 
 def _number(value: float | None, language: str = "en") -> str:

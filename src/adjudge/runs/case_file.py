@@ -6,7 +6,7 @@ The dataclasses are the format of the settings; criteria stand in the file as in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 
@@ -81,11 +81,6 @@ class ExpectedRow:
     id: str = ""
     note: str = ""
     """Where it comes from, or why it is hard."""
-
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Every text with the name of its field; compared responses one by one."""
-        for name, value in self.fields.items():
-            yield from ((name, each) for each in ([value] if isinstance(value, str) else value))
 
     def as_file(self) -> dict[str, object]:
         """As the file has it, without what is empty."""

@@ -288,12 +288,6 @@ class Draft:
             **{each: getattr(own, each) for each in names},
         )
 
-    def with_entry(self, entry: CatalogEntry) -> Draft:
-        """With other criteria; instances and settings stay."""
-        text = dumped(as_file(entry))
-        found = replace(self, mode="yaml", yaml=text)
-        return found if self.mode == "yaml" else found.in_form()
-
     def _criteria_data(self) -> dict[str, object]:
         found: dict[str, object] = {
             "name": self.name,
