@@ -11,7 +11,6 @@ from adjudge.errors import SetupError
 
 GROUP = "adjudge.criteria"
 PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
-"""package/name."""
 
 
 def packaged_entry(name: str, language: str = "en") -> CatalogEntry:

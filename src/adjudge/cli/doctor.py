@@ -191,8 +191,6 @@ def _keys() -> Table:
 
 
 class State(NamedTuple):
-    """What became of a model."""
-
     reached: bool
     words: str
 

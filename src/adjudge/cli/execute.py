@@ -69,7 +69,6 @@ class Judgments:
         return len(self._numbers)
 
     def add(self, judged: Judged) -> None:
-        """One more."""
         try:
             self._places.append(self._file.seek(0, 2))
             self._numbers.append(judged.number)
@@ -371,7 +370,6 @@ def exit_code(outcome: Outcome) -> int:
 
 
 def skipped_rows(outcome: Outcome) -> str:
-    """How many there were."""
     language = outcome.run.file.language
     return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
 

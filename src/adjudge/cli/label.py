@@ -187,7 +187,6 @@ class _Session:
         """Row → note: one that was typed stays when its row comes back."""
 
     def work(self) -> Sentence:
-        """How it ended."""
         while (shown := self._work.next()) is not None:
             click.echo(
                 screen(shown, self._work.judged.scale, self._work.progress(), self._language)

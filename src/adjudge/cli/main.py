@@ -107,7 +107,6 @@ class LazyCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """From the table, too."""
         from click.shell_completion import CompletionItem
 
         named = [
@@ -164,7 +163,6 @@ class Terminated:
         self._last = -_SAME_SIGNAL
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
-        """Interrupt, once."""
         if (now := monotonic()) - self._last >= _SAME_SIGNAL:
             self._last = now
             signal.default_int_handler(signum, frame)

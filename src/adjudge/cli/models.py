@@ -79,7 +79,6 @@ class PullWatch:
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
-        """Print a line."""
         self._progress.console.print(told(line), soft_wrap=True, markup=False)
 
     def on_result(self, what: str, done: int, total: int) -> None:
@@ -104,14 +103,11 @@ class PullWatch:
 
 
 class _Entry(NamedTuple):
-    """A line of the list."""
-
     provider: str
     example: str
     can_do: Sequence[str]
     spec: ProviderSpec | None = None
     state: str = ""
-    """Of what needs no key."""
 
 
 def _entries() -> Iterator[_Entry]:
@@ -156,7 +152,6 @@ def key_state(spec: ProviderSpec) -> str:
 
 
 def can_do(capabilities: Capabilities) -> list[str]:
-    """Capabilities in words."""
     names = {
         "JSON schema": capabilities.json_schema,
         "log-probabilities": capabilities.logprobs,

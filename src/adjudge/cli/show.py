@@ -1,4 +1,4 @@
-"""Results in a terminal."""
+"""What commands print of results, rows and runs in a terminal."""
 
 from __future__ import annotations
 
@@ -138,7 +138,6 @@ def scored_of(summary: Summary, language: str) -> str:
 
 
 def headed(language: str, *headings: Word) -> Table:
-    """A table without lines."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in headings:
         table.add_column(word(heading, language))

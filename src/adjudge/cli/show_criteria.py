@@ -1,4 +1,4 @@
-"""Criteria in a terminal."""
+"""What ``adjudge criteria`` prints in a terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def show_catalogue(entries: Sequence[CatalogEntry], language: str) -> None:
 
 
 def show_entry(entry: CatalogEntry, language: str) -> None:
-    """Everything about one."""
     criteria, console = entry.criteria, _console()
     known = " ".join(languages_of(criteria.name))
     console.print(

@@ -80,7 +80,6 @@ def show_improvement(
 
 
 def print_split(console: Console, parts: Split) -> None:
-    """Which rows were whose."""
     seen, held = len(parts.seen.rows), len(parts.held_out.rows)
     console.print(
         f"{seen + held} labelled rows: {seen} for the writer, {held} held out (drawn with "

@@ -249,7 +249,6 @@ def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
 
 
 def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
-    """What the model answers."""
     told = on_call.get()
     return _reply(request, model) if told is None else _told_of(request, model, ballot, told)
 

@@ -132,7 +132,6 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     @property
     def samples(self) -> int:
-        """Votes per model."""
         return _SAMPLING.get().count or self.num_samples
 
     async def evaluate(
@@ -161,7 +160,6 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     @property
     def question(self) -> Choice | Rating:
-        """What may be answered."""
         return Choice(
             tuple(one.name for one in self.options), tuple(one.points for one in self.options)
         )

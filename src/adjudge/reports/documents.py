@@ -215,4 +215,3 @@ DOCUMENTS: tuple[type, ...] = (
     *(Judgments, Estimates, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
     *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
-"""One for each ``kind``."""

@@ -106,7 +106,6 @@ class TestCase:
 
     @property
     def criteria(self) -> Criteria:
-        """What is asked."""
         return self.entry.criteria
 
     @property
@@ -176,7 +175,6 @@ class TestCase:
         )
 
     def to_yaml(self) -> str:
-        """The file."""
         found: dict[str, object] = {
             "test_case": FORMAT,
             "criteria": as_file(self.entry),

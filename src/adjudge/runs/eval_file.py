@@ -56,8 +56,6 @@ or compared systems.
 
 @light_dataclass(frozen=True, kw_only=True)
 class DataEntry:
-    """Where the rows are."""
-
     path: str = key(
         Text(),
         (
@@ -472,9 +470,7 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
 class ChangeModel(Protocol):
     """A model, or a step, with something else about it."""
 
-    def __call__(self, entry: M, /) -> M:
-        """The same, changed."""
-        ...
+    def __call__(self, entry: M, /) -> M: ...
 
 
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:

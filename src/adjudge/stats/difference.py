@@ -100,7 +100,6 @@ class PairedScores:
 
     @property
     def mean(self) -> float | None:
-        """Of the differences."""
         return (self.first - self.second) / self.rows if self.rows else None
 
     def compared(self, *, clustered: bool, level: float = 0.95, margin: float = 0.0) -> Difference:
@@ -277,7 +276,6 @@ class VoteNoise:
     share: float | None
     """Of the variance of the mean; None with a reason where no row was asked twice."""
     half_width: float | None = None
-    """As it is."""
     with_votes: dict[int, float] | None = None
     """As it would be with so many votes a row."""
     reason: str = ""

@@ -210,7 +210,6 @@ class PanelCheck:
 
     best: str | None
     difference: Difference | None
-    """Panel less best member."""
     warning: str = ""
 
 

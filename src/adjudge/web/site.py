@@ -139,8 +139,6 @@ def our_words(text: str, language: str) -> str:
 
 @dataclass
 class Site:
-    """One server's pages."""
-
     access: Access
     library: Library
     language: str = "en"

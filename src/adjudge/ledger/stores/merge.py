@@ -35,8 +35,6 @@ _IN_ORDER = (
 
 
 class Merged(NamedTuple):
-    """What a store held."""
-
     votes: int
     judgments: int
     account: Account
