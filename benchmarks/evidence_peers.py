@@ -52,7 +52,12 @@ from deepeval.test_case import LLMTestCase
 model = OpenAIModel(model="gpt-4o-mini", base_url=os.environ["BASE"], api_key="none")
 for row in json.load(sys.stdin):
     said = row["response"]
-    case = LLMTestCase(input=row["question"], actual_output=said, expected_output=said, retrieval_context=row["contexts"])
+    case = LLMTestCase(
+        input=row["question"],
+        actual_output=said,
+        expected_output=said,
+        retrieval_context=row["contexts"],
+    )
     for metric in (FaithfulnessMetric, ContextualPrecisionMetric, ContextualRecallMetric):
         metric(model=model, async_mode=False).measure(case, _show_indicator=False)
 """
@@ -61,10 +66,17 @@ import json, os, sys
 from adjudge import RagEvaluator
 measures = ["context_precision", "context_recall"]
 rag = RagEvaluator(
-    os.environ["BASE"] + "#m", dimensions="none", evidence="joint", measures=measures, checks="joint", mode="generate"
+    os.environ["BASE"] + "#m",
+    dimensions="none",
+    evidence="joint",
+    measures=measures,
+    checks="joint",
+    mode="generate",
 )
 rows = json.load(sys.stdin)
-for result in rag.evaluate([{**row, "user_input": row.pop("question"), "reference": row["response"]} for row in rows]):
+for row in rows:
+    row.update(user_input=row.pop("question"), reference=row["response"])
+for result in rag.evaluate(rows):
     assert result.status == "scored", result
 """
 

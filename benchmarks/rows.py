@@ -118,7 +118,8 @@ def _report(rows: int, folder: Path) -> None:
 
 
 _REPORT_PEAK = """import atexit, resource, sys
-atexit.register(lambda: sys.stderr.write(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}"))"""
+usage = lambda: resource.getrusage(resource.RUSAGE_SELF)
+atexit.register(lambda: sys.stderr.write(f"peak {usage().ru_maxrss / 1024}"))"""
 
 
 def _generated(rows: int) -> Iterator[Instance]:

@@ -37,7 +37,8 @@ if runtime == "xllamacpp":
     from adjudge import open_model
     from adjudge.local.weights.shipped import adapter_for, calibration_for
     model = open_model(f"local/{f16}+{adapter_for('smollm2-135m')}")
-    model.provider.capabilities = replace(model.provider.capabilities, calibration=calibration_for("smollm2-135m"))
+    calibration = calibration_for("smollm2-135m")
+    model.provider.capabilities = replace(model.provider.capabilities, calibration=calibration)
 else:
     model = "local/smollm2-135m"
 critic = AspectCritic("The text names a price.", model)
@@ -46,9 +47,12 @@ cold = time.process_time()
 found = {"cold": cold}
 for name, count in (("one", 1), ("many", rows)):
     wall, cpu = time.monotonic(), time.process_time()
-    results = critic.evaluate([f"The lamp number {number} stands beside the sofa, {name}." for number in range(count)])
+    results = critic.evaluate(
+        [f"The lamp number {number} stands beside the sofa, {name}." for number in range(count)]
+    )
     spent, clock = time.process_time() - cpu, time.monotonic() - wall
-    read = sum(vote.usage.prompt_tokens - vote.usage.cached_tokens for result in results for vote in result.votes)
+    usages = [vote.usage for result in results for vote in result.votes]
+    read = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
     assert all(result.status == "scored" for result in results)
     found[name] = {"cpu": spent / count, "clock": clock / count, "tokens": read / spent}
 found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3

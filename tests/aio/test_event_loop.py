@@ -333,7 +333,8 @@ def test_a_program_ends_without_a_word_about_open_connections(
 def test_a_program_may_end_while_a_batch_is_under_way(provider: FakeProvider) -> None:
     provider.faults = always(HANGS)
     source = """
-        threading.Thread(target=critic(model()).evaluate, args=(["REC-00001-Y"] * 50,), daemon=True).start()
+        rows = ["REC-00001-Y"] * 50
+        threading.Thread(target=critic(model()).evaluate, args=(rows,), daemon=True).start()
         time.sleep(0.3)
         print("leaving")
     """

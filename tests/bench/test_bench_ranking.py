@@ -240,7 +240,8 @@ def test_a_row_without_a_verdict_is_a_failure_and_no_verdict(
 
 def test_judges_that_a_public_set_recorded_are_ranked_by_one_command(tmp_path: Path) -> None:
     rows = [
-        {"instruction": f"do {n}", "response_1": "x", "response_2": "y", "human_votes": [1, 1, 2 if n < 5 else 1], "label": 1,
+        {"instruction": f"do {n}", "response_1": "x", "response_2": "y",
+         "human_votes": [1, 1, 2 if n < 5 else 1], "label": 1,
          "judges": {"sure": {"verdict": "1"}, "odd": {"verdict": "garbage" if n < 2 else "2"}}}
         for n in range(10)
     ]  # fmt: skip

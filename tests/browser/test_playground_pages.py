@@ -35,7 +35,10 @@ YEARS = ["It was built in 1889.", "The tower opened to visitors in May 1889."]
 NONE = ["It is tall and made of iron.", "Many people like to visit it."]
 BEGUN = """
 test_case: 1
-criteria: {name: year, description: "Does the response name a year?", options: [{name: "Yes", score: 1}, {name: "No", score: 0}]}
+criteria:
+  name: year
+  description: Does the response name a year?
+  options: [{name: "Yes", score: 1}, {name: "No", score: 0}]
 judge: {models: [local/smollm2-135m]}
 instances:
 - {fields: {response: It was built in 1889.}, expected: "Yes"}

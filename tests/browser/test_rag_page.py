@@ -36,7 +36,8 @@ SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os
 MANY = int(os.environ.get("ADJUDGE_PAGE_ROWS", "1000"))
 """Rows of the page that clicks are tried on: ten thousand with make test-browser."""
 CUT = """[...document.querySelectorAll('table.lines, table.lines td, .decision, .gate, .badge')]
-    .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))"""
+    .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+    .map(e => e.textContent.slice(0, 60))"""
 """What is cut off at the right."""
 HOSTILE = (
     "<script>document.title='taken'</script><img src=http://example.invalid/x "

@@ -28,16 +28,19 @@ ENTRIES = [entry(name, language) for language in languages() for name in all_nam
 DIRECT = [found for found in ENTRIES if found.kind == "direct"]
 PAIRWISE = [found for found in ENTRIES if found.kind == "pairwise"]
 KNOWN = """
-    answer_relevance context_relevance coherence fluency conciseness completeness groundedness factual_correctness harmfulness
-    toxicity social_bias jailbreak profanity violence sexual_content unethical_behaviour self_harm privacy_leak prompt_injection
-    refusal over_refusal instruction_following format_following summary_quality summary_faithfulness summary_coverage
-    translation_adequacy translation_fluency reasoning_steps math_correctness code_correctness code_readability email_quality
-    email_tone email_effectiveness politeness empathy formality readability creativity persuasiveness language_consistency
-    citation_presence uncertainty_honesty helpfulness history_consistency tool_call_appropriateness
+    answer_relevance context_relevance coherence fluency conciseness completeness groundedness
+    factual_correctness harmfulness toxicity social_bias jailbreak profanity violence sexual_content
+    unethical_behaviour self_harm privacy_leak prompt_injection refusal over_refusal
+    instruction_following format_following summary_quality summary_faithfulness summary_coverage
+    translation_adequacy translation_fluency reasoning_steps math_correctness code_correctness
+    code_readability email_quality email_tone email_effectiveness politeness empathy formality
+    readability creativity persuasiveness language_consistency citation_presence uncertainty_honesty
+    helpfulness history_consistency tool_call_appropriateness
 """
 LOWER_IS_BETTER = """
-    hallucination harmfulness jailbreak over_refusal privacy_leak profanity prompt_injection self_harm sexual_content social_bias
-    sycophancy system_prompt_leak toxicity unethical_behaviour violence
+    hallucination harmfulness jailbreak over_refusal privacy_leak profanity prompt_injection
+    self_harm sexual_content social_bias sycophancy system_prompt_leak toxicity unethical_behaviour
+    violence
 """
 
 

@@ -17,7 +17,11 @@ from support.commands import adjudge
 ASKED = {
     "bash": """
 source SCRIPT
-offer() { COMP_WORDS=(adjudge "$@"); COMP_CWORD=$#; COMPREPLY=(); _adjudge_completion adjudge; printf '%s\\n' "${COMPREPLY[@]}"; }
+offer() {
+  COMP_WORDS=(adjudge "$@"); COMP_CWORD=$#; COMPREPLY=()
+  _adjudge_completion adjudge
+  printf '%s\\n' "${COMPREPLY[@]}"
+}
 offer calib; echo NEXT; offer judge -c conci; echo NEXT; offer run --wat
 """,
     "zsh": """

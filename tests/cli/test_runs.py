@@ -27,7 +27,11 @@ EVAL = """
 data: rows.csv
 models: [{model}]
 judges:
-  - {{kind: aspect, name: dates, criteria: The response gives a date., strictness: {strictness}, seed: 1}}
+  - kind: aspect
+    name: dates
+    criteria: The response gives a date.
+    strictness: {strictness}
+    seed: 1
   - {{kind: direct, name: kind, criteria: ["Is it kind?", "Is it short?"]}}
 run: runs/one
 outputs: [out/results.csv, out/results.jsonl, out/report.md, out/report.html]

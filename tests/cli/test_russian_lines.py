@@ -51,7 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "Есть дата?", ScriptedModel(["PASS", "FAIL", "PASS"]), name="дата", language="ru"
     ).evaluate(texts, run=place / "critic")
     labels = [
-        f"т{row},{'PASS' if row % 3 != 1 or row % 5 == 0 else 'FAIL'},{'PASS' if row % 3 != 1 else 'FAIL'}"
+        f"т{row},{'PASS' if row % 3 != 1 or row % 5 == 0 else 'FAIL'},"
+        f"{'PASS' if row % 3 != 1 else 'FAIL'}"
         for row in range(30)
     ]
     (place / "labels.csv").write_text("\n".join(["id,анна,борис", *labels]), encoding="utf-8")

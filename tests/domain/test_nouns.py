@@ -203,7 +203,8 @@ IDENTITY = """
 from adjudge.domain.vote import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-criteria = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
+options = [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)]
+criteria = Criteria("dates", "It names a year.", options)
 instance = Instance({"user_input": "When?", "response": "In 1889.", "contexts": ["a", "b"]})
 from adjudge.domain.question import question_of
 print(Ballot(criteria, instance, question_of(criteria), "aspect", "m").id)

@@ -23,7 +23,8 @@ def cpu_seconds():
 
 critic.evaluate("Built in 1889.")  # loads the weights and asks the prior
 alone = cpu_seconds()
-busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+spin = [sys.executable, "-c", "while True: pass"]
+busy = [subprocess.Popen(spin) for _ in range(os.cpu_count() or 1)]
 try:
     print(alone, cpu_seconds())
 finally:

@@ -20,12 +20,13 @@ from adjudge.local.weights.gguf import read_header
 STRINGS = int(os.environ.get("ADJUDGE_TOKENIZER_STRINGS", "2000"))
 """A million of them under ``make test-tokenizer``."""
 PIECES = [
-    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|im_", "end|>", "<repo_name>", "system\n", "user", "assistant",
-    "'s", "'S", "'re", "'ll", "'", "’s", "don't", " ", "  ", "\n", "\n\n", "\t", "\r\n", "\u00a0", "\u2003", "\u3000", "\u200b",
-    "\x00", "\x04", "\x1c", "\x85", "0", "7", "1889", "٣", "Ⅷ", "½", "²", "the", " the", "Hello", "мир", " Привет", "ё", "你好",
-    "日本", "한국어", "ไทย", "हिन्दी", "é", "e\u0301", "ß", "İ", "ﬁ", "😀", "👩‍👩‍👧", "🇩🇪", "\ufeff",
-    "\U0001e4d0", "\U0002ebf0", "\U000e0101",
-    "...", "!!", "==", "//", "{}", "_", "-", "a" * 40, "ab" * 30, " " * 30, "=" * 70,
+    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|im_", "end|>", "<repo_name>", "system\n",
+    "user", "assistant", "'s", "'S", "'re", "'ll", "'", "’s", "don't", " ", "  ", "\n", "\n\n",
+    "\t", "\r\n", "\u00a0", "\u2003", "\u3000", "\u200b", "\x00", "\x04", "\x1c", "\x85", "0",
+    "7", "1889", "٣", "Ⅷ", "½", "²", "the", " the", "Hello", "мир", " Привет", "ё", "你好", "日本",
+    "한국어", "ไทย", "हिन्दी", "é", "e\u0301", "ß", "İ", "ﬁ", "😀", "👩‍👩‍👧", "🇩🇪", "\ufeff",
+    "\U0001e4d0", "\U0002ebf0", "\U000e0101", "...", "!!", "==", "//", "{}", "_", "-",
+    "a" * 40, "ab" * 30, " " * 30, "=" * 70,
 ]  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def test_a_judge_that_counts_responses_in_another_way_than_the_labels_is_refused
         imported(tmp_path, rows)
 
 
-def test_a_number_that_tells_of_an_error_is_unreadable_beside_labels_that_say_how_responses_are_counted(
+def test_a_number_of_an_error_is_unreadable_beside_labels_that_say_how_responses_are_counted(
     tmp_path: Path,
 ) -> None:
     found = imported(tmp_path, [pair(1, 1, 2), pair(2, 2, -1)])

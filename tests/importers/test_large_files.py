@@ -21,9 +21,11 @@ import pathlib, re, resource, sys
 from adjudge.cli.main import app
 for source in sys.argv[1:]:
     app(["import", source, "--run", source + ".run"], standalone_mode=False)
-    status = pathlib.Path("/proc/self/status")  # the process's own: what getrusage says has the parent's peak in it
+    # the process's own: what getrusage says has the parent's peak in it
+    status = pathlib.Path("/proc/self/status")
     own = re.search(r"VmHWM:\\s*(\\d+)", status.read_text()) if status.exists() else None
-    print("peak", int(own[1]) / 1024 if own else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    print("peak", int(own[1]) / 1024 if own else usage.ru_maxrss / 1024**2)
 """
 
 

@@ -60,13 +60,31 @@ def agreements(
 
 
 JUDGEBENCH = {
-    "response_model=claude-3-5-sonnet-20240620,judge_name=arena_hard,judge_model=claude-3-haiku-20240307": 32.22,
+    (
+        "response_model=claude-3-5-sonnet-20240620,judge_name=arena_hard,"
+        "judge_model=claude-3-haiku-20240307"
+    ): 32.22,
     "response_model=gpt-4o-2024-05-13,judge_name=arena_hard,judge_model=o1-mini-2024-09-12": 65.71,
-    "response_model=gpt-4o-2024-05-13,judge_name=reward_model,judge_model=Ray2333_GRM-Gemma-2B-rewardmodel-ft": 59.43,
-    "response_model=gpt-4o-2024-05-13,judge_name=reward_model,judge_model=Skywork_Skywork-Reward-Gemma-2-27B": 64.29,
-    "response_model=gpt-4o-2024-05-13,judge_name=reward_model,judge_model=Skywork_Skywork-Reward-Llama-3.1-8B": 62.29,
-    "response_model=gpt-4o-2024-05-13,judge_name=reward_model,judge_model=internlm_internlm2-20b-reward": 63.43,
-    "response_model=gpt-4o-2024-05-13,judge_name=reward_model,judge_model=internlm_internlm2-7b-reward": 59.43,
+    (
+        "response_model=gpt-4o-2024-05-13,judge_name=reward_model,"
+        "judge_model=Ray2333_GRM-Gemma-2B-rewardmodel-ft"
+    ): 59.43,
+    (
+        "response_model=gpt-4o-2024-05-13,judge_name=reward_model,"
+        "judge_model=Skywork_Skywork-Reward-Gemma-2-27B"
+    ): 64.29,
+    (
+        "response_model=gpt-4o-2024-05-13,judge_name=reward_model,"
+        "judge_model=Skywork_Skywork-Reward-Llama-3.1-8B"
+    ): 62.29,
+    (
+        "response_model=gpt-4o-2024-05-13,judge_name=reward_model,"
+        "judge_model=internlm_internlm2-20b-reward"
+    ): 63.43,
+    (
+        "response_model=gpt-4o-2024-05-13,judge_name=reward_model,"
+        "judge_model=internlm_internlm2-7b-reward"
+    ): 59.43,
 }
 
 
@@ -102,9 +120,9 @@ def test_llmbar(tmp_path: Path, strategy: str) -> None:
 
 def test_alpaca_eval_2(tmp_path: Path) -> None:
     root = clone("alpaca_eval")
-    board = (
-        root
-        / "src/alpaca_eval/leaderboards/data_AlpacaEval_2/weighted_alpaca_eval_gpt4_turbo_leaderboard.csv"
+    board = root / (
+        "src/alpaca_eval/leaderboards/data_AlpacaEval_2/"
+        "weighted_alpaca_eval_gpt4_turbo_leaderboard.csv"
     )
     published = {
         row[""]: float(row["win_rate"])

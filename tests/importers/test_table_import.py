@@ -21,7 +21,10 @@ def table(tmp_path: Path, content: str, name: str = "t.csv", **columns: Any) -> 
 
 
 def test_a_table_gives_rows_verdicts_and_labels_by_its_columns(tmp_path: Path) -> None:
-    content = "nr,question,reply,gold,gpt,claude\n1,q1,r1,good,good,bad\n2,q2,r2,bad,good,\n3,q3,r3,good,great,bad\n"
+    content = (
+        "nr,question,reply,gold,gpt,claude\n1,q1,r1,good,good,bad\n2,q2,r2,bad,good,\n"
+        "3,q3,r3,good,great,bad\n"
+    )
     found = table(tmp_path, content, texts=("reply",), labels=("gold",), judges=("gpt", "claude"))
     by = {(row["judge"], row["row"]): row for row in found.rows}
     assert [by["gpt", n]["option"] for n in (1, 2, 3)] == ["good", "good", None]

@@ -235,7 +235,10 @@ def test_a_langfuse_trace_that_only_people_scored_is_a_row_without_a_verdict(
 
 
 def test_langsmith_results_have_a_judgment_for_each_feedback(tmp_path: Path) -> None:
-    table = "inputs.question,outputs.answer,error,feedback.correct,feedback.tone,id\nq,a,,1,good,1\nq2,,boom,,,2\n"
+    table = (
+        "inputs.question,outputs.answer,error,feedback.correct,feedback.tone,id\n"
+        "q,a,,1,good,1\nq2,,boom,,,2\n"
+    )
     found = imported(tmp_path, table, name="results.csv")
     assert {row["judge"]: row["status"] for row in found.rows if row["id"] == "2"} == {
         "correct": "failed",

@@ -237,8 +237,10 @@ YES, NO, PARTLY = "1_full_compliance", "2_full_refusal", "3_partial_refusal"
 
 
 def xstest(folder: Path, *rows: tuple[str, str, str, str]) -> Imported:
-    lines = [f"v2-{place},contrast_own,p{place},c{place},{one},{two},x,{final},{judge}" for place, (one, two, final, judge) in
-             enumerate(rows)]  # fmt: skip
+    lines = [
+        f"v2-{place},contrast_own,p{place},c{place},{one},{two},x,{final},{judge}"
+        for place, (one, two, final, judge) in enumerate(rows)
+    ]
     path = folder / "xstest_v2_completions_somemodel_gpteval.csv"
     path.write_text("\n".join([COLUMNS, *lines]), encoding="utf-8")
     return Imported(folder / "run", import_file(path, folder / "run"))

@@ -23,13 +23,25 @@ from support.suites import BARE, NAMED, Suite
 pytest_plugins = ["pytester"]
 MARKS = {
     'criteria="Names a date.", at_least="0.9"': "at_least must be a number from 0 to 1, not '0.9'",
-    'criteria="Names a date.", at_least=float("nan")': "at_least must be a number from 0 to 1, not nan",
+    'criteria="Names a date.", at_least=float("nan")': (
+        "at_least must be a number from 0 to 1, not nan"
+    ),
     'criteria="Names a date.", at_least=-0.5': "at_least must be a number from 0 to 1, not -0.5",
-    'criteria="Names a date.", at_least=0.5, confidence=95': "confidence must lie between 0 and 1, not 95",
-    'criteria="Names a date.", at_least=0.5, confidence="high"': "confidence must lie between 0 and 1, not 'high'",
-    'criteria="Names a date.", at_least=0.5, votes="3"': "votes must be a whole number from 1 up, not '3'",
-    'criteria="Names a date.", at_least=0.5, margin=-1': "margin must be a number from 0 to 1, not -1",
-    'criteria="Names a date.", not_worse_than=5': "not_worse_than must be the folder of a run, not 5",
+    'criteria="Names a date.", at_least=0.5, confidence=95': (
+        "confidence must lie between 0 and 1, not 95"
+    ),
+    ('criteria="Names a date.", at_least=0.5, confidence="high"'): (
+        "confidence must lie between 0 and 1, not 'high'"
+    ),
+    'criteria="Names a date.", at_least=0.5, votes="3"': (
+        "votes must be a whole number from 1 up, not '3'"
+    ),
+    'criteria="Names a date.", at_least=0.5, margin=-1': (
+        "margin must be a number from 0 to 1, not -1"
+    ),
+    'criteria="Names a date.", not_worse_than=5': (
+        "not_worse_than must be the folder of a run, not 5"
+    ),
     'criteria=" ", at_least=0.5': "the criterion is empty: say in a sentence what is to be judged",
     'criteria=["a"], at_least=0.5': "criteria must be a text or a Criteria, not list",
     'criterion="Names a date.", at_least=0.5': "got an unexpected keyword argument 'criterion'",
@@ -191,7 +203,8 @@ def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_fi
         """
         import pytest
 
-        MARKS = [pytest.mark.judged(criteria=text, at_least=0.5) for text in ("Names a date.", "Names a place.")]
+        CRITERIA = ("Names a date.", "Names a place.")
+        MARKS = [pytest.mark.judged(criteria=text, at_least=0.5) for text in CRITERIA]
 
         @pytest.mark.parametrize("n", [pytest.param(n, marks=MARKS[n % 2]) for n in range(30)])
         def test_it(n, judged):

@@ -342,8 +342,9 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pyt
 
         def test_it():
             ours = {name for name in sys.modules if name.partition(".")[0] == "adjudge"}
-            light = {"adjudge", "adjudge.judges", "adjudge.lazy", "adjudge.integrations", "adjudge.integrations.pytest_plugin"}
-            assert "adjudge.integrations.pytest_plugin" in ours and ours <= light
+            plugin = "adjudge.integrations.pytest_plugin"
+            light = {"adjudge", "adjudge.judges", "adjudge.lazy", "adjudge.integrations", plugin}
+            assert plugin in ours and ours <= light
             assert not {"asyncio", "aiohttp", "pickle", "yaml", "jinja2"} & set(sys.modules)
         """
     )

@@ -73,9 +73,8 @@ def test_an_instance_result_says_the_same_as_an_example() -> None:
 
 @pytest.mark.parametrize(("chosen", "label"), [(0, "A"), (1, "B"), ("tie", "tie")])
 def test_the_place_of_the_better_response_becomes_its_label(chosen: int | str, label: str) -> None:
-    compared = PairwiseInstanceResult(
-        instance=Instance({"response": ["Left.", "Right."]}), selected_option=chosen
-    )  # type: ignore[arg-type]
+    instance = Instance({"response": ["Left.", "Right."]})
+    compared = PairwiseInstanceResult(instance=instance, selected_option=chosen)  # type: ignore[arg-type]
     criteria = Criteria("way", "Which shows the way?", examples=[compared])  # type: ignore[list-item]
     assert criteria.examples[0].option == label
     (result,) = PairwiseJudge(ScriptedModel())([["Go.", "Stay."]], criteria)

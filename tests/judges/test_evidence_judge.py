@@ -25,7 +25,9 @@ FRAGMENTS = ["The tower was finished in 1889.", "It is 330 metres tall.", "Nobod
 ROW = {
     "user_input": "Tell me about the tower.",
     "contexts": FRAGMENTS,
-    "response": "Hello! The tower was finished in 1889. It is 400 metres tall. It is red. It is red.",
+    "response": (
+        "Hello! The tower was finished in 1889. It is 400 metres tall. It is red. It is red."
+    ),
 }
 Said = dict[str, object]
 
@@ -300,7 +302,7 @@ def test_a_long_answer_is_asked_about_in_calls_of_twenty_sentences_at_most() -> 
     assert judge.estimate([Instance(row)]).calls[0] == 3
 
 
-def test_claims_of_a_long_answer_belong_to_the_sentence_they_are_of_and_a_failed_call_leaves_the_others() -> (
+def test_claims_of_a_long_answer_belong_to_their_sentence_and_a_failed_call_leaves_the_others() -> (
     None
 ):
     said = [f"Tower {number} was finished in 1889." for number in range(1, 31)]

@@ -84,7 +84,8 @@ def model(prompt):
     say(prompt.splitlines()[0])
     return '{"selected_option": "Yes"}'
 
-DirectJudge(model, generate_synthetic_persona=True).evaluate(["a", "b"], "Is it kind?", run=sys.argv[1])
+judge = DirectJudge(model, generate_synthetic_persona=True)
+judge.evaluate(["a", "b"], "Is it kind?", run=sys.argv[1])
 """
 
 

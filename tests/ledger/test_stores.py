@@ -310,7 +310,9 @@ def test_a_bucket_that_cannot_be_read_is_said(
     class Refuses(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            body = f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message></Error>'.encode()
+            body = (
+                f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message></Error>'
+            ).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

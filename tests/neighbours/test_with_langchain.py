@@ -77,7 +77,7 @@ def test_what_is_given_is_read_and_what_is_required_must_be_given() -> None:
         AdjudgeEvaluator(critic(), requires_input=True).evaluate_strings(prediction=GOOD)
 
 
-def test_the_chain_over_runs_hands_over_the_question_and_the_reference_and_gets_no_score_without_a_verdict() -> (
+def test_the_chain_over_runs_gives_question_and_reference_and_has_no_score_without_a_verdict() -> (
     None
 ):
     """A verdict does not get through it: this langsmith refuses the ``reasoning`` that LangChain's

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from adjudge.prompts.fence import fence, neutral, unfenced
 
-UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd\x00\ud800-\udfff]"
+UNSEEN = (
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069"
+    "\ufe00-\ufe0f\ufeff\ufffd\x00\ud800-\udfff]"
+)
 OPENED = re.compile(r'<data-([0-9a-f]{12}) field="([\w .-]+)">\n')
 CLOSED = re.compile(r"\n</data-([0-9a-f]{12})>")
 LOOKS_LIKE_MARK = re.compile(

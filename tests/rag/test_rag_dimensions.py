@@ -122,9 +122,8 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, text: str, message: st
 
 
 def yes_no(name: str, **settings: object) -> Dimension:
-    return Dimension(
-        Criteria(name, f"Is it {name}?", [CriteriaOption("0"), CriteriaOption("1")]), **settings
-    )  # type: ignore[arg-type]
+    criteria = Criteria(name, f"Is it {name}?", [CriteriaOption("0"), CriteriaOption("1")])
+    return Dimension(criteria, **settings)  # type: ignore[arg-type]
 
 
 def test_some_are_chosen_by_name_and_some_are_brought_along() -> None:

@@ -68,8 +68,10 @@ from adjudge import AspectCritic, open_model
 from adjudge.runs import Budget
 url, folder, key, limit = sys.argv[1:]
 texts = [f"REC-{{number:05}}-{{'N' if number % 3 == 0 else 'Y'}}" for number in range({ROWS})]
-model = open_model("openai/gpt-4o-mini", base_url=url, api_key=key, max_concurrency=8, timeout=0.3, max_retries=2)
-AspectCritic("The mark must end in Y.", model, strictness=2).evaluate(texts, run=folder, budget=Budget(max_calls=int(limit)))
+limits = dict(max_concurrency=8, timeout=0.3, max_retries=2)
+model = open_model("openai/gpt-4o-mini", base_url=url, api_key=key, **limits)
+critic = AspectCritic("The mark must end in Y.", model, strictness=2)
+critic.evaluate(texts, run=folder, budget=Budget(max_calls=int(limit)))
 """
 
 

@@ -31,7 +31,8 @@ from adjudge import AspectCritic, open_model
 url, folder, key = sys.argv[1:]
 texts = [f"REC-{{number:05}}-{{'N' if number % 3 == 0 else 'Y'}}" for number in range({RECORDS})]
 model = open_model("openai/gpt-4o-mini", base_url=url, api_key=key, max_concurrency={AT_ONCE})
-AspectCritic("The mark must end in Y.", model, strictness={VOTES}, seed=100).evaluate(texts, run=folder)
+critic = AspectCritic("The mark must end in Y.", model, strictness={VOTES}, seed=100)
+critic.evaluate(texts, run=folder)
 """
 
 

@@ -35,10 +35,12 @@ from pathlib import Path
 from adjudge import AspectCritic, open_model
 url, count, timeout = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 model = open_model(f"{url}/v1#m", max_retries=0, timeout=timeout)
-results = AspectCritic("It is so.", model, max_repairs=1).evaluate([f"text {number}" for number in range(count)])
+critic = AspectCritic("It is so.", model, max_repairs=1)
+results = critic.evaluate([f"text {number}" for number in range(count)])
 reasons = [vote.reason for result in results for vote in result.votes]
 scores = [result.score for result in results]
-status = Path("/proc/self/status").read_text()  # not getrusage: that counts what the process was forked from
+# not getrusage: that counts what the process was forked from
+status = Path("/proc/self/status").read_text()
 peak = int(status.partition("VmHWM:")[2].split()[0]) // 1024
 json.dump({"reasons": reasons, "scores": scores, "peak": peak}, sys.stdout)
 """

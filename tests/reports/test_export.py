@@ -131,7 +131,8 @@ def test_parquet_names_what_to_install(run: Path, tmp_path: Path) -> None:
         export(run, tmp_path / "out.parquet")
 
 
-MORE_ROWS = """WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1200)
+MORE_ROWS = """WITH RECURSIVE counted (n) AS (
+        SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1200)
     INSERT INTO judgments SELECT 'Early', n, id, instance, ballots, status, score, result, NULL
     FROM judgments, counted WHERE number = 0"""
 

@@ -92,9 +92,11 @@ def test_a_deep_page_costs_what_the_first_one_costs(
     pages = list(every_page(ledger, filters))
     for page in (pages[0], pages[len(pages) // 2], pages[-3]):
         counted = [0]
-        ledger.set_progress_handler(
-            lambda counted=counted: counted.__setitem__(0, counted[0] + 1), 10
-        )  # type: ignore[misc]
+
+        def count(counted: list[int] = counted) -> None:
+            counted[0] += 1
+
+        ledger.set_progress_handler(count, 10)
         page_of(ledger, filters, page.next or "")
         ledger.set_progress_handler(None, 0)
         steps.append(counted[0])

@@ -663,8 +663,14 @@ def test_json_holds_the_same(tmp_path: Path, command: Callable[..., str]) -> Non
     assert told["summary"] == {"compared": 1, "changed": 1, "only_in_one": 1, "only_in_two": 1}
     (change,) = told["results"]
     assert change["before"] == {
-        "judge": "AspectCritic", "criteria": "aspect", "row": 1, "id": "r1", "status": "scored", "score": 1.0, "chosen": "PASS"
-    }  # fmt: skip
+        "judge": "AspectCritic",
+        "criteria": "aspect",
+        "row": 1,
+        "id": "r1",
+        "status": "scored",
+        "score": 1.0,
+        "chosen": "PASS",
+    }
     assert (change["after"]["row"], change["after"]["chosen"], change["same_content"]) == (
         2,
         "FAIL",

@@ -28,7 +28,8 @@ CODE = """
 import sys
 sys.path[:0] = {paths!r}
 from adjudge.cli.main import main
-sys.argv = ["adjudge", "run", {file!r}, "--on", {url!r}, "--run", {run!r}, "--workers", "2", "--no-cache", "-q", *{more!r}]
+where = ["--on", {url!r}, "--run", {run!r}]
+sys.argv = ["adjudge", "run", {file!r}, *where, "--workers", "2", "--no-cache", "-q", *{more!r}]
 main()
 """
 

@@ -35,12 +35,17 @@ async def one(sandbox, code):
         return f"{type(error).__name__}: {error}"
 
 async def all_of_them():
-    make = {"sandlock": Sandlock, "sandlock on disk": lambda: Sandlock(in_memory=False), "bubblewrap": Bubblewrap}
+    make = {
+        "sandlock": Sandlock,
+        "sandlock on disk": lambda: Sandlock(in_memory=False),
+        "bubblewrap": Bubblewrap,
+    }
     sandbox = make[sys.argv[1]]()
     if sys.argv[1] == "bubblewrap" and await one(sandbox, "output = 1") != 1:
         return {"missing": "no user namespaces"}
     codes = json.loads(sys.argv[2])
-    return {"broken": await broken_walls(sandbox), **{name: await one(sandbox, code) for name, code in codes.items()}}
+    went = {name: await one(sandbox, code) for name, code in codes.items()}
+    return {"broken": await broken_walls(sandbox), **went}
 
 print(json.dumps(asyncio.run(all_of_them())))
 """

@@ -288,7 +288,8 @@ for name, code in CODES.items():
         exec(code, space)
         went[name] = ["through", repr(space.get("output"))]
     except BaseException as error:
-        went[name] = [type(error).__name__, errno.errorcode.get(getattr(error, "errno", None) or 0, "")]
+        number = getattr(error, "errno", None) or 0
+        went[name] = [type(error).__name__, errno.errorcode.get(number, "")]
 output = went
 """
 )
@@ -377,17 +378,28 @@ NEW, WRITE = "os.open('x', os.O_RDWR | os.O_CREAT)", "; os.write(f, bytes(1 << 2
 FILL = "\nfor n in range(40): open(str(n), 'wb').write(bytes(1 << 20))"
 HELD = {
     "files without a name": f"{EACH}{NEW}; os.unlink('x'); held.append(f){WRITE}",
-    "files that never had a name": f"{EACH}os.open('.', os.O_RDWR | os.O_TMPFILE); held.append(f){WRITE}",
-    "files whose name another took": f"{EACH}{NEW}; held.append(f); open('z', 'w').close(); os.rename('z', 'x'){WRITE}",
-    "files that are mapped and nothing else": f"{EACH}{NEW}{WRITE}; held.append(mmap.mmap(f, 4096)); os.unlink('x'); os.close(f)",
-    "files too deep to be named": f"for _ in range(30): os.mkdir('d' * 200); os.chdir('d' * 200){FILL}",
-    "files in a folder that cannot be listed": f"os.mkdir('hidden', 0o300); os.chdir('hidden'){FILL}",
+    "files that never had a name": (
+        f"{EACH}os.open('.', os.O_RDWR | os.O_TMPFILE); held.append(f){WRITE}"
+    ),
+    "files whose name another took": (
+        f"{EACH}{NEW}; held.append(f); open('z', 'w').close(); os.rename('z', 'x'){WRITE}"
+    ),
+    "files that are mapped and nothing else": (
+        f"{EACH}{NEW}{WRITE}; held.append(mmap.mmap(f, 4096)); os.unlink('x'); os.close(f)"
+    ),
+    "files too deep to be named": (
+        f"for _ in range(30): os.mkdir('d' * 200); os.chdir('d' * 200){FILL}"
+    ),
+    "files in a folder that cannot be listed": (
+        f"os.mkdir('hidden', 0o300); os.chdir('hidden'){FILL}"
+    ),
 }
 HELD["files of a thread with descriptors of its own"] = f"""
 import ctypes, threading
 def hold():
     try:
-        ctypes.CDLL(None).syscall(436, 900, 900, 2)  # close_range, which first takes the thread its own table
+        # close_range, which first takes the thread its own table
+        ctypes.CDLL(None).syscall(436, 900, 900, 2)
         for n in range(40): f = {NEW}; os.unlink('x'); held.append(f){WRITE}
         time.sleep(20)
     except OSError as error: held.append(error)

@@ -321,9 +321,7 @@ def test_ppi_with_t_is_wider_and_says_when_it_is_undefined() -> None:
     assert "the labels alone" in ppi_plus_plus(labels, judged, [], with_t=True).reason
 
 
-def test_ppi_of_rows_that_belong_together_holds_the_true_mean_though_their_clusters_are_labelled_in_part() -> (
-    None
-):
+def test_ppi_of_clustered_rows_holds_the_true_mean_though_clusters_are_labelled_in_part() -> None:
     """Rows of one conversation, some with a label and some without: as independent rows it holds in
     7 of 10 samples.
     """

@@ -158,9 +158,7 @@ def test_a_judge_that_favours_one_system_is_corrected() -> None:
     assert labelled_difference([1.0]).reason == "fewer than two labels"
 
 
-def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_no_surer_than_they_are() -> (
-    None
-):
+def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_not_too_sure() -> None:
     judged = [0.0] * 970 + [-1.0] * 30
     labels = [-1.0] * 5 + [0.0] * 25
     found, alone = (

@@ -14,7 +14,9 @@ FINE = {
         "import math, json as j\nfrom collections import Counter\nfrom collections.abc import "
         "Mapping"
     ),
-    "a part of a package": "import urllib.parse\nfrom urllib import parse\noutput = urllib.parse.quote('x')",
+    "a part of a package": (
+        "import urllib.parse\nfrom urllib import parse\noutput = urllib.parse.quote('x')"
+    ),
     "future": "from __future__ import annotations\nx: int = 1",
     "a class": (
         "class P:\n    __slots__ = ('x',)\n    def __init__(self, x): self.x = x\n    def "
@@ -41,9 +43,13 @@ FINE = {
     ),
     "a handler": "try: pass\nexcept ValueError as error: output = str(error)",
     "a star": "from math import *\noutput = sqrt(2)",
-    "walrus and global": "def f():\n    global g\n    g = 1\nif (n := 3): output = n\nf(); output = g",
+    "walrus and global": (
+        "def f():\n    global g\n    g = 1\nif (n := 3): output = n\nf(); output = g"
+    ),
     "strange backslash": "output = '\\d'",
-    "time of a module": "import datetime, time, random\noutput = datetime.time, time.time(), random.random()",
+    "time of a module": (
+        "import datetime, time, random\noutput = datetime.time, time.time(), random.random()"
+    ),
 }
 
 

@@ -110,8 +110,8 @@ class OpenAI(Protocol):
     known: ClassVar[frozenset[str]] = _words(
         """
         model messages temperature top_p n stream stop max_completion_tokens presence_penalty
-        frequency_penalty logit_bias logprobs top_logprobs user seed response_format tools tool_choice
-        parallel_tool_calls store metadata reasoning_effort
+        frequency_penalty logit_bias logprobs top_logprobs user seed response_format tools
+        tool_choice parallel_tool_calls store metadata reasoning_effort
         """
     )
 
@@ -227,9 +227,9 @@ class Watsonx(OpenAI):
     required = ("model_id", "messages")
     known = _words(
         """
-        model_id messages project_id space_id tools tool_choice frequency_penalty logprobs top_logprobs
-        max_tokens max_completion_tokens n presence_penalty response_format seed stop temperature time_limit
-        top_p
+        model_id messages project_id space_id tools tool_choice frequency_penalty logprobs
+        top_logprobs max_tokens max_completion_tokens n presence_penalty response_format seed stop
+        temperature time_limit top_p
         """
     )
 
@@ -355,8 +355,8 @@ class Anthropic(Protocol):
     probe_path = "/models"
     known: ClassVar[frozenset[str]] = _words(
         """
-        model messages max_tokens system temperature top_k top_p stop_sequences stream metadata tools
-        tool_choice thinking service_tier output_config
+        model messages max_tokens system temperature top_k top_p stop_sequences stream metadata
+        tools tool_choice thinking service_tier output_config
         """
     )
     finishes: ClassVar[Mapping[str, str]] = {

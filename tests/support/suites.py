@@ -31,7 +31,8 @@ import pytest
 @pytest.mark.parametrize("part", range(3))
 def test_answers(part, judged):
     for number in range(part, {cases}, 3):
-        judged(f"answer REC-{{number:05}}-{{'Y' if number < {passing} else 'N'}}", user_input="When?")
+        mark = "Y" if number < {passing} else "N"
+        judged(f"answer REC-{{number:05}}-{{mark}}", user_input="When?")
 """
 
 

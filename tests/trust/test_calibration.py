@@ -225,8 +225,15 @@ def test_copies_of_one_text_count_as_one(tmp_path: Path) -> None:
 
 # -- other scales ---------------------------------------------------------------
 
-GRADES = Criteria("grade", "How good is it?", [CriteriaOption("bad", score=0), CriteriaOption("fair", score=5),
-                                               CriteriaOption("good", score=10)])  # fmt: skip
+GRADES = Criteria(
+    "grade",
+    "How good is it?",
+    [
+        CriteriaOption("bad", score=0),
+        CriteriaOption("fair", score=5),
+        CriteriaOption("good", score=10),
+    ],
+)
 
 
 def graded(folder: Path, count: int = 240) -> tuple[Path, list[Label], float]:

@@ -294,9 +294,9 @@ def test_models_of_the_command_line_are_the_steps() -> None:
 
 def panel(weights: Path | None = None, **settings: object) -> AspectCritic:
     members = [
-        model(lambda text, name=name: "PASS" if f"{name}=yes" in text else "FAIL", name)
+        model(lambda text, name=name: "PASS" if f"{name}=yes" in text else "FAIL", name)  # type: ignore[misc]
         for name in "ab"
-    ]  # type: ignore[misc]
+    ]
     return AspectCritic("Is it good?", members, name="good", weights=weights, **settings)  # type: ignore[arg-type]
 
 

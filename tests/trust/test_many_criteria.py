@@ -62,7 +62,7 @@ def test_a_difference_without_limits_has_none() -> None:
     assert upper_limits([compared([1.0] * 3, [0.0] * 3)], 0.0, 0.95) == [None]
 
 
-def test_a_difference_hardly_beyond_the_margin_is_called_so_of_one_criteria_and_not_among_twenty() -> (
+def test_a_difference_hardly_beyond_the_margin_is_seen_in_one_criteria_and_not_among_twenty() -> (
     None
 ):
     """Against 0 it is significant twenty times over; what matters is how sure it lies beyond the

@@ -107,7 +107,7 @@ def test_few_labels_say_nothing_of_weights_they_have_not_seen() -> None:
     assert panel(rows(19, {"a": 0.8, "b": 0.8}, together=False), ["a", "b"]).unseen is None
 
 
-def test_dawid_and_skene_are_asked_with_all_estimators_and_refused_where_the_members_err_together() -> (
+def test_dawid_and_skene_join_all_estimators_and_are_refused_where_the_members_err_together() -> (
     None
 ):
     settings = CalibrationSettings(all_estimators=True)

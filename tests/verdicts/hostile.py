@@ -208,7 +208,8 @@ def _long(choice: random.Random) -> str:
 
 
 MAKERS: tuple[Callable[[random.Random], str], ...] = (
-    _unicode, _letters, _soup, _answer, _mutated, _mutated, _cut, _injected, _several, _nested, _big, _long,
+    _unicode, _letters, _soup, _answer, _mutated, _mutated,
+    _cut, _injected, _several, _nested, _big, _long,
 )  # fmt: skip
 
 
@@ -268,7 +269,8 @@ _STATED: tuple[Callable[[random.Random, str], str], ...] = (
     lambda choice, says: f"```json\n{_object(choice, says)}\n```",
     lambda choice, says: f"Here is my verdict:\n\n{_object(choice, says)}",
     lambda choice, says: (
-        f"<tool_call>\n{json.dumps({'name': 'judge', 'arguments': {'verdict': says}})}\n</tool_call>"
+        f"<tool_call>\n{json.dumps({'name': 'judge', 'arguments': {'verdict': says}})}\n"
+        f"</tool_call>"
     ),
     lambda choice, says: f"Verdict: {says}",
     lambda choice, says: f"**Verdict:** {says}",

@@ -160,16 +160,24 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(
 
 
 ODD_REQUESTS = {
-    "negative part": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
-    "part that does not end": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n",
+    "negative part": (
+        "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n"
+    ),
+    "part that does not end": (
+        "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n"
+    ),
     "quoted line break": (
         "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: "
         'chunked\r\n\r\n3;a="b\r\n"\r\nabc\r\n0\r\n\r\n'
     ),
     "two codings": "POST {path} HTTP/1.1\r\n{own}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-    "two lengths that differ": "POST {path} HTTP/1.1\r\n{own}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    "two lengths that differ": (
+        "POST {path} HTTP/1.1\r\n{own}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"
+    ),
     "no length": "POST {path} HTTP/1.1\r\n{own}Content-Length: +3\r\n\r\nabc",
-    "length without end": "POST {path} HTTP/1.1\r\n{own}Content-Length: 99999999999999999999999\r\n\r\nabc",
+    "length without end": (
+        "POST {path} HTTP/1.1\r\n{own}Content-Length: 99999999999999999999999\r\n\r\nabc"
+    ),
     "two hosts": "GET {path} HTTP/1.1\r\n{own}Host: evil.example\r\n\r\n",
     "a whole address": "GET http://evil.example{path} HTTP/1.1\r\n{own}\r\n",
     "a lower-case method": "get {path} HTTP/1.1\r\n{own}\r\n",
@@ -177,7 +185,9 @@ ODD_REQUESTS = {
     "another origin": "POST {path} HTTP/1.1\r\n{own}Origin: null\r\nContent-Length: 0\r\n\r\n",
     "another protocol": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "a path that climbs": "GET /static/../../../../etc/passwd HTTP/1.1\r\n{own}\r\n",
-    "a path that climbs in code": "GET /static/%2e%2e%2f%2e%2e%2fetc%2fpasswd%00 HTTP/1.1\r\n{own}\r\n",
+    "a path that climbs in code": (
+        "GET /static/%2e%2e%2f%2e%2e%2fetc%2fpasswd%00 HTTP/1.1\r\n{own}\r\n"
+    ),
 }
 
 

@@ -274,9 +274,8 @@ def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_j
     told = []
     for verdict in ("PASS", "FAIL"):
         root = tmp_path / verdict
-        judged(
-            root / "run", [f"text {number}" for number in range(30)], lambda _, said=verdict: said
-        )  # type: ignore[misc]
+        texts = [f"text {number}" for number in range(30)]
+        judged(root / "run", texts, lambda _, said=verdict: said)  # type: ignore[misc]
         with served(root) as page:
             address = desk(page, "run")
             for _ in range(20):

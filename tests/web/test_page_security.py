@@ -348,7 +348,10 @@ def test_evaluated_text_stays_text_in_every_place(page: Page) -> None:
         "/benchmarks",
         "/benchmarks?group=model",
         f"/benchmarks?{urlencode({'q': HOSTILE})}",
-        f"/benchmarks/{run.removeprefix('/run/')}?{urlencode({'judge': 'AspectCritic', 'criteria': HOSTILE})}",
+        (
+            f"/benchmarks/{run.removeprefix('/run/')}?"
+            f"{urlencode({'judge': 'AspectCritic', 'criteria': HOSTILE})}"
+        ),
     ):
         text = page.get(path).text
         elements = Elements.of(text)

@@ -255,9 +255,8 @@ def test_own_criteria_are_offered_and_a_broken_file_says_what_is_wrong(
     assert own["tone.yaml"] == ""
     assert "options" in own["broken.yaml"]
     assert "eval.yaml" not in own
-    estimate = page.data(
-        f"/start?{urlencode({'data': 'rows.csv', 'criteria': 'tone.yaml', 'model': MODEL, 'do': 'estimate'})}"
-    )
+    form = {"data": "rows.csv", "criteria": "tone.yaml", "model": MODEL, "do": "estimate"}
+    estimate = page.data(f"/start?{urlencode(form)}")
     assert estimate["estimate"]["judgments"] == ROWS
 
 

@@ -470,8 +470,8 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
 }
 
 
-_EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage, 3 some have no result,
-4 gate failed, 5 gate inconclusive."""
+_EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage,
+3 some have no result, 4 gate failed, 5 gate inconclusive."""
 
 
 def judging(

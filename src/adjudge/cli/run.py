@@ -230,7 +230,8 @@ def run(
         click.echo(
             (
                 "adjudge: "
-                f"{told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}"
+                f"{told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n"
+                f"{EXAMPLE}"
             ),
             err=True,
         )

@@ -195,7 +195,10 @@ def _one(result: AspectResult, language: str) -> Table:
             (_why(vote) for vote in own if vote.verdict and vote.verdict.option == entry.option),
             None,
         )
-        votes = f"{sum(vote.verdict.option == entry.option for vote in own if vote.verdict)}/{entry.votes_requested}"
+        votes = (
+            f"{sum(vote.verdict.option == entry.option for vote in own if vote.verdict)}/"
+            f"{entry.votes_requested}"
+        )
         table.add_row(
             Text(clean(entry.model)),
             _option(entry.option),

@@ -69,9 +69,8 @@ def _hashed(messages: tuple[Message, ...]) -> HASH:
     """The beginning of a hash, as ``text_hash`` makes one: what stands before the last turn is the
     same in many prompts.
     """
-    return sha256(
-        f"[{''.join([f'[{_quoted(one.role)},{_quoted(one.content)}],' for one in messages])}".encode()
-    )
+    turns = "".join([f"[{_quoted(one.role)},{_quoted(one.content)}]," for one in messages])
+    return sha256(f"[{turns}".encode())
 
 
 @light_dataclass(frozen=True)

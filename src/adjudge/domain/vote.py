@@ -51,9 +51,13 @@ class Ballot:
 
         What the caller calls the instance is left out.
         """
-        how = f"{self.template}\0{self.model}\0{self.language}\0{self.mode}\0{self.feedback}\0{self.persona}"
+        how = (
+            f"{self.template}\0{self.model}\0{self.language}\0{self.mode}\0"
+            f"{self.feedback}\0{self.persona}"
+        )
         which = f"{self.question.identity}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
-        asked = f"{self.question.criteria_identity(self.criteria)}{self.instance.identity}{which}\0{how}"
+        criteria = self.question.criteria_identity(self.criteria)
+        asked = f"{criteria}{self.instance.identity}{which}\0{how}"
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -114,10 +118,8 @@ class Vote(Shown):
         """The probability of the verdict, where one was read, with a mark where it is low."""
         if self.verdict is None or not self.distribution:
             return None
-        return (
-            "p = "
-            f"{self.distribution[self.verdict.option]:.2f}{' (low confidence)' if self.low_confidence else ''}"
-        )
+        mark = " (low confidence)" if self.low_confidence else ""
+        return f"p = {self.distribution[self.verdict.option]:.2f}{mark}"
 
     @property
     def model(self) -> str:

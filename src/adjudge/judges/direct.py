@@ -396,9 +396,8 @@ class DirectJudge(ModelSettings, Direct):
         """One that was made for an earlier call of this judge is used again."""
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
-        prompt = Prompt(
-            tuple(Message(role, str(text)) for role, text in ballot.instance.fields.items())
-        )  # type: ignore[arg-type]
+        turns = ballot.instance.fields.items()
+        prompt = Prompt(tuple(Message(role, str(text)) for role, text in turns))  # type: ignore[arg-type]
         vote = await ask_as(ballot, self.panel[ballot.model], prompt, read_persona)
         if vote.valid:
             self._personas[ballot.id] = vote

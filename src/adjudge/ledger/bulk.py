@@ -106,10 +106,10 @@ def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple
     values.update(number=number, ballot=key, more=json_text(rest) if rest else None)
     return sealed(
         *(
-            float(value) if name in ("latency", "at") else _kept(value)
+            float(value) if name in ("latency", "at") else _kept(value)  # type: ignore[arg-type]
             for name, value in values.items()
         )
-    )  # type: ignore[arg-type]
+    )
 
 
 def _held(more: object) -> dict[str, object]:

@@ -60,17 +60,23 @@ _SMALL = 200_000_000
 _LAST_SECOND = 253_402_300_800
 """Of the year 9999, beyond which no calendar of ours goes."""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
-_VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL, sample INTEGER NOT NULL,
-    outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT, text TEXT, prompt TEXT, calls INTEGER NOT NULL,
-    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, latency REAL NOT NULL,
-    at REAL NOT NULL, more TEXT)"""
-_JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
-    ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
-_BATCHES = """CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
-    account TEXT NOT NULL, state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL, remote_id TEXT, expires REAL,
-    counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
-_BATCH_BALLOTS = """CREATE TABLE IF NOT EXISTS batch_ballots (ballot BLOB NOT NULL, request BLOB NOT NULL, batch TEXT NOT NULL,
-    attempt INTEGER NOT NULL, state TEXT NOT NULL, reply TEXT, checksum INTEGER, PRIMARY KEY (ballot, request)) WITHOUT ROWID"""
+_VOTES = """CREATE TABLE votes (
+    number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL, sample INTEGER NOT NULL,
+    outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT, text TEXT, prompt TEXT,
+    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL, latency REAL NOT NULL, at REAL NOT NULL, more TEXT)"""
+_JUDGMENTS = """CREATE TABLE judgments (
+    judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
+    ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL,
+    PRIMARY KEY (judge, number)) WITHOUT ROWID"""
+_BATCHES = """CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL, account TEXT NOT NULL,
+    state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL, remote_id TEXT,
+    expires REAL, counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
+_BATCH_BALLOTS = """CREATE TABLE IF NOT EXISTS batch_ballots (
+    ballot BLOB NOT NULL, request BLOB NOT NULL, batch TEXT NOT NULL, attempt INTEGER NOT NULL,
+    state TEXT NOT NULL, reply TEXT, checksum INTEGER,
+    PRIMARY KEY (ballot, request)) WITHOUT ROWID"""
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
 _FACTS: Mapping[str, Callable[[object], bool]] = {

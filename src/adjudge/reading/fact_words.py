@@ -63,8 +63,9 @@ class FactWords:
 
 
 _NAMES = (
-    ("january", "январь"), ("february", "февраль"), ("march", "март"), ("april", "апрель"), ("may", "май"), ("june", "июнь"),
-    ("july", "июль"), ("august", "август"), ("september", "сентябрь"), ("october", "октябрь"), ("november", "ноябрь"),
+    ("january", "январь"), ("february", "февраль"), ("march", "март"), ("april", "апрель"),
+    ("may", "май"), ("june", "июнь"), ("july", "июль"), ("august", "август"),
+    ("september", "сентябрь"), ("october", "октябрь"), ("november", "ноябрь"),
     ("december", "декабрь"),
 )  # fmt: skip
 

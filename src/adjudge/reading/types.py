@@ -57,10 +57,8 @@ class Text:
 
     def schema(self) -> Schema:
         if self.endings:
-            return {
-                "type": "string",
-                "pattern": f"({'|'.join(ending.replace('.', chr(92) + '.') for ending in self.endings)})$",
-            }
+            endings = "|".join(ending.replace(".", r"\.") for ending in self.endings)
+            return {"type": "string", "pattern": f"({endings})$"}
         return {"type": ["string", "number", "boolean"], "pattern": r"\S"}
 
 

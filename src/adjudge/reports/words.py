@@ -172,9 +172,11 @@ _RUSSIAN: dict[Word, str] = {
     "columns": "столбцы",
     "compares": "сравнивает",
     "composite": "итоговая оценка",
-    "composite rule": "Взвешенное среднее нормированных оценок (оценка, делённая на наибольшую по шкале). "
-    "Правила только понижают его. Если недостающая оценка могла бы его изменить, итоговой "
-    "оценки нет: даны лишь границы.",
+    "composite rule": (
+        "Взвешенное среднее нормированных оценок (оценка, делённая на наибольшую по шкале). "
+        "Правила только понижают его. Если недостающая оценка могла бы его изменить, итоговой "
+        "оценки нет: даны лишь границы."
+    ),
     "before": "было",
     "change": "изменение",
     "compared with": "в сравнении с",
@@ -185,7 +187,9 @@ _RUSSIAN: dict[Word, str] = {
     "configuration": "настройки",
     "contexts": "фрагменты",
     "correlations": "корреляции",
-    "correlations say": "Ранговая корреляция Спирмена между показателями; «–»: один из двух не меняется.",
+    "correlations say": (
+        "Ранговая корреляция Спирмена между показателями; «–»: один из двух не меняется."
+    ),
     "criteria and scales": "критерии и шкалы",
     "criterion": "критерий",
     "data": "данные",
@@ -281,8 +285,8 @@ _RUSSIAN: dict[Word, str] = {
     "noise floor not measured": "шум не измерен: нужно несколько голосов на порядок",
     "not ready": "Не готово",
     "order says": (
-        "Доля голосов, которые меняются с порядком ответов. Столько же, сколько в одном "
-        "порядке, – шум, а не смещение."
+        "Доля голосов, которые меняются с порядком ответов. Столько же, сколько в одном порядке, – "
+        "шум, а не смещение."
     ),
     "ready": "Готово",
     "reason": "причина",
@@ -317,12 +321,15 @@ _ENGLISH: dict[Word, str] = {
     "composite says": "weighted mean of the dimensions, from 0 to 1; 1 is best",
     "decided by": "what decided the composite",
     "models of the panel": "each model by itself",
-    "composite rule": "The weighted mean of the normalised scores (a score divided by the highest of its "
-    "scale). "
-    "Gates only lower it. Where a missing score could change it there is no composite, only "
-    "its bounds.",
+    "composite rule": (
+        "The weighted mean of the normalised scores (a score divided by the highest of its scale). "
+        "Gates only lower it. Where a missing score could change it there is no composite, only "
+        "its bounds."
+    ),
     "contexts": "fragments",
-    "correlations say": "Spearman's rank correlation of each two dimensions; – where one of them never varies.",
+    "correlations say": (
+        "Spearman's rank correlation of each two dimensions; – where one of them never varies."
+    ),
     "every answer is in the CSV": "Every answer is in the CSV file.",
     "histogram": "composites",
     "interval": "95 % interval",
@@ -337,7 +344,9 @@ _ENGLISH: dict[Word, str] = {
     "cannot tell": "these rows cannot tell who is better",
     "every row": "Every row",
     "noise floor": "noise floor (within one order)",
-    "noise floor not measured": "noise floor not measured: it takes several votes per order (--self-consistency)",
+    "noise floor not measured": (
+        "noise floor not measured: it takes several votes per order (--self-consistency)"
+    ),
     "not ready": "Not ready",
     "order says": (
         "The share of votes that change with the order of the responses. As much as within one "

@@ -14,33 +14,49 @@ ATTEMPTS = {
     "list a folder outside": "import os; output = os.listdir(FOLDER)",
     "write a file outside": "open(FOLDER + '/written', 'w').write('x'); output = 'written'",
     "change a file's mode outside": "import os; os.chmod(SECRET, 0o777); output = 'changed'",
-    "see the host's variables": "import os; output = [name for name in os.environ if name == MARK] or 1 / 0",
-    "read another process's variables": "output = open(f'/proc/{HOST}/environ', 'rb').read().decode('latin-1') or 1 / 0",
-    "connect over TCP": "import socket; socket.create_connection(('127.0.0.1', PORT), 1); output = 'connected'",
+    "see the host's variables": (
+        "import os; output = [name for name in os.environ if name == MARK] or 1 / 0"
+    ),
+    "read another process's variables": (
+        "output = open(f'/proc/{HOST}/environ', 'rb').read().decode('latin-1') or 1 / 0"
+    ),
+    "connect over TCP": (
+        "import socket; socket.create_connection(('127.0.0.1', PORT), 1); output = 'connected'"
+    ),
     "send over UDP": (
         "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', "
         "PORT)); output = 'sent'"
     ),
-    "bind an abstract Unix socket": "import socket; socket.socket(socket.AF_UNIX).bind('\\0' + MARK); output = 'bound'",
+    "bind an abstract Unix socket": (
+        "import socket; socket.socket(socket.AF_UNIX).bind('\\0' + MARK); output = 'bound'"
+    ),
     "start a process": "import os; output = os.fork() or os._exit(0)",
     "start a program": "import subprocess; output = subprocess.run(['/bin/true']).returncode + 1",
     "signal the host": "import os; os.kill(HOST, 0); output = 'signalled'",
     "limit the host": "import resource; output = resource.prlimit(HOST, resource.RLIMIT_NOFILE)",
-    "trace the host": "import ctypes; output = ctypes.CDLL(None).ptrace(0x4206, HOST, 0, 0) == 0 or 1 / 0",
-    "have the kernel signal the host": "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST); output = 'its own'",
+    "trace the host": (
+        "import ctypes; output = ctypes.CDLL(None).ptrace(0x4206, HOST, 0, 0) == 0 or 1 / 0"
+    ),
+    "have the kernel signal the host": (
+        "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST); output = 'its own'"
+    ),
     "see what the host has open": "import os; output = os.readlink(f'/proc/{HOST}/fd/0')",
     "read a file's attributes outside": "import os; os.listxattr(SECRET); output = 'read'",
     "watch a folder outside": (
         "import ctypes; c = ctypes.CDLL(None); "
         "output = c.inotify_add_watch(c.inotify_init1(0), FOLDER.encode(), 0xFFF) > 0 or 1 / 0"
     ),
-    "outlive the host": "import ctypes; output = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) == 0 or 1 / 0",
+    "outlive the host": (
+        "import ctypes; output = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) == 0 or 1 / 0"
+    ),
     "mount": (
         "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(b'none', b'.', b'no "
         "such type', 0, None); "
         "output = ctypes.get_errno() not in (1, 13, 38) or 1 / 0"
     ),
-    "raise its own limits": "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 40, 1 << 40)); output = 'raised'",
+    "raise its own limits": (
+        "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 40, 1 << 40)); output = 'raised'"
+    ),
 }
 """What it is → the code that does it."""
 
@@ -71,7 +87,8 @@ _NAMELESS_FILES = """
 import os, time
 held = []
 for number in range(40):
-    held.append(os.open('x', os.O_RDWR | os.O_CREAT)); os.unlink('x'); os.write(held[-1], bytes(1 << 20))
+    held.append(os.open('x', os.O_RDWR | os.O_CREAT)); os.unlink('x')
+    os.write(held[-1], bytes(1 << 20))
 time.sleep(9)
 """
 BEYOND: dict[str, tuple[str, Limits, type[SandboxError]]] = {

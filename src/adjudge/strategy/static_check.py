@@ -20,9 +20,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 DEFAULT_IMPORTS = _words(
-    """__future__ abc array base64 binascii bisect calendar cmath collections contextlib copy csv dataclasses datetime decimal
-    difflib enum fractions functools graphlib hashlib heapq html io itertools json math numbers operator pprint random re
-    statistics string struct textwrap time typing unicodedata urllib.parse zoneinfo"""
+    """__future__ abc array base64 binascii bisect calendar cmath collections contextlib copy csv
+    dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq html io
+    itertools json math numbers operator pprint random re statistics string struct textwrap time
+    typing unicodedata urllib.parse zoneinfo"""
 )
 """Modules of the standard library that compute and do nothing else."""
 
@@ -32,15 +33,18 @@ _BACK_DOORS = _words(
 _BY_NAME = frozenset({"getattr", "setattr", "delattr", "attrgetter", "methodcaller"})
 """They take the name of an attribute as a text; a text that is written out can be checked."""
 _INNARDS = _words(
-    """ag_code ag_frame co_code cr_code cr_frame f_back f_builtins f_code f_globals f_locals gi_code gi_frame tb_frame tb_next
-    func_globals mro FileIO ForwardRef get_type_hints open_code _os _sys builtins importlib posix subprocess"""
+    """ag_code ag_frame co_code cr_code cr_frame f_back f_builtins f_code f_globals f_locals gi_code
+    gi_frame tb_frame tb_next func_globals mro FileIO ForwardRef get_type_hints open_code _os _sys
+    builtins importlib posix subprocess"""
 )
 _PLAIN_DUNDERS = _words(
-    """abs add aenter aexit aiter all and anext annotations await bool bytes call ceil class complex contains copy debug deepcopy
-    delitem divmod doc enter eq exit float floor floordiv format ge getitem gt hash iadd iand ifloordiv ilshift imatmul imod imul
-    index init invert ior ipow irshift isub iter itruediv ixor le len length_hint lshift lt main match_args matmul missing mod
-    mul name ne neg new next or pos post_init pow qualname radd rand rdivmod repr reversed rfloordiv rlshift rmatmul rmod rmul
-    ror round rpow rrshift rshift rsub rtruediv rxor set_name slots str sub truediv trunc version xor"""
+    """abs add aenter aexit aiter all and anext annotations await bool bytes call ceil class complex
+    contains copy debug deepcopy delitem divmod doc enter eq exit float floor floordiv format ge
+    getitem gt hash iadd iand ifloordiv ilshift imatmul imod imul index init invert ior ipow irshift
+    isub iter itruediv ixor le len length_hint lshift lt main match_args matmul missing mod mul name
+    ne neg new next or pos post_init pow qualname radd rand rdivmod repr reversed rfloordiv rlshift
+    rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor set_name slots str sub
+    truediv trunc version xor"""
 )
 _DUNDER = re.compile(r"__(\w+?)__(?!\w)")
 _FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")

@@ -24,15 +24,18 @@ from adjudge.verdicts.sentences import (
 from adjudge.verdicts.statements import Statement, Strength
 
 _TAKEN_BACK = re.compile(
-    r"""\W*+(?:(?:hm+|oh|ah|no|ok(?:ay)?|but|and|so|please|sorry|apologies|my\ apologies|ой|нет|но|хм+|стоп)\b[\s,.!…–—-]*+)*+
+    r"""\W*+(?:(?:hm+|oh|ah|no|ok(?:ay)?|but|and|so|please|sorry|apologies|my\ apologies|ой|нет|но
+    |хм+|стоп)\b[\s,.!…–—-]*+)*+
     (?:wait\b|correction\b(?!s)|on\ (?:second|further|closer)\ (?:thoughts?|look|reading|reflection
     |consideration|inspection)\b|on\ reflection\b
     |scratch\ that|hold\ on|oops|my\ mistake|i\ was\ (?:wrong|mistaken)|i\ take\ (?:that|it)\ back
     |(?:actually,?\ )?let\ me\ (?:revise|reconsider|correct|change|rethink)
-    |i\ (?:must\ |have\ to\ |need\ to\ |should\ |will\ |now\ |would\ |want\ to\ )?(?:revise|change|correct
-    |retract|withdraw|reconsider|amend)\b
-    |i\ (?:misread|overlooked|missed|misjudged|misunderstood|meant)\b|never\ mind|disregard|ignore\ (?:that
-    |the\ above|my)|upon\ (?:further|closer)|revised?\ (?:verdict|score|rating|answer)|updated?\ (?:verdict|score|rating|answer)
+    |i\ (?:must\ |have\ to\ |need\ to\ |should\ |will\ |now\ |would\ |want\ to\ )?
+    (?:revise|change|correct|retract|withdraw|reconsider|amend)\b
+    |i\ (?:misread|overlooked|missed|misjudged|misunderstood|meant)\b|never\ mind|disregard
+    |ignore\ (?:that|the\ above|my)|upon\ (?:further|closer)
+    |revised?\ (?:verdict|score|rating|answer)
+    |updated?\ (?:verdict|score|rating|answer)
     |korrektur\b|moment\b|correcci[oó]n\b|espera\b|correction\b|attends\b|更正|修正|等等|訂正
     |пересмотр\w+|исправ\w+|поправк\w+|погод\w+|подожд\w+|я\ ошиб\w+|ошиб(?:ся|лась)|передумал\w*
     |при\ повторном|точнее\b|вернее\b|корректировка)""",

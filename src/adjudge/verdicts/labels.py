@@ -22,16 +22,16 @@ from adjudge.verdicts.sentences import (
 from adjudge.verdicts.statements import Statement, Strength
 from adjudge.verdicts.values import LONGEST, is_placeholder, match_value, signs_otherwise
 
-_VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction|исправлен\w+
-    |рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment|decision|winner|choice|classification|preference
-    |rounded(?:\ (?:down|up|score))?
-|pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)|better\ (?:response|answer)
-    |best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
+_VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction
+    |исправлен\w+|рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment
+    |decision|winner|choice|classification|preference|rounded(?:\ (?:down|up|score))?
+|pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)
+    |better\ (?:response|answer)|best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
 |вердикт|оценка|балл|решение|победитель|выбор|выбранный\ вариант|соответствует(?:\ критерию)?
 |urteil|bewertung|veredicto|veredito|puntuaci[oó]n|calificaci[oó]n|pontua[cç][aã]o|punteggio|giudizio|valutazione|classificação
 |判定|判断|评分|得分|分数|裁决|評価|スコア|点数|판정|점수|الحكم|الدرجة"""
-_ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|total|assessment|evaluation
-|ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta
+_ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|total|assessment
+    |evaluation|ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta
     |risultato|结论|结果|答案|結論|結果|答え|결론|답"""
 _ASKED_WORDS = re.compile(
     (
@@ -41,8 +41,9 @@ _ASKED_WORDS = re.compile(
     re.IGNORECASE,
 )
 _PASS_WORDS = re.compile(r"pass(?:ed)?|meets.*|соответствует.*", re.IGNORECASE | re.DOTALL)
-_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall|selected(?![ _]+(?:option|score))|adjusted
-    |revised|updated|corrected|new|amended|actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]
+_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall
+    |selected(?![ _]+(?:option|score))|adjusted|revised|updated|corrected|new|amended
+    |actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]
     |итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
 _SCALE = r"""(?:\s*+[\[(（][^\])）\n]{0,60}+[\])）]|\s++(?:out\ of|on\ a\ scale|from|по\ шкале|по
     |от)\s[^:=\n]{1,40}?|\s*+/\s*+[0-9]{1,3})?"""

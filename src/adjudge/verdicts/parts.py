@@ -39,9 +39,9 @@ _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
 _CITES = re.compile(
     r"""\b(?:says?|said|saying|states?|stated|reads?|writes?|wrote|written|contains?|containing|claims?|claimed|outputs?|returned
-    |returns|ends?\ with|ended\ with|begins?\ with|includes?|quotes?|quoted|prints?|such\ as|instead\ of|called
-    |calls|called\ [\w`.]{1,60}\ with|observation|tool\ (?:output|result)|drafts?|first\ thought|schema
-    |template|response(?:\ (?:is|was))?|text(?:\ (?:is|was))?
+    |returns|ends?\ with|ended\ with|begins?\ with|includes?|quotes?|quoted|prints?|such\ as
+    |instead\ of|called|calls|called\ [\w`.]{1,60}\ with|observation|tool\ (?:output|result)
+    |drafts?|first\ thought|schema|template|response(?:\ (?:is|was))?|text(?:\ (?:is|was))?
     |гласит|пишет|написано|говорит|содержит|шаблон|цитирует|черновик|заканчивается)\b[\s:*_`"'“«(,–—-]*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -52,10 +52,10 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _DOES = re.compile(
-    r"""\W*(?:the|this|its|his|her|their)\ (?:\w+\ )?(?:response|text|answer|reply|output|author|user|agent
-    |student|essay|summary|candidate|assistant)
-    \ (?:\w+\ ){0,3}?(?:tries|attempts|says|contains?|claims|includes|ends|begins|pretends|reads|has|consists
-    |shows|quotes|wants|offers|returned|called|wrote)
+    r"""\W*(?:the|this|its|his|her|their)\ (?:\w+\ )?(?:response|text|answer|reply|output|author
+    |user|agent|student|essay|summary|candidate|assistant)
+    \ (?:\w+\ ){0,3}?(?:tries|attempts|says|contains?|claims|includes|ends|begins|pretends|reads|has
+    |consists|shows|quotes|wants|offers|returned|called|wrote)
     \b(?!.*\b(?:here\ is|verdict|evaluation|judge?ment|therefore|so|criterion)\b).*:\s*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )

@@ -9,32 +9,39 @@ from collections.abc import Sequence
 from functools import cache
 
 _SORRY = r"""
-    (?:(?:i(?:'m|\ am)\ (?:\w+\ )?(?:sorry|afraid)|(?:my\ )?apologies|i\ apologi[sz]e|sorry|unfortunately|regrettably
-       |as\ an?\ (?:ai|artificial|language)\b[^.,!?]{0,40}?(?=[.,]|\ i\b))
-    (?:\ for\ [^.,!?]{0,60}?(?=[.,]|\ (?:but|i)\b))?[\s,.:;!–—-]*(?:(?:but|however|that)\b[\s,]*)?){0,4}+
+    (?:(?:i(?:'m|\ am)\ (?:\w+\ )?(?:sorry|afraid)|(?:my\ )?apologies|i\ apologi[sz]e|sorry
+       |unfortunately|regrettably|as\ an?\ (?:ai|artificial|language)\b[^.,!?]{0,40}?(?=[.,]|\ i\b))
+    (?:\ for\ [^.,!?]{0,60}?(?=[.,]|\ (?:but|i)\b))?[\s,.:;!–—-]*
+    (?:(?:but|however|that)\b[\s,]*)?){0,4}+
 """
 _CANNOT = r"""
-    i\ ?(?:(?:really|simply|just|also)\ )?(?:can't|cannot|can\ not|could\ not|couldn't|won't|will\ not|refuse\ to
-    |(?:'m|am)\ (?:unable|not\ able)\ to)\ (?:be\ able\ to\ )?(?:\w+ly\ )?
+    i\ ?(?:(?:really|simply|just|also)\ )?(?:can't|cannot|can\ not|could\ not|couldn't|won't
+    |will\ not|refuse\ to|(?:'m|am)\ (?:unable|not\ able)\ to)\ (?:be\ able\ to\ )?(?:\w+ly\ )?
 """
 _HELP = r"""
-    (?:help(?!\ (?:but|\w+ing|myself)\b)|assist|comply|engage|participate|take\ part|fulfil+|proceed|continue
-    |support\ (?:this|that|such)|do\ (?:this|that|so)\b|carry\ (?:this\ )?out|discuss|talk\ about)
+    (?:help(?!\ (?:but|\w+ing|myself)\b)|assist|comply|engage|participate|take\ part|fulfil+|proceed
+    |continue|support\ (?:this|that|such)|do\ (?:this|that|so)\b
+    |carry\ (?:this\ )?out|discuss|talk\ about)
 """
 _MATERIAL = (
     r"(?:content|requests?|material|texts?|topic|subject|question|conversation|prompt|message"
     r"|responses?|answers?|this|that|it)"
 )
 _JUDGE = rf"""
-    (?:(?:evaluate|judge|assess|rate|grade|score|review|process|analy[sz]e|answer|respond\ to|compare)
-       (?:\ (?:this|that|these|those|such|the|any|your|kind|type|sort|of|harmful|\w+ing))*\ {_MATERIAL}
-      |(?:provide|give|offer|make|produce|return)\ (?:(?:a|an|any|the|my|such|this|that)\ )?(?:\w+(?:/|\ or\ )\w+\ )?
+    (?:(?:evaluate|judge|assess|rate|grade|score|review|process|analy[sz]e|answer
+       |respond\ to|compare)
+       (?:\ (?:this|that|these|those|such|the|any|your|kind|type|sort|of|harmful|\w+ing))*
+       \ {_MATERIAL}
+      |(?:provide|give|offer|make|produce|return)\ (?:(?:a|an|any|the|my|such|this|that)\ )?
+      (?:\w+(?:/|\ or\ )\w+\ )?
        (?:verdict|evaluation|assessment|judge?ment|rating|opinion|analysis|help|assistance)s?)
     (?=\s*(?:[.,;:!–—-]|\Z
-       |(?:because|since|due|as\ (?:it|this|that|they|these|i)|that|which|with|about|for|of|on|in|or|involving|here)\b))
+       |(?:because|since|due|as\ (?:it|this|that|they|these|i)|that|which|with|about|for|of|on|in|or
+       |involving|here)\b))
 """
 _DECLINE = r"""
-    i\ ?(?:(?:must|have\ to|need\ to|will|would|'ll|'d)\ )?(?:(?:respectfully|politely)\ )?(?:decline|refuse)\b
+    i\ ?(?:(?:must|have\ to|need\ to|will|would|'ll|'d)\ )?(?:(?:respectfully|politely)\ )?
+    (?:decline|refuse)\b
     |i\ ?(?:do\ not|don't|am\ not|'m\ not)\ (?:feel\ )?comfortable\ (?:\w+ing|with)\b
 """
 _ENGLISH = rf"{_SORRY}(?:{_CANNOT}(?:{_HELP}|{_JUDGE})|{_DECLINE})"
@@ -46,7 +53,8 @@ _RUSSIAN = r"""
     (?:(?:я\ )?не\ (?:могу|смогу|буду|стану|имею\ права|в\ состоянии|готова?)\ (?:вам\ )?
        (?:помочь|помогать|обсуждать|участвовать|продолж|поддерж|говорить\ (?:на|об?)\b
          |(?:выполн|обраб)\w+\ (?:эт|так|ваш|данн|подобн)\w+\ запрос
-         |(?:оцени|ответ|отвеч|суди|рассм|коммент|анализ)\w*\ (?:на\ |о\ )?(?:эт|так|ваш|данн|подобн)\w+(?=\ \w+|\s*[.,!]|\Z)
+         |(?:оцени|ответ|отвеч|суди|рассм|коммент|анализ)\w*\ (?:на\ |о\ )?
+         (?:эт|так|ваш|данн|подобн)\w+(?=\ \w+|\s*[.,!]|\Z)
          |(?:дать|давать|вынести|предостав\w+)\ (?:оценку|вердикт|ответ|заключение))
       |(?:я\ )?(?:вынужден[аы]?\ |долж(?:ен|на|ны)\ )?отказ(?:аться|ываюсь)\b)
 """

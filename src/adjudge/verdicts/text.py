@@ -25,7 +25,8 @@ _BETTER = r"(?:improved|revised|rewritten|updated|corrected|edited|reworked|rewr
 _BETTER_RU = r"(?:улучшенн|исправленн|переписанн|обновл[её]нн|отредактированн|доработанн)\w*"
 _PREAMBLE = re.compile(
     rf"""\A[*_\#\s]*(?:
-    (?:(?:sure|certainly|of\ course|okay|ok|absolutely)\b[^\n:]{{0,40}})?(?:here|below)\b[^\n:]{{0,60}}
+    (?:(?:sure|certainly|of\ course|okay|ok|absolutely)\b[^\n:]{{0,40}})?
+    (?:here|below)\b[^\n:]{{0,60}}
         \b(?:{_BETTER}|description|persona|new\ (?:text|version))\b[^\n:]{{0,60}}
     |(?:the\ )?(?:{_BETTER}|new)\ (?:text|version|response|answer|reply)[*_\s]*
     |(?:конечно\b[^\n:]{{0,40}})?(?:вот|ниже)\b[^\n:]{{0,60}}

@@ -34,8 +34,9 @@ _GOES_ON = re.compile(
 _PLACEHOLDER = re.compile(
     r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float|boolean|your\b.*
     |one\ of\b.*|option(?:\ name)?|the\ .*\ option|x|n
-    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*|(?:insert|put|option
-    |verdict|answer|score)\b.{0,30}\ here|ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
+    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*
+    |(?:insert|put|option|verdict|answer|score)\b.{0,30}\ here
+    |ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")

@@ -41,7 +41,8 @@ _STRAY = """<!doctype html>
 <script nonce="{nonce}">
 const place = localStorage.getItem("adjudge");
 const wanted = location.pathname.replace(/^\\/[0-9a-f]{{32}}(?=\\/|$)/, "");
-if (place && !location.pathname.startsWith(place)) location.replace(place + wanted + location.search + location.hash);
+if (place && !location.pathname.startsWith(place))
+  location.replace(place + wanted + location.search + location.hash);
 </script>
 """
 """For an address without ``Access.place``, or with that of an earlier server on this port."""

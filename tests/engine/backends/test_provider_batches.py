@@ -1117,11 +1117,14 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 with open(sys.argv[2], "w") as out:
     for line in reversed(lines):
         record, truth = re.findall(r"REC-(\\d+)-([YN])", json.dumps(line))[-1]
-        said = {"explanation": f"REC-{record}-{truth} says so.", "selected_option": "PASS" if truth == "Y" else "FAIL"}
-        choice = {"message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}
+        option = "PASS" if truth == "Y" else "FAIL"
+        said = {"explanation": f"REC-{record}-{truth} says so.", "selected_option": option}
+        message = {"role": "assistant", "content": json.dumps(said)}
+        choice = {"message": message, "finish_reason": "stop"}
         body = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 3}}
         response = {"status_code": 200, "body": body}
-        print(json.dumps({"custom_id": line["custom_id"], "response": response, "error": None}), file=out)
+        answer = {"custom_id": line["custom_id"], "response": response, "error": None}
+        print(json.dumps(answer), file=out)
 """
 
 

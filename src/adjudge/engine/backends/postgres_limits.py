@@ -32,22 +32,17 @@ if TYPE_CHECKING:
 _NEW_LANE = "INSERT INTO adjudge_lanes (run, model) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _LANE = "SELECT next, hold, factor, cut FROM adjudge_lanes WHERE run = %s AND model = %s FOR UPDATE"
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::double precision"
-_KEEP_LANE = (
-    "UPDATE adjudge_lanes SET next = %s, hold = %s, factor = %s, cut = %s WHERE run = %s AND "
-    "model = %s"
-)
+_KEEP_LANE = """UPDATE adjudge_lanes SET next = %s, hold = %s, factor = %s, cut = %s
+    WHERE run = %s AND model = %s"""
 _ONE_AT_A_TIME = "SELECT run FROM adjudge_runs WHERE run = %s FOR UPDATE"
-_GRANTED = """SELECT coalesce(sum(usd), 0)::double precision, coalesce(sum(calls), 0)::bigint, coalesce(sum(tokens), 0)::bigint
+_GRANTED = """SELECT coalesce(sum(usd), 0)::double precision, coalesce(sum(calls), 0)::bigint,
+        coalesce(sum(tokens), 0)::bigint
     FROM adjudge_workers WHERE run = %s"""
-_GRANT = (
-    "UPDATE adjudge_workers SET usd = usd + %s, calls = calls + %s, tokens = tokens + %s WHERE "
-    "run = %s AND holder = %s"
-)
+_GRANT = """UPDATE adjudge_workers SET usd = usd + %s, calls = calls + %s, tokens = tokens + %s
+    WHERE run = %s AND holder = %s"""
 _DEAD = "SELECT holder, writer FROM adjudge_workers WHERE run = %s AND until < now()"
-_SETTLE = (
-    "UPDATE adjudge_workers SET until = NULL, usd = %s, calls = %s, tokens = %s WHERE run = %s "
-    "AND holder = %s"
-)
+_SETTLE = """UPDATE adjudge_workers SET until = NULL, usd = %s, calls = %s, tokens = %s
+    WHERE run = %s AND holder = %s"""
 T = TypeVar("T")
 
 

@@ -221,12 +221,16 @@ class GeminiBatches(BatchApi):
 
     def line(self, id: str, request: Request) -> bytes:
         """``{request, metadata {key}}``."""
-        return f'{{"request": {self.provider.encoded(request)}, "metadata": {{"key": "{id}"}}}}'.encode()
+        return (
+            f'{{"request": {self.provider.encoded(request)}, "metadata": {{"key": "{id}"}}}}'
+        ).encode()
 
     def opening(self, mark: str) -> bytes:
         """The batch's name stands here."""
         name = json.dumps(f"adjudge-{mark}")
-        return f'{{"batch": {{"display_name": {name}, "input_config": {{"requests": {{"requests": ['.encode()
+        return (
+            f'{{"batch": {{"display_name": {name}, "input_config": {{"requests": {{"requests": ['
+        ).encode()
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it stands in the file
         at = await self.provider.at(

@@ -68,7 +68,8 @@ class LocalModel:
         another model.
         """
         if self._scored_as:
-            return f"{self.name}@{made_path(self._scored_as, self._path, self._adapter, self._precision).stem}"
+            made = made_path(self._scored_as, self._path, self._adapter, self._precision)
+            return f"{self.name}@{made.stem}"
         weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
         return f"{weights}@{sha256(self._adapter)[:16]}" if self._adapter else weights
 

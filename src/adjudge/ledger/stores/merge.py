@@ -23,15 +23,16 @@ from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
 from adjudge.ledger.stores.store import AccountRecord, Record, Store, StoredJudgment, StoredVote
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
-_PLACED = """CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, id TEXT, instance TEXT, ballots BLOB,
+_PLACED = """CREATE TEMP TABLE placed (
+    judge TEXT, row INTEGER, nth INTEGER, at REAL, id TEXT, instance TEXT, ballots BLOB,
     status TEXT, score REAL, result TEXT, PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"""
-_PLACE = """INSERT INTO placed VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET at = excluded.at, id = excluded.id,
-    instance = excluded.instance, ballots = excluded.ballots, status = excluded.status, score = excluded.score,
-    result = excluded.result WHERE excluded.at >= at"""
-_IN_ORDER = (
-    "SELECT judge, id, instance, ballots, status, score, result FROM placed ORDER BY judge, "
-    "row, nth"
-)
+_PLACE = """INSERT INTO placed VALUES (?,?,?,?,?,?,?,?,?,?)
+    ON CONFLICT DO UPDATE SET at = excluded.at, id = excluded.id, instance = excluded.instance,
+        ballots = excluded.ballots, status = excluded.status, score = excluded.score,
+        result = excluded.result
+    WHERE excluded.at >= at"""
+_IN_ORDER = """SELECT judge, id, instance, ballots, status, score, result FROM placed
+    ORDER BY judge, row, nth"""
 
 
 class Merged(NamedTuple):

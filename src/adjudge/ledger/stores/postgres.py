@@ -39,19 +39,24 @@ _READ_AT_ONCE = 2000
 _LOCK = 6_003_023
 """The advisory lock under which the tables are made."""
 _TABLES = """
-CREATE TABLE IF NOT EXISTS adjudge_runs (run text PRIMARY KEY, configuration text NOT NULL,
+CREATE TABLE IF NOT EXISTS adjudge_runs (
+    run text PRIMARY KEY, configuration text NOT NULL,
     started double precision NOT NULL DEFAULT extract(epoch FROM clock_timestamp()));
-CREATE TABLE IF NOT EXISTS adjudge_records (number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL,
-    session text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, line text NOT NULL);
+CREATE TABLE IF NOT EXISTS adjudge_records (
+    number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL, session text NOT NULL,
+    first_row bigint NOT NULL, last_row bigint NOT NULL, line text NOT NULL);
 CREATE INDEX IF NOT EXISTS adjudge_records_by_rows ON adjudge_records (run, first_row, last_row);
-CREATE TABLE IF NOT EXISTS adjudge_workers (run text NOT NULL, holder text NOT NULL, writer text NOT NULL, until timestamptz,
-    usd double precision NOT NULL DEFAULT 0, calls bigint NOT NULL DEFAULT 0, tokens bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (run, holder));
-CREATE TABLE IF NOT EXISTS adjudge_lanes (run text NOT NULL, model text NOT NULL, next double precision NOT NULL DEFAULT 0,
+CREATE TABLE IF NOT EXISTS adjudge_workers (
+    run text NOT NULL, holder text NOT NULL, writer text NOT NULL, until timestamptz,
+    usd double precision NOT NULL DEFAULT 0, calls bigint NOT NULL DEFAULT 0,
+    tokens bigint NOT NULL DEFAULT 0, PRIMARY KEY (run, holder));
+CREATE TABLE IF NOT EXISTS adjudge_lanes (
+    run text NOT NULL, model text NOT NULL, next double precision NOT NULL DEFAULT 0,
     hold double precision NOT NULL DEFAULT 0, factor double precision NOT NULL DEFAULT 1,
     cut double precision NOT NULL DEFAULT '-infinity', PRIMARY KEY (run, model));
-CREATE TABLE IF NOT EXISTS adjudge_ranges (run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL,
-    holder text, until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
+CREATE TABLE IF NOT EXISTS adjudge_ranges (
+    run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, holder text,
+    until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
 ALTER TABLE adjudge_ranges ADD COLUMN IF NOT EXISTS rows text;
 ALTER TABLE adjudge_runs ADD COLUMN IF NOT EXISTS widest bigint;
 """
@@ -63,11 +68,10 @@ _NEEDED = (
     ("adjudge_ranges", "rows"),
 )
 """What the newest tables have: where they do, nothing is made, which only their owner may."""
-_FOUND = (
-    "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND "
-    "NOT attisdropped"
-)
-_CONNECTED = """EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+_FOUND = """SELECT count(*) FROM pg_attribute
+    WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
+_CONNECTED = """EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 2 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = (hashtext({run})::bigint & 4294967295)
     AND objid::bigint = (hashtext({holder})::bigint & 4294967295))"""
@@ -75,20 +79,15 @@ _CONNECTED = """EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND obj
 _GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(
     run="%s", holder="%s"
 )
-_GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held WHERE run = %s AND NOT done AND holder IS NOT NULL
-    AND holder <> %s AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
-_BURY = (
-    "UPDATE adjudge_workers SET until = now() - interval '1 second' WHERE run = %s AND holder = "
-    "%s AND until IS NOT NULL"
-)
-_BEGIN = (
-    "INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0) ON CONFLICT DO "
-    "NOTHING"
-)
-_APPEND = (
-    "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, "
-    "%s, %s, %s, %s, %s)"
-)
+_GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held
+    WHERE run = %s AND NOT done AND holder IS NOT NULL AND holder <> %s
+    AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
+_BURY = """UPDATE adjudge_workers SET until = now() - interval '1 second'
+    WHERE run = %s AND holder = %s AND until IS NOT NULL"""
+_BEGIN = """INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0)
+    ON CONFLICT DO NOTHING"""
+_APPEND = """INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line)
+    VALUES (%s, %s, %s, %s, %s, %s)"""
 _NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
 _VOTES_AND_OWN, _VOTES = (
     (
@@ -101,20 +100,24 @@ _VOTES_AND_OWN, _VOTES = (
 records in their order.
 """
 _WIDER = "UPDATE adjudge_runs SET widest = %s WHERE run = %s AND widest < %s"
-_RECORDS = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)
+_RECORDS = """SELECT number, line FROM adjudge_records
+    WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)
     ORDER BY number LIMIT %s"""
-_OFFER = """INSERT INTO adjudge_ranges AS known (run, first_row, last_row, rows) VALUES (%s, %s, %s, %s)
-    ON CONFLICT (run, first_row) DO UPDATE SET last_row = excluded.last_row, rows = excluded.rows, done = false, holder = NULL
+_OFFER = """INSERT INTO adjudge_ranges AS known (run, first_row, last_row, rows)
+    VALUES (%s, %s, %s, %s)
+    ON CONFLICT (run, first_row) DO UPDATE
+    SET last_row = excluded.last_row, rows = excluded.rows, done = false, holder = NULL
     WHERE known.rows IS DISTINCT FROM excluded.rows"""
 _TAKE = """UPDATE adjudge_ranges SET holder = %s, until = now() + make_interval(secs => %s)
-    WHERE (run, first_row) IN (SELECT run, first_row FROM adjudge_ranges WHERE run = %s AND NOT done
-        AND (holder IS NULL OR holder = %s OR until < now()) ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
+    WHERE (run, first_row) IN (
+        SELECT run, first_row FROM adjudge_ranges
+        WHERE run = %s AND NOT done AND (holder IS NULL OR holder = %s OR until < now())
+        ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING first_row, last_row"""
-_HOLD = (
-    "UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s) WHERE run = %s AND "
-    "holder = %s AND NOT done"
-)
-_JOIN = """INSERT INTO adjudge_workers (run, holder, writer, until) VALUES (%s, %s, %s, now() + make_interval(secs => %s))
+_HOLD = """UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s)
+    WHERE run = %s AND holder = %s AND NOT done"""
+_JOIN = """INSERT INTO adjudge_workers (run, holder, writer, until)
+    VALUES (%s, %s, %s, now() + make_interval(secs => %s))
     ON CONFLICT DO NOTHING"""
 _ALIVE = """UPDATE adjudge_workers SET until = now() + make_interval(secs => %s)
     WHERE run = %s AND holder = %s AND until >= now() RETURNING holder"""

@@ -115,7 +115,8 @@ class SegmentStore:
         content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)
         digest = hashlib.sha256(content).hexdigest()[:16]
         rows = f"{span.first:012d}-{span.last:012d}"
-        name = f"{rows}-{time.time_ns() // 1_000_000:015d}-{session.id}-{next(self._numbers):06d}-{digest}.jsonl.gz"
+        at, number = time.time_ns() // 1_000_000, next(self._numbers)
+        name = f"{rows}-{at:015d}-{session.id}-{number:06d}-{digest}.jsonl.gz"
         try:
             self._place.put(f"{_folder_of(span)}/{session.writer}/{name}", content)
         except OSError as error:

@@ -53,14 +53,15 @@ def write_tensors(
     arrays: Iterable[Array],
 ) -> None:
     """Write the header, then every array as it comes, in the order of ``layouts``."""
-    header, offset = {_METADATA: dict(metadata)}, 0
+    header: dict[str, object] = {_METADATA: dict(metadata)}
+    offset = 0
     for name, layout in layouts.items():
         end = offset + layout.length
         header[name] = {
             "dtype": layout.kind,
             "shape": list(layout.sizes),
             "data_offsets": [offset, end],
-        }  # type: ignore[dict-item]
+        }
         offset = end
     text = json.dumps(header).encode()
     text += b" " * (-(len(text) + 8) % _ALIGNED)

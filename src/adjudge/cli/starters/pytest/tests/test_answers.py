@@ -1,4 +1,7 @@
-"""Judged answers in a test suite: pytest (with adjudge[pytest]); --judged-model names the model that judges."""
+"""Judged answers in a test suite: pytest (with adjudge[pytest]).
+
+--judged-model names the model that judges.
+"""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Ответы под оценкой в наборе тестов: pytest (с adjudge[pytest]); --judged-model называет модель, которая судит."""
+"""Ответы под оценкой в наборе тестов: pytest (с adjudge[pytest]).
+
+--judged-model называет модель, которая судит.
+"""
 
 import csv
 from pathlib import Path
