@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,7 @@ from adjudge.cli.json_text import print_results
 from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
 from adjudge.cli.show import told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
@@ -81,7 +81,7 @@ def doctor(
     Exit codes: 0 every model was reached, 1 one was not.
     """
     project = find_project()
-    console = Console(highlight=False, quiet=as_json)
+    console = open_console(quiet=as_json)
     console.print(
         f"adjudge {adjudge.__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}"
@@ -223,7 +223,4 @@ async def _reach(entry: ModelEntry) -> State:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for heading in headings:
-        table.add_column(told(heading))
-    return table
+    return plain_table(*map(told, headings))

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -25,6 +24,7 @@ from rich.table import Table
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
 from adjudge.cli.show import told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.domain.message import Capabilities
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
@@ -43,7 +43,7 @@ def models(context: click.Context, as_json: bool) -> int:
     if as_json:
         print_results("models", {"models": len(entries)}, map(_as_json, entries))
     else:
-        Console(highlight=False).print(_listed(entries))
+        open_console().print(_listed(entries))
     return 0
 
 
@@ -66,7 +66,7 @@ class PullWatch:
     """Lines on what happens, and a bar below them where somebody looks."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        console = Console(highlight=False, stderr=stderr)
+        console = open_console(stderr=stderr)
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -123,9 +123,7 @@ def _entries() -> Iterator[_Entry]:
 
 
 def _listed(entries: Sequence[_Entry]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("provider", "for example", "key", "can do"):
-        table.add_column(told(heading))
+    table = plain_table(*map(told, ("provider", "for example", "key", "can do")))
     for one in entries:
         state = key_state(one.spec) if one.spec else one.state
         table.add_row(one.provider, one.example, told(state), ", ".join(map(told, one.can_do)))

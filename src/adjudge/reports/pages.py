@@ -169,7 +169,7 @@ def _measure_words(language: str) -> dict[str, object]:
 
 
 def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
-    return "–" if value is None else number_text(value, digits, language)
+    return number_text(value, digits, language)
 
 
 def _values(report: Report) -> dict[str, object]:
