@@ -36,10 +36,8 @@ class ImportFlags:
     """What ``adjudge import`` can be told."""
 
     files: tuple[Path, ...] = positional(
-        (
-            "A file of another tool or a folder of such files; several where verdicts lie beside "
-            "their rows."
-        ),
+        "A file of another tool or a folder of such files; several where verdicts lie beside "
+        "their rows.",
         type=PATH,
         nargs=-1,
         required=True,
