@@ -14,7 +14,6 @@ from adjudge.plugins import Parts
 
 CRITERIA: Parts[ModuleType] = Parts("criteria")
 PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
-"""package/name."""
 
 
 def packaged_entry(name: str, language: str = "en") -> CatalogEntry:

@@ -84,7 +84,6 @@ _MOST_TOLD = 10
 def _meanings(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    """``LABEL=OPTION``."""
     pairs = [item.rpartition("=") for item in given]
     for item, (_, equals, _option) in zip(given, pairs, strict=True):
         if not equals:

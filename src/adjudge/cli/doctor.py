@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +21,7 @@ from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
 from adjudge.cli.plugins import OK, state_of
 from adjudge.cli.show import told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
@@ -83,7 +83,7 @@ def doctor(
     Exit codes: 0 every model was reached, 1 one was not.
     """
     project = find_project()
-    console = Console(highlight=False, quiet=as_json)
+    console = open_console(quiet=as_json)
     console.print(
         f"adjudge {adjudge.__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}"
@@ -202,8 +202,6 @@ def _keys() -> Table:
 
 
 class State(NamedTuple):
-    """What became of a model."""
-
     reached: bool
     words: str
 
@@ -236,7 +234,4 @@ async def _reach(entry: ModelEntry) -> State:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for heading in headings:
-        table.add_column(told(heading))
-    return table
+    return plain_table(*map(told, headings))

@@ -70,7 +70,6 @@ class Judgments:
         return len(self._numbers)
 
     def add(self, judged: Judged) -> None:
-        """One more."""
         try:
             self._places.append(self._file.seek(0, 2))
             self._numbers.append(judged.number)
@@ -388,7 +387,6 @@ def note_halt(halt: RunStopped, outcome: Outcome) -> None:
 
 
 def skipped_rows(outcome: Outcome) -> str:
-    """How many there were."""
     language = outcome.run.file.language
     return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
 

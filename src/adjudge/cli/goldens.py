@@ -103,7 +103,6 @@ class _Allowance:
 
     @property
     def left(self) -> Budget:
-        """On what comes next."""
         return Budget(max_usd=None if self._left is None else max(0.0, self._left))
 
     def pay(self, call: Call) -> None:

@@ -99,7 +99,6 @@ class LazyCommands(click.Group):
             raise part.error(f"{type(error).__name__}: {error}") from error
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """From the table, too."""
         from click.shell_completion import CompletionItem
 
         named = [
@@ -156,7 +155,6 @@ class Terminated:
         self._last = -_SAME_SIGNAL
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
-        """Interrupt, once."""
         if (now := monotonic()) - self._last >= _SAME_SIGNAL:
             self._last = now
             signal.default_int_handler(signum, frame)

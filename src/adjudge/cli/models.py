@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -26,6 +25,7 @@ from rich.table import Table
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
 from adjudge.cli.show import told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.domain.message import Capabilities
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.local import LocalModel
@@ -48,7 +48,7 @@ def models(context: click.Context, as_json: bool) -> int:
     if as_json:
         print_results("models", {"models": len(entries)}, map(_as_json, entries))
     else:
-        Console(highlight=False).print(_listed(entries))
+        open_console().print(_listed(entries))
     return 0
 
 
@@ -71,7 +71,7 @@ class PullWatch:
     """Lines on what happens, and a bar below them where somebody looks."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        console = Console(highlight=False, stderr=stderr)
+        console = open_console(stderr=stderr)
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -84,7 +84,6 @@ class PullWatch:
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
-        """Print a line."""
         self._progress.console.print(told(line), soft_wrap=True, markup=False)
 
     def on_result(self, what: str, done: int, total: int) -> None:
@@ -109,14 +108,11 @@ class PullWatch:
 
 
 class _Entry(NamedTuple):
-    """A line of the list."""
-
     provider: str
     example: str
     can_do: Sequence[str]
     spec: ProviderSpec | None = None
     state: str = ""
-    """Of what needs no key."""
 
 
 def _entries() -> Iterator[_Entry]:
@@ -132,9 +128,7 @@ def _entries() -> Iterator[_Entry]:
 
 
 def _listed(entries: Sequence[_Entry]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("provider", "for example", "key", "can do"):
-        table.add_column(told(heading))
+    table = plain_table(*map(told, ("provider", "for example", "key", "can do")))
     for one in entries:
         state = key_state(one.spec) if one.spec else one.state
         table.add_row(one.provider, one.example, told(state), ", ".join(map(told, one.can_do)))
@@ -161,7 +155,6 @@ def key_state(spec: ProviderSpec) -> str:
 
 
 def can_do(capabilities: Capabilities) -> list[str]:
-    """Capabilities in words."""
     names = {
         "JSON schema": capabilities.json_schema,
         "log-probabilities": capabilities.logprobs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from functools import wraps
 from inspect import cleandoc
 from pathlib import Path
@@ -26,6 +26,8 @@ PATH = click.Path(path_type=Path)
 LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
+_MAKES = "adjudge.option"
+"""Where a field keeps how its option is made."""
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
@@ -147,6 +149,34 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """A field of an options class that ``--NAME`` fills, described as for ``click.option``."""
+    return _field(lambda name: click.option(*names, name, **settings))
+
+
+def positional(help: str, **settings: Any) -> Any:
+    """A field of an options class that an argument of the field's name fills."""
+    return _field(lambda name: argument(name, help, **settings))
+
+
+def shared(decorator: Decorator[Any]) -> Any:
+    """A field of an options class that an option of several commands fills."""
+    return _field(lambda _name: decorator)
+
+
+def _field(make: Callable[[str], Decorator[Any]]) -> Any:
+    return field(metadata={_MAKES: make})
+
+
+def options(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options that the fields of ``kind`` describe, in their order, for a command that is given
+    them as one value, ``options``.
+    """
+    known = fields(kind)
+    made = [one.metadata[_MAKES](one.name) for one in known]
+    return given_as("options", kind, [one.name for one in known], *made)
 
 
 def given_as(

@@ -100,7 +100,7 @@ class MultiCriteria:
         return max(self.score(item, name) for name in item.criterion.option_names)
 
     def minimum(self, item: MultiCriteriaItem) -> float:
-        """The least."""
+        """The lowest score among the criteria, whatever their weights."""
         return min(self.score(item, name) for name in item.criterion.option_names)
 
     def _check(self, item: MultiCriteriaItem) -> None:

@@ -82,7 +82,6 @@ class DirectDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The option."""
         return self.option
 
 
@@ -97,7 +96,6 @@ class AspectDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """PASS or FAIL."""
         return self.verdict
 
 
@@ -140,7 +138,6 @@ class PairwiseDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The winner."""
         return self.winner
 
     @property
@@ -173,7 +170,6 @@ class OtherDetail(Detail):
         return next((one for one in named if isinstance(one, str) and one), None)
 
     def to_dict(self) -> dict[str, object]:
-        """As it was given."""
         return dict(self.values)
 
 
@@ -206,7 +202,6 @@ class VoteRecord:
     """When it was cast, as the clock counts; None of one that is in no ledger."""
 
     def to_dict(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
         usage = self.usage
         return {
             "model": self.model,
@@ -326,7 +321,6 @@ class JudgmentRecord:
 
     @property
     def name(self) -> str:
-        """What the row is called."""
         return self.id or str(self.row)
 
     def group(self, column: str) -> Hashable:

@@ -29,7 +29,6 @@ Selection = int | Literal["tie"]
 Ranking = tuple[tuple[int, ...], ...]
 """Indexes of compared responses best first, those that are equal together."""
 QuotedBy = Literal["model", "program"]
-"""Who named a quote."""
 
 
 class KeptQuote(TypedDict):
@@ -46,7 +45,6 @@ class Quote:
     """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
 
     fragment: int
-    """Which one, from 1."""
     text: str
     start: int
     """Where it begins in the fragment."""
@@ -54,12 +52,10 @@ class Quote:
     """Whether the model quoted it, or a program chose the passage that is most alike."""
 
     def to_dict(self) -> KeptQuote:
-        """As a JSON-ready dict."""
         return {"fragment": self.fragment, "quote": self.text, "start": self.start, "by": self.by}
 
     @classmethod
     def of(cls, kept: KeptQuote) -> Quote:
-        """Of what a ledger keeps."""
         return cls(kept["fragment"], kept["quote"], kept["start"], kept["by"])
 
 
@@ -111,7 +107,6 @@ class Compared:
 
     @property
     def option(self) -> str:
-        """The verdict in writing."""
         return TIE if self.winner is None else str(self.winner)
 
     @property
@@ -122,7 +117,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A number."""
+    """A verdict that is a number."""
 
     number: float
     """An ``int`` where an integer was asked for, however large."""
@@ -131,7 +126,6 @@ class Rated:
 
     @property
     def option(self) -> str:
-        """The verdict in writing."""
         return str(self.number) if isinstance(self.number, int) else f"{self.number:.15g}"
 
     @property

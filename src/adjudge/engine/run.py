@@ -82,11 +82,9 @@ class LiveVotes:
         self._shared: dict[bytes, asyncio.Future[Vote]] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """Nothing was kept."""
         return [None] * len(ballots)
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
-        """Ask the model."""
         return self._judge.ask(ballot)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
@@ -114,10 +112,10 @@ class LiveVotes:
         return await self._judge.ask(ballot)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
-        """Nothing is kept."""
+        pass
 
     async def finish(self, rows: int) -> None:
-        """Nothing is kept."""
+        pass
 
 
 class RecordedVotes(LiveVotes):
@@ -133,7 +131,6 @@ class RecordedVotes(LiveVotes):
         self._keys: dict[str, bytes] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """What the ledger knows."""
         return self._recall(ballots, [self._key(ballot) for ballot in ballots])
 
     def _recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
@@ -231,7 +228,6 @@ class RecordedVotes(LiveVotes):
         )
 
     async def finish(self, rows: int) -> None:
-        """All rows have passed."""
         await self._run.ledger.finish(self._judge.label, rows)
 
 
@@ -254,7 +250,7 @@ class PartOfRun(RecordedVotes):
         """It is a part of what is judged."""
 
     async def finish(self, rows: int) -> None:
-        """There is more to come."""
+        pass
 
 
 def _failed(asked: asyncio.Future[Vote]) -> bool:

@@ -104,13 +104,13 @@ class PutOff:
         return number >> 3 < len(self._done) and bool(self._done[number >> 3] >> (number & 7) & 1)
 
     def done(self, number: int) -> None:
-        """It has."""
+        """Mark the item as judged."""
         if number >> 3 >= len(self._done):
             self._done += bytes(max(1024, (number >> 3) + 1 - len(self._done)))
         self._done[number >> 3] |= 1 << (number & 7)
 
     def leave(self, number: int) -> None:
-        """It has to wait."""
+        """Put the item back: it has to wait for others."""
         self.left += 1
         self._on_left(number)
 

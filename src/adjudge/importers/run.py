@@ -38,8 +38,6 @@ _LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How a file is read."""
-
     kind: str | None = None
     """The format, where it is not to be found out."""
     encoding: str | None = None

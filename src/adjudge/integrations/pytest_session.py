@@ -62,7 +62,6 @@ class Decision:
     """"holds", "failed" or "inconclusive"."""
     message: str
     properties: Sequence[tuple[str, object]] = ()
-    """For JUnit."""
     test: str = ""
     """The test function whose cases they are."""
 

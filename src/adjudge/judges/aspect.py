@@ -195,7 +195,6 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     @property
     def samples(self) -> int:
-        """Votes per model."""
         return self.strictness
 
     @cached_property

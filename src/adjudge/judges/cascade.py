@@ -130,7 +130,6 @@ class Cascade(Judge[I, R]):
 
     @property
     def on_failure(self) -> OnFailure | OnTooFew:
-        """As the steps have it."""
         return self.steps[-1].on_failure
 
     @property
@@ -228,7 +227,6 @@ class Cascade(Judge[I, R]):
         return [first.prepare(item) for item in items_of(instances)]
 
     def check(self, item: I) -> None:
-        """As each step checks it."""
         for step in self.steps:
             step.check(item)
         self._asked(item)
@@ -273,7 +271,6 @@ class Cascade(Judge[I, R]):
         return await step.ask(ballot)
 
     def fallback_result(self, result: R, choice: random.Random) -> R:
-        """As the steps do it."""
         return self.steps[-1].fallback_result(result, choice)
 
     def plan_all(self, item: I) -> Sequence[Ballot]:

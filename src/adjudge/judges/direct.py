@@ -102,7 +102,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         ]
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """One of them."""
+        """One ballot: this question, this model, this sample."""
         return Ballot(
             case.criteria, case.instance, question, "direct", model, self.language, sample=sample
         )

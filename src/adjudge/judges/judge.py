@@ -48,7 +48,7 @@ from adjudge.prompts.render import check_language
 
 
 class Item(Protocol):
-    """What is judged."""
+    """One instance with one criterion: what a plan is made for."""
 
     @property
     def id(self) -> str | None:

@@ -159,7 +159,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         ]
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """One of them."""
+        """One ballot: this question, this model, this sample."""
         return Ballot(
             case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample
         )

@@ -62,7 +62,6 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
 
     @property
     def question(self) -> Rating:
-        """What may be answered."""
         return Rating((float(self.min), float(self.max)))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:

@@ -143,7 +143,6 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     @property
     def question(self) -> Choice | Rating:
-        """What may be answered."""
         return Choice(
             tuple(one.name for one in self.options), tuple(one.points for one in self.options)
         )

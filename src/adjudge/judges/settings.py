@@ -107,7 +107,6 @@ OTHERWISE: tuple[Otherwise, ...] = ("abstain", "last")
 """What becomes of an item that no step of a cascade is sure enough of."""
 Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
-"""Per model and row."""
 
 
 @dataclass(kw_only=True, eq=False)

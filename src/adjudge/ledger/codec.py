@@ -89,8 +89,6 @@ class _Kept:
 
 @light_dataclass(frozen=True, kw_only=True)
 class _KeptVote:
-    """What a vote has."""
-
     model: str
     sample: int
     outcome: OutcomeName

@@ -315,7 +315,6 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """The facts about a run."""
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
     try:
         facts = {name: json.loads(value) for name, value in rows}
@@ -328,7 +327,6 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
 
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
-    """Keep facts about a run."""
     for name, value in facts.items():
         connection.execute(insert("meta"), sealed(name, json.dumps(value)))
 

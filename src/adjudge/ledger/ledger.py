@@ -242,7 +242,6 @@ class Ledger:
             raise trouble(self.path, error) from error
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query finds."""
         return self._all(sql, values)
 
     async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:

@@ -185,7 +185,7 @@ class RagEvaluator(AskSettings, RagPlans):
 
     @property
     def width(self) -> int:
-        """Rows under way at once."""
+        """How many rows are judged at the same time."""
         return super().width or _WITHOUT_MODELS
 
     @property

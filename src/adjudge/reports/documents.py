@@ -237,4 +237,3 @@ DOCUMENTS: tuple[type, ...] = (
     ),
     *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
-"""One for each ``kind``."""

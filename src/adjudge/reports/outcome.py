@@ -39,7 +39,6 @@ class Outcome:
     fail_under: FailUnder | None = None
     """A gate that goes before those of the file."""
     baseline: Path | None = None
-    """A run to compare with."""
     shown: int = ENTRIES
     """How many judgments its pages list."""
     skipped: int = 0
@@ -88,7 +87,6 @@ class Outcome:
         return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:
-        """Count it."""
         self._made = self._compared = self._beside = None
         match event:
             case Judged():

@@ -41,7 +41,6 @@ FLAGS: Mapping[Flag, str] = {
 }
 """Flag → the judgments that have it, as SQL."""
 STATUSES = ("failed", "abstained", "scored")
-"""From the worst."""
 PAGE = 50
 LOOKED_AT = 20_000
 """Judgments that one page looks through at most for verdicts, flags and words."""
@@ -93,10 +92,7 @@ class Filters:
 
 
 class JudgmentLine(NamedTuple):
-    """A judgment in a list."""
-
     row: int
-    """Its place, from 1."""
     id: str | None
     status: str
     score: float | None
@@ -114,7 +110,6 @@ class Page:
 
     lines: list[JudgmentLine]
     next: str | None
-    """None at the end."""
     looked_at: int = 0
     """How many were looked through, where that is why the page ends."""
 
@@ -391,8 +386,6 @@ def figures_of(
 
 
 class _Scores:
-    """Scores as they come."""
-
     def __init__(self) -> None:
         self._total, self._count, self._values = 0.0, 0, array("d")
 

@@ -56,7 +56,6 @@ class ReadyJudge:
     criteria: tuple[Criteria, ...] = ()
     """What it judges by, one after the other; empty where the judge itself knows."""
     fail_under: FailUnder | None = None
-    """Its own gate."""
     compares: bool = False
     """Whether it compares responses, which gives no score."""
     first_step: Judge[Any, Any] | None = None

@@ -51,7 +51,6 @@ class Came(NamedTuple):
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Came:
-        """As the ledger holds it."""
         said = (result.get(name) for name in ("verdict", "option", "selected_option"))
         return cls(
             result["status"], result["score"], next((one for one in said if one is not None), None)
@@ -60,8 +59,6 @@ class Came(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """One judgment of a run."""
-
     judge: str
     criteria: str
     row: int

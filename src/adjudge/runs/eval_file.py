@@ -57,8 +57,6 @@ or compared systems.
 
 @light_dataclass(frozen=True, kw_only=True)
 class DataEntry:
-    """Where the rows are."""
-
     path: str = key(
         Text(),
         "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; "
@@ -451,9 +449,7 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
 class ChangeModel(Protocol):
     """A model, or a step, with something else about it."""
 
-    def __call__(self, entry: M, /) -> M:
-        """The same, changed."""
-        ...
+    def __call__(self, entry: M, /) -> M: ...
 
 
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:

@@ -66,7 +66,6 @@ class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
     columns: Mapping[str, str]
-    """Field → column."""
 
 
 @light_dataclass(frozen=True)
@@ -125,7 +124,7 @@ def limits_of_run(given: Budget | None, own: BudgetEntry) -> Budget:
 
 
 def _nobody(event: Event) -> None:
-    """Listens to nothing."""
+    pass
 
 
 def _ignore(rows: OddRows) -> None:

@@ -63,15 +63,12 @@ class CriteriaInfo(Judged):
     """What one judge made of one of its criteria."""
 
     statuses: dict[str, int]
-    """Status → how many rows."""
     mean: float | None
     """Mean score of its rows, where some have one."""
 
 
 @dataclass(frozen=True)
 class RunInfo(Shown):
-    """A run at a glance."""
-
     folder: Path
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
@@ -122,7 +119,6 @@ class RunInfo(Shown):
 
     @property
     def rows(self) -> int:
-        """Judgments there are."""
         return sum(count for statuses in self.judges.values() for count in statuses.values())
 
     @property

@@ -56,8 +56,6 @@ Numbered = tuple[int, Instance | Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Partition:
-    """What came of some rows."""
-
     rows: int
     judgments: int
     unscored: int
@@ -171,7 +169,6 @@ class WorkerSettings:
     buffer: Buffer | None = None
     cache: bool = True
     limits: SharedLimits | None = None
-    """What all workers share."""
 
 
 class PartitionJudge:
@@ -320,8 +317,6 @@ class _Chunk(EvalRun):
 
 
 class _Told:
-    """Counts what happens."""
-
     def __init__(self) -> None:
         self.rows = self._judgments = self._unscored = self._asked = 0
         self._bad: list[BadRow] = []
@@ -340,11 +335,9 @@ class _Told:
             self._asked += 1
 
     def progress(self, spent: Spent) -> Progress:
-        """So far."""
         return Progress(self._judgments, self._unscored, self._asked, spent)
 
     def result(self, spent: Spent) -> Partition:
-        """All of it."""
         return Partition(
             self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad)
         )

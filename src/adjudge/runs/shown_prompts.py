@@ -26,10 +26,7 @@ _MODES: tuple[Mode, ...] = ("generate", "likelihood")
 
 
 class ShownPrompt(NamedTuple):
-    """A prompt, turn by turn."""
-
     turns: tuple[tuple[str, str], ...]
-    """(role, text)."""
     checked: bool
     """Whether its hash is the one in the ledger. Where it is not, this is how the first try was
     put: the reply could not be read, and of what was asked after that the ledger has the hash

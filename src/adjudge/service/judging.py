@@ -74,7 +74,6 @@ class JudgingService:
 
     @property
     def model_names(self) -> list[str]:
-        """Who is asked."""
         return [model.name for model in self._opened.values()]
 
     def judge(

@@ -98,7 +98,6 @@ class Search:
         )
 
     def last(self, place: int) -> Try:
-        """A candidate's last try."""
         return self._tries[place][-1]
 
     def fail(self, place: int, reason: str) -> None:

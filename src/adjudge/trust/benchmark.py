@@ -217,7 +217,6 @@ class Benchmark:
 
     @property
     def judges(self) -> list[BenchedJudge]:
-        """All of them."""
         return [one for ranking in self.rankings for one in ranking.judges]
 
 

@@ -54,7 +54,6 @@ class CalibrationSettings(LabelSettings):
     all_estimators: bool = False
     """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
     agreement: AgreementSettings | None = AgreementSettings()
-    """None: the number alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,8 +333,6 @@ def _said(rows: Rows, measure: Measure) -> list[Said] | None:
 
 @dataclass(frozen=True)
 class _Estimates:
-    """Everything from 0 to 1."""
-
     strata: Sequence[Stratum]
     naive: Estimate
     alone: Estimate

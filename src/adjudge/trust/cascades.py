@@ -54,7 +54,6 @@ class CascadeReport(Judged):
 
     @property
     def lines(self) -> Iterator[str]:
-        """For people."""
         found = self.thresholds
         yield (
             f"cascade {self.name}: at most {found.risk:.1%} of the accepted verdicts are "

@@ -23,8 +23,6 @@ _OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
 
 @dataclass(frozen=True, kw_only=True)
 class RankingSettings:
-    """How systems are ranked."""
-
     level: float = 0.95
     draws: Draws = DRAWS
     length_control: bool = False

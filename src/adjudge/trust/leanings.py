@@ -23,8 +23,6 @@ _UNLABELLED = "not measured: it takes people's labels"
 
 @dataclass(frozen=True)
 class Leaning:
-    """One of them, in words."""
-
     name: str
     text: str
 

@@ -25,7 +25,6 @@ class _Shown:
     """
 
     row: str
-    """Its identity."""
     first: int
     second: int
     picked: int

@@ -63,7 +63,6 @@ class PanelReport:
     panel: float
     """The panel's accuracy on labelled rows; a missing verdict is a wrong one."""
     members: dict[str, float]
-    """Each member's own."""
     alike: Alikeness
     check: PanelCheck
     weights: Weights

@@ -50,7 +50,7 @@ class LabelledRow:
 
     @property
     def said(self) -> Answer | None:
-        """What the judge says."""
+        """The judge's verdict on the row."""
         return self.number if self.verdict is not None and self.number is not None else self.verdict
 
     @property

@@ -96,7 +96,6 @@ class Library:
         return places
 
     def find(self, id: str) -> RunPlace:
-        """The run with that id."""
         if id not in self._known:
             self.scan()
         place = self._known.get(id)

@@ -139,8 +139,6 @@ def our_words(text: str, language: str) -> str:
 
 @dataclass
 class Site:
-    """One server's pages."""
-
     access: Access
     library: Library
     language: str = "en"
@@ -211,9 +209,7 @@ class Site:
                 t=lambda text, **values: (
                     said(text, language).format(**values) if values else said(text, language)
                 ),
-                number=lambda value, digits=2: (
-                    "–" if value is None else number_text(float(value), digits, language)
-                ),
+                number=lambda value, digits=2: number_text(value, digits, language),
                 share=lambda value: percent(float(value), language),
                 language=language,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),

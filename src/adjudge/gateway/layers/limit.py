@@ -69,7 +69,6 @@ class Gate:
                 place.set_result(None)
 
     def went_well(self) -> None:
-        """Grow back."""
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._admit()

@@ -92,7 +92,7 @@ class _Breaker:
         return True
 
     def close(self) -> None:
-        """It is as it should be."""
+        """Close the circuit and reset the failure count."""
         self.failed, self.tries, self.paused_until, self.trying = 0, 0, None, False
 
 
@@ -145,7 +145,6 @@ class Circuit:
             self.gate.widen(_ANY_NUMBER)
 
     def success(self) -> None:
-        """It is as it should be."""
         self.reached()
         for one in self._breakers():
             one.close()

@@ -113,7 +113,6 @@ class HttpProvider(ABC):
         )
 
     async def complete(self, request: Request) -> Reply:
-        """Ask once."""
         started = perf_counter()
         reply = self.reply_in(await self._post(request))
         return reply.after(perf_counter() - started, self._ignored(request, reply))

@@ -25,8 +25,6 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 
 
 class LitellmModel:
-    """One model of litellm's."""
-
     capabilities = Capabilities(json_schema=True, seed=True)
 
     def __init__(
@@ -48,7 +46,6 @@ class LitellmModel:
         return f"{self.name}@{without_secrets(self._base_url)}" if self._base_url else self.name
 
     async def complete(self, request: Request) -> Reply:
-        """Ask once."""
         started = perf_counter()
         try:
             found = await self._library.acompletion(**self._arguments(request))

@@ -34,7 +34,6 @@ class ScriptedModel:
         self._lock = threading.Lock()
 
     async def complete(self, request: Request) -> Reply:
-        """The next line."""
         with self._lock:
             turn, self._turns = self._turns, self._turns + 1
             if self._remember:

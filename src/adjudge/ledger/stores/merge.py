@@ -36,8 +36,6 @@ _IN_ORDER = """SELECT judge, id, instance, ballots, status, score, result FROM p
 
 
 class Merged(NamedTuple):
-    """What a store held."""
-
     votes: int
     judgments: int
     account: Account

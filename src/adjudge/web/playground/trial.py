@@ -46,7 +46,6 @@ class Compared:
     """The share that agrees, with its interval."""
     kappa: tuple[float | None, float | None, float | None]
     reason: str
-    """Why there is no kappa."""
     options: tuple[str, ...]
     table: Mapping[str, Mapping[str, int]]
     """Expected → verdict → instances."""
@@ -85,7 +84,6 @@ class Trial:
     share: Share
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     results: dict[int, Result] = field(default_factory=dict)
-    """Row → result."""
     votes: dict[int, list[Vote]] = field(default_factory=dict)
     bad: dict[int, str] = field(default_factory=dict)
     """Row → why it cannot be judged."""
@@ -106,7 +104,6 @@ class Trial:
         self._thread = threading.Thread(target=self._judge, name=f"trial {self.id}", daemon=True)
 
     def start(self) -> None:
-        """Begin to judge."""
         self._thread.start()
 
     def stop(self, wait: float = 0.0) -> None:
@@ -133,7 +130,6 @@ class Trial:
 
     @property
     def usd(self) -> float:
-        """Dollars, so far."""
         return self._budget.spent.usd
 
     def verdict(self, row: int) -> str | None:
@@ -259,14 +255,12 @@ class Trials:
         return trial
 
     def find(self, id: str) -> Trial:
-        """The trial of that id."""
         try:
             return self._kept[id]
         except KeyError:
             raise SetupError("that trial is gone: judge again") from None
 
     def stop_all(self) -> None:
-        """The server ends."""
         for trial in self._kept.values():
             trial.stop()
 

@@ -171,7 +171,6 @@ def made_rows(
 
 
 def data_kinds(case_choices: Sequence[str], *, compares: bool) -> list[str]:
-    """What can be asked for."""
     options = [BETTER, TIE] if compares else list(case_choices)
     borders = [CLOSE] if compares else list(case_choices)
     return [*(f"clear:{one}" for one in options), *(f"border:{one}" for one in borders)]

@@ -44,9 +44,7 @@ class Judging(Protocol[I_contra, R_co]):
     """A judge, as a cluster sees it."""
 
     @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """Its models."""
-        ...
+    def panel(self) -> Mapping[str, OpenModel]: ...
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled."""
@@ -69,9 +67,7 @@ class _OfInstance(Protocol):
     """An instance with its criteria."""
 
     @property
-    def instance(self) -> Instance:
-        """What is judged."""
-        ...
+    def instance(self) -> Instance: ...
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,6 @@ class _Heard(Generic[R]):
         self._seen: set[int] = set()
 
     def hear(self, worker: int, results: Judged[R]) -> None:  # noqa: ARG002 - whoever it was
-        """Some were judged."""
         for number, result in results:
             if number not in self._seen:
                 self._seen.add(number)
@@ -177,7 +172,6 @@ def _opened(
     budget: Budget | None,
     limits: SharedLimits,
 ) -> Opened[Chunk[I], Judged[R], Judged[R]]:
-    """In a worker's process."""
     keep_to(limits, judge.panel.values())
     configuration = {"judges": {label: judge.configuration(criteria)}}
 
