@@ -1,6 +1,4 @@
-"""A property of every one of many things as one test: a line in the log, and the thing that lacks it
-named.
-"""
+"""A property of every one of many things as one test, which names the thing that lacks it."""
 
 from __future__ import annotations
 
