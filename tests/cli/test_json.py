@@ -165,10 +165,11 @@ def schema() -> dict[str, object]:
 @cache
 def validator(kind: str | None = None) -> jsonschema.protocols.Validator:
     """Of the documents of one kind, or of all."""
-    of = {"$ref": f"#/$defs/{kind}", "$defs": schema()["$defs"]} if kind else schema()
-    made = jsonschema.validators.validator_for(of)
-    made.check_schema(of)
-    return made(of)
+    made = jsonschema.validators.validator_for(schema())
+    if kind is None:
+        made.check_schema(schema())
+        return made(schema())
+    return made({"$ref": f"#/$defs/{kind}", "$defs": schema()["$defs"]})
 
 
 def document(*words: str, cwd: Path) -> dict[str, object]:
