@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextvars import Context
 from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple, Protocol
@@ -233,8 +234,12 @@ class Timed(Layer):
         attempt = _Attempt(task, loop.time() + self.timeout)
         self._attempts[attempt] = None
         if self._timer is None:
-            self._timer = loop.call_at(attempt.until, self._expire, loop)
+            self._wait_for(attempt, loop)
         return attempt
+
+    def _wait_for(self, attempt: _Attempt, loop: asyncio.AbstractEventLoop) -> None:
+        """In an empty context: that of the caller would keep its run in memory until then."""
+        self._timer = loop.call_at(attempt.until, self._expire, loop, context=Context())
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         """End what has run out of time, and wait for the next."""
@@ -242,7 +247,7 @@ class Timed(Layer):
         waiting = [attempt for attempt in self._attempts if not attempt.expired]
         for attempt in waiting:
             if attempt.until > loop.time():
-                self._timer = loop.call_at(attempt.until, self._expire, loop)
+                self._wait_for(attempt, loop)
                 return
             attempt.expire()
 
