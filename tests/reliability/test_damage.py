@@ -69,9 +69,7 @@ def values(folder: Path) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run that ended, one that was killed (much of that lies in the log), and one from before
-    there were checksums.
-    """
+    """A run that ended, and one that was killed: much of that lies in the log."""
     whole, killed = (
         tmp_path_factory.mktemp("runs") / "whole",
         tmp_path_factory.mktemp("runs") / "killed",
