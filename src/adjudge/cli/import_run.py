@@ -25,10 +25,8 @@ _MOST_SHOWN = 12
 @command("import")
 @argument(
     "files",
-    (
-        "A file of another tool or a folder of such files; several where verdicts lie beside "
-        "their rows."
-    ),
+    "A file of another tool or a folder of such files; several where verdicts lie beside "
+    "their rows.",
     type=PATH,
     nargs=-1,
     required=True,

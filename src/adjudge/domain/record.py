@@ -485,7 +485,12 @@ def cell_of_column(
     """The same; a SetupError where the row, called ``name``, has no such column."""
     held = {**fields, **row}
     if column.casefold() not in map(str.casefold, held):
-        raise SetupError(f"row {name} has no column {column!r}; it has {', '.join(held)}")
+        raise SetupError(
+            "row {name} has no column {column!r}; it has {held}",
+            name=name,
+            column=column,
+            held=", ".join(held),
+        )
     value = column_of(fields, row, column)
     return value if isinstance(value, str | int | float) else str(value)
 

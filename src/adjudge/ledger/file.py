@@ -31,6 +31,7 @@ from adjudge.ledger.rows import (
     select,
     wordings_in,
 )
+from adjudge.messages import reason_of
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
@@ -142,13 +143,16 @@ def under_lock(folder: Path) -> Iterator[None]:
         with locked(folder / LOCK, wait=False) as held:
             if not held:
                 raise RunError(
-                    f"the run {folder} is under way in another process: wait for it, or use "
-                    "another folder"
+                    "the run {folder} is under way in another process: wait for it, or use "
+                    "another folder",
+                    folder=folder,
                 )
             yield
     except OSError as error:
         raise RunError(
-            f"the run folder {folder} cannot be used: {error.strerror or error}"
+            "the run folder {folder} cannot be used: {reason}",
+            folder=folder,
+            reason=reason_of(error),
         ) from error
 
 
@@ -209,9 +213,11 @@ def refuse_other(
         if not is_wording(change)
     ]:
         raise OtherConfiguration(
-            f"the run {folder} was made with another configuration: "
-            f"{'; '.join(_told(changes, known, configuration))}. "
-            f"Restore the settings, {otherwise}"
+            "the run {folder} was made with another configuration: {told}. Restore the "
+            "settings, {otherwise}",
+            folder=folder,
+            told="; ".join(_told(changes, known, configuration)),
+            otherwise=otherwise,
         )
 
 
@@ -288,7 +294,7 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for statement in _TABLES:
         connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {LAYOUT}")
+    connection.execute(f"PRAGMA user_version = {layout}")
     connection.execute("COMMIT")
 
 
@@ -298,9 +304,11 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     version = _version(connection)
     if version > LAYOUT:
         raise RunError(
-            f"{path} was written by a newer adjudge (ledger version {version}): install "
-            "that one. If there is none, it is "
-            f"damaged: {RECOVER}"
+            "{path} was written by a newer adjudge (ledger version {version}): install that "
+            "one. If there is none, it is damaged: {RECOVER}",
+            path=path,
+            version=version,
+            recover=RECOVER,
         )
     refuse_older(connection, path)
     if lacking := _lacking(connection):
@@ -315,9 +323,12 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
     version = _version(connection)
     if 0 < version < LAYOUT and _lacking(connection):
         raise RunError(
-            f"{path} was written by an earlier adjudge (ledger version {version}, and this one "
-            f"reads version {LAYOUT}): export the run with the adjudge that made it, or run it "
-            "again into another folder"
+            "{path} was written by an earlier adjudge (ledger version {version}, and this "
+            "one reads version {layout}): export the run with the adjudge that made it, or "
+            "run it again into another folder",
+            path=path,
+            version=version,
+            layout=LAYOUT,
         )
 
 
@@ -387,7 +398,7 @@ def trouble(path: Path, error: Exception) -> RunError:
         )
     else:
         advice = f"it is damaged: {RECOVER}"
-    return RunError(f"the ledger {path}: {error}; {advice}")
+    return RunError("the ledger {path}: {error}; {advice}", path=path, error=error, advice=advice)
 
 
 def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
@@ -398,11 +409,14 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     for path in (folder / name for name in names):
         if path.is_symlink():
             raise RunError(
-                f"{path} is a symbolic link, which adjudge never makes: copy what it points "
-                "to, or delete it"
+                "{path} is a symbolic link, which adjudge never makes: copy what it points "
+                "to, or delete it",
+                path=path,
             )
         if path.exists() and not path.is_file():  # whoever opens a pipe waits for its other end
-            raise RunError(f"{path} is not a plain file, and adjudge makes no others: delete it")
+            raise RunError(
+                "{path} is not a plain file, and adjudge makes no others: delete it", path=path
+            )
 
 
 def refuse_strange_schema(
@@ -415,15 +429,21 @@ def refuse_strange_schema(
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
             raise RunError(
-                f"the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
-                "is not used"
+                "the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
+                "is not used",
+                path=path,
+                name=name,
+                kind=kind,
             )
     for table in tables:
         columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
         if computed := [name for _, name, *_, hidden in columns if hidden]:
             raise RunError(
-                f"the ledger {path} computes {table}.{computed[0]}, which adjudge does not: "
-                "it is not used"
+                "the ledger {path} computes {table}.{computed}, which adjudge does not: it "
+                "is not used",
+                path=path,
+                table=table,
+                computed=computed[0],
             )
 
 

@@ -24,8 +24,9 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
     for one in records_of(folder):
         if names_only(one.input):
             raise RunError(
-                f"{folder} holds the names of its rows and not their texts, so that they "
-                "cannot be judged anew"
+                "{folder} holds the names of its rows and not their texts, so that they "
+                "cannot be judged anew",
+                folder=folder,
             )
         systems = one.detail.systems if isinstance(one.detail, PairwiseDetail) else ()
         about = {

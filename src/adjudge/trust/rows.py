@@ -205,8 +205,12 @@ class Rows:
         )
         if said not in known:
             raise RunError(
-                f"row {record.name} got the verdict {said!r}, which is no option of "
-                f"{self.scale.name!r}: {', '.join(known)}"
+                "row {name} got the verdict {said!r}, which is no option of {scale_name!r}: "
+                "{known}",
+                name=record.name,
+                said=said,
+                scale_name=self.scale.name,
+                known=", ".join(known),
             )
 
     def _named(self, record: JudgmentRecord, verdict: str) -> str:

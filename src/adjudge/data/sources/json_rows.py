@@ -10,6 +10,7 @@ from adjudge.data.rendered import is_chat
 from adjudge.data.sources.row import Row, Rows
 from adjudge.data.sources.text import HEAD, LONGEST, Text
 from adjudge.errors import WrongData
+from adjudge.messages import Message
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENS, _CLOSES = 1, 2
@@ -124,7 +125,9 @@ class JsonDocument:
                 if self.peek() == "{":
                     if found is not None:
                         raise self.wrong(
-                            f"{key!r} is a second list of rows after {found!r}: keep one of them"
+                            "{key!r} is a second list of rows after {found!r}: keep one of them",
+                            key=key,
+                            found=found,
                         )
                     found = key
                     yield from self.items()
@@ -136,8 +139,8 @@ class JsonDocument:
         self._at += 1
         if found is None:
             raise WrongData(
-                f"{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or "
-                f'{{"data": [{{…}}]}}'
+                '{name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',
+                name=self._origin.name,
             )
 
     def value(self) -> object:
@@ -214,7 +217,11 @@ class JsonDocument:
         """The next character that is no blank, which must be one of ``allowed``."""
         found = self.peek()
         if not found or found not in allowed:
-            raise self.wrong(f"{what} should stand here, not {found or 'the end'!r}")
+            raise self.wrong(
+                "{what} should stand here, not {found!r}",
+                what=what,
+                found=found or Message("the end"),
+            )
         self._at += 1
         return found
 

@@ -71,7 +71,7 @@ def case_of_row(
     with reading(folder) as connection:
         found = next(records(connection, judge=judge, index=number - 1), None)
     if found is None:
-        raise RunError(f"the run has no row {number} of judge {judge!r}")
+        raise RunError("the run has no row {number} of judge {judge!r}", number=number, judge=judge)
     scales = label_scales(folder)
     scale = next(
         (one for one in scales if one.name == found.criterion and judge in one.judges),
@@ -83,7 +83,8 @@ def case_of_row(
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
         raise SetupError(
-            f"{scale.name!r} asks for a number, and the playground is for options and comparisons"
+            "{name!r} asks for a number, and the playground is for options and comparisons",
+            name=scale.name,
         )
     row = _row(instance, _agreed(labels).get(instance.identity, ""), found.id or str(number))
     return TestCase(
@@ -128,8 +129,10 @@ def _expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
         said = ", ".join(sorted({str(mark.answer) for one in rows.rows for mark in one.marks})[:5])
         options = ", ".join(criteria.option_names)
         raise SetupError(
-            f"people labelled the run's rows {said}, and the criteria offers {options}: "
-            "call the options so"
+            "people labelled the run's rows {said}, and the criteria offers {options}: call "
+            "the options so",
+            said=said,
+            options=options,
         ) from error
 
 
