@@ -33,7 +33,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Request
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.ledger.codec import judgment_row
-from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.ledger.rows import insert
 from adjudge.rag import RagEvaluator
 from adjudge.runs.diff import Change, JudgedRow, run_diff
@@ -590,7 +590,7 @@ def written(folder: Path, rows: int) -> Path:
     )
     folder.mkdir()
     with connect(folder / FILE) as ledger:
-        migrate(ledger, folder / FILE)
+        make_tables(ledger, folder / FILE)
         write_meta(ledger, {"configuration": {"judges": {"c": judge}}, "ended": "complete"})
         ledger.execute("BEGIN")
         for row in range(rows):

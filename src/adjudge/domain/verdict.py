@@ -6,6 +6,7 @@ keeps beside it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Literal, TypedDict
@@ -74,8 +75,8 @@ class Details(TypedDict, total=False):
     score: float | None
     ranking: Ranking | None
     number: float | None
-    evidence: list[KeptQuote]
-    each: list[KeptSupport]
+    evidence: Sequence[KeptQuote] | None
+    each: Sequence[KeptSupport] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
-
-from adjudge.domain.vote import Outcome
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
@@ -30,7 +27,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         ),
         *("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "latency", "at", "more"),
     ),
-    "judgments": ("judge", "number", "id", "instance", "ballots", "status", "score", "result"),
+    "judgments": (
+        *("judge", "number", "id", "instance", "ballots", "status", "score"),
+        *("criterion", "verdict", "flags", "result"),
+    ),
     "batches": (
         *(
             "id",
@@ -49,8 +49,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "batch_ballots": ("ballot", "request", "batch", "attempt", "state", "reply"),
 }
 """Table → what its checksum covers, in this order. The checksum itself stands behind them."""
-FIRST_TABLES = ("meta", "votes", "judgments")
-"""Those that every ledger has; the others came later."""
 ORDER: Mapping[str, tuple[str, ...]] = {
     "meta": ("rowid",),
     "votes": ("number",),
@@ -64,20 +62,6 @@ IN_BATCH = "in_batch"
 
 Exports leave it out: a verdict is the same either way.
 """
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("ballot", "ballots"), bytes),
-    **dict.fromkeys(
-        ("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int
-    ),
-    **dict.fromkeys(("latency", "at"), float),
-    **dict.fromkeys(
-        ("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str
-    ),
-    "score": (float, type(None)),
-}
-"""Column → what it holds; the others hold a text or nothing."""
-_OBJECTS = ("more", "instance", "result")
-"""Columns that hold an object as JSON, or nothing."""
 LARGEST = 2**63 - 1
 """Number that SQLite can be asked for."""
 KEY_BYTES = 16
@@ -116,23 +100,6 @@ def whole(table: str) -> str:
     return f"checksum IS {CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
 
 
-def seal_sql(table: str) -> tuple[str, str]:
-    """What gives a table of the first edition its checksums."""
-    value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
-    return (
-        f"ALTER TABLE {table} ADD COLUMN checksum INTEGER",
-        f"UPDATE {table} SET checksum = {value}",  # noqa: S608
-    )
-
-
-def view_sql(table: str) -> str:
-    """What lets a table of the first edition be read like one of ours; nothing is written to its
-    file.
-    """
-    value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
-    return f"CREATE TEMP VIEW {table} AS SELECT *, {value} AS checksum FROM main.{table}"  # noqa: S608 - names of ours
-
-
 def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
     """The columns of a table as the file has it; none where there is no such table."""
     return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
@@ -160,56 +127,9 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def plausible(table: str, row: Sequence[Any]) -> bool:
-    """Whether a row of the first edition, which has no checksum, looks like what was written there.
-
-    Zeros in a text are taken for what a disk lost.
-    """
-    values = dict(zip(COLUMNS[table], row, strict=True))
-    try:
-        return (
-            all(
-                isinstance(value, _TYPES.get(name, (str, type(None))))
-                for name, value in values.items()
-            )
-            and all(
-                len(values[name]) % KEY_BYTES == 0
-                for name in ("ballot", "ballots")
-                if name in values
-            )
-            and all(
-                "\0" not in value and value.encode()
-                for value in values.values()
-                if isinstance(value, str) and value
-            )
-            and all(
-                isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name)
-            )
-            and _is_json(values.get("value", "null"))
-            and values.get("outcome", Outcome.OK) in set(Outcome)
-        )
-    except ValueError:
-        return False
-
-
-def _is_json(text: str) -> bool:
-    json.loads(text)
-    return True
-
-
-def refuse_implausible_rows(connection: sqlite3.Connection, table: str) -> None:
-    """The same for tables of the first edition: what is damaged must not get a checksum that says
-    otherwise.
-    """
-    names = ", ".join(COLUMNS[table])
-    for row in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - names of ours
-        if not plausible(table, row):
-            raise sqlite3.DatabaseError(f"a row of {table} is not what was written")
-
-
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
-    """Read every row once. An older ledger has fewer tables."""
-    for table in filter(partial(columns_in, connection), COLUMNS):
+    """Read every row once."""
+    for table in COLUMNS:
         for row in connection.execute(select(table)):
             checked(table, row)
 
@@ -223,12 +143,6 @@ def storable(text: str | None) -> str | None:
     )
 
 
-_CHOSEN = ", ".join(
-    f"json_extract(result, '$.{name}')"
-    for name in ("winner", "verdict", "option", "selected_option")
-)
-VERDICT_SQL = f"CAST(coalesce({_CHOSEN}) AS TEXT)"
-"""What a judgment decided, in a word, as SQL."""
 LABELS = "labels"
 """Of a judgment in an export: what people said of its row."""
 INPUT = "input"

@@ -7,23 +7,21 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from adjudge.data.cells import cell
-from adjudge.domain.frozen import json_text
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.codec import exported_judgment
 from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.records import records
-from adjudge.ledger.rows import IN_BATCH, LABELS
+from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message, reason_of
 from adjudge.plugins import Parts
 from adjudge.reports.files import text_file, whole_file
@@ -35,7 +33,7 @@ from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, judgments, reading, records_of, run_info
+from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that
@@ -105,52 +103,32 @@ def to_csv(run: Path, target: Path) -> int:
 def to_jsonl(run: Path, target: Path) -> int:
     """Write the judgments as JSONL, with votes and labels."""
     count, setup = 0, Setup.of_run(run_info(run))
-    found = judgments(run, votes=True)
-    rows = (
-        _with_identity({**row, "votes": [_however_asked(vote) for vote in row["votes"]]}, setup)
-        for row in found
-    )
     with text_file(target) as file:
-        for row in _with_labels(rows, LabelStore(run).history()):
+        for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
+            row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
+            row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def _however_asked(vote: dict[str, Any]) -> dict[str, Any]:
-    """A vote without whether it went through a batch: the verdict is the same."""
-    if vote.pop(IN_BATCH, None) is not None:
-        rest = {name: value for name, value in json.loads(vote["more"]).items() if name != IN_BATCH}
-        vote["more"] = json_text(rest) if rest else None
-    return vote
-
-
 def _with_labels(
-    rows: Iterable[dict[str, object]], labels: Iterable[Label]
-) -> Iterator[dict[str, object]]:
+    found: Iterable[JudgmentRecord], labels: Iterable[Label]
+) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
     """Each label with the first judgment of its row, those corrected or taken back too; what is
     about no row, with the last.
     """
     given: dict[str, list[Label]] = {}
     for label in labels:
         given.setdefault(label.row, []).append(label)
-    held: dict[str, object] | None = None
-    for row in rows:
+    held: tuple[JudgmentRecord, list[Label]] | None = None
+    for one in found:
         if held is not None:
             yield held
-        fields = row.get("fields")
-        own = (
-            given.pop(Instance(fields).identity, [])
-            if given and isinstance(fields, Mapping)
-            else []
-        )
-        held = {**row, LABELS: [label.to_dict() for label in own]} if own else row
+        held = one, given.pop(one.identity, []) if given else []
     if held is not None:
-        rest = [label.to_dict() for left in given.values() for label in left]
-        known = held.get(LABELS)
-        yield (
-            {**held, LABELS: [*(known if isinstance(known, list) else []), *rest]} if rest else held
-        )
+        last, own = held
+        yield last, [*own, *(label for left in given.values() for label in left)]
 
 
 def to_parquet(run: Path, target: Path) -> int:
@@ -255,12 +233,6 @@ def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[dict[str, o
     for one in found:
         identity = one.judge_identity or setup.identities.get(one.judge)
         yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
-
-
-def _with_identity(row: Mapping[str, object], setup: Setup) -> dict[str, object]:
-    """Who judged it; of judgments that were imported, who judged them there."""
-    own = row.get(IDENTITY) or setup.identities.get(str(row["judge"]))
-    return {**{name: value for name, value in row.items() if name != IDENTITY}, IDENTITY: own}
 
 
 @contextmanager
