@@ -6,6 +6,7 @@ import json
 import shutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -164,7 +165,7 @@ def schema() -> dict[str, object]:
 
 
 @cache
-def validator(kind: str | None = None) -> jsonschema.protocols.Validator:
+def validator(kind: str | None = None) -> Any:
     """Of the documents of one kind, or of all."""
     made = jsonschema.validators.validator_for(schema())
     if kind is None:
