@@ -263,17 +263,6 @@ def _softened(
     return handle
 
 
-@contextmanager
-def holding(variable: ContextVar[T | None], value: T | None) -> Iterator[None]:
-    """Inside, ``variable`` is ``value``; where that is None, it stays what it was."""
-    token = variable.set(value) if value is not None else None
-    try:
-        yield
-    finally:
-        if token:
-            variable.reset(token)
-
-
 async def visit(coroutine: Coroutine[object, object, T]) -> T:
     """Await from any event loop what has to run on the home loop."""
     here, loop = asyncio.get_running_loop(), home_loop()

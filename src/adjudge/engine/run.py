@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -98,7 +98,7 @@ class LiveVotes:
         if known is None or (known.done() and _failed(known)):
             (vote,) = self.recall([ballot])
             known = self._shared[key] = asyncio.ensure_future(
-                self._answered(vote) if vote else self._ask_beside(key, ballot)
+                self._answered(vote) if vote else self._ask_and_keep(key, ballot)
             )
         return await asyncio.shield(known)
 
@@ -108,7 +108,7 @@ class LiveVotes:
     async def _answered(self, vote: Vote) -> Vote:
         return vote
 
-    async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
+    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
         return await self._judge.ask(ballot)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
@@ -170,7 +170,10 @@ class RecordedVotes(LiveVotes):
             return known
         under_way[key] = answer = asyncio.get_running_loop().create_future()
         try:
-            vote = await self._ask_and_keep(key, ballot)
+            # the place is held until the vote is on the disk: whoever kills us loses no more than
+            # was under way
+            async with self._room.get(ballot.model, nullcontext()):
+                vote = await self._ask_and_keep(key, ballot)
             answer.set_result(vote)
             return vote
         except Exception as error:
@@ -181,20 +184,7 @@ class RecordedVotes(LiveVotes):
             del under_way[key]
             answer.cancel()  # where there is neither
 
-    async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:
-        """The ballot that waits for it holds a place already."""
-        return await self._ask_and_keep(key, ballot, nullcontext())
-
-    async def _ask_and_keep(
-        self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None
-    ) -> Vote:
-        """The place is held until the vote is on the disk: whoever kills us loses no more than was
-        under way.
-        """
-        async with self._room.get(ballot.model, nullcontext()) if place is None else place:
-            return await self._ask_on(key, ballot)
-
-    async def _ask_on(self, key: bytes, ballot: Ballot) -> Vote:
+    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid
         for are kept.
         """

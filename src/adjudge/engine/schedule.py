@@ -203,21 +203,21 @@ class _Work(Generic[I, R]):
         votes: list[Vote] = []
         asked: list[Ballot] = []
         while ballots := self.judge.plan(item, votes):
-            votes += await _together(self.answers, ballots)
+            votes += await _votes_on(self.answers, ballots)
             asked += ballots
         return votes, asked
 
 
-async def _together(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _votes_on(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
     new = iter(
-        await _ask(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])]
+        await _ask_all(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])]
     )
     return [vote if vote is not None else next(new) for vote in known]
 
 
-async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _ask_all(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
     asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]
