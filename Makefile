@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt \
 	test-first-steps test-work fuzz \
-	lock dist docs pictures priors release clean
+	lock dist docs messages pictures priors release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -41,6 +41,7 @@ help:
 	@echo "make test-work       2,000 simulated CI runs of equal systems, pytest -n 4, a job summary of 100,000 rows, other people's test suites with"
 	@echo "                     the pytest plugin installed (some minutes)"
 	@echo "make test-first-steps  from pip install to a first report in three commands, in a clean environment"
+	@echo "make messages        the catalogues of translations in step with the code; says what is not translated"
 	@echo "make docs            the site of documents, in build/site: open its index.html"
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
@@ -62,6 +63,9 @@ demo: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	@echo "Eight answers of a shop's assistant, each judged on six dimensions by that model, on this machine"
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
+
+messages: $(VENV)/ready
+	$(BIN)/python tools/messages.py
 
 priors: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m

@@ -81,10 +81,8 @@ def _timed(what: str, rows: int, work: object) -> None:
 def _size(what: str, folder: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     print(
-        (
-            f"{what:20} {sum(path.stat().st_size for path in files) / 1e6:7.1f} MB in "
-            f"{len(files)} files"
-        ),
+        f"{what:20} {sum(path.stat().st_size for path in files) / 1e6:7.1f} MB in "
+        f"{len(files)} files",
         flush=True,
     )
 

@@ -123,10 +123,8 @@ def train(model: Llama, examples: Examples, translations: Translations, plan: Pl
     model.train()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     print(
-        (
-            f"training {sum(weight.numel() for weight in trained):,} weights on "
-            f"{len(examples.of('train')):,} examples"
-        ),
+        f"training {sum(weight.numel() for weight in trained):,} weights on "
+        f"{len(examples.of('train')):,} examples",
         flush=True,
     )
     optimiser = torch.optim.AdamW(

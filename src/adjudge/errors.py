@@ -32,9 +32,23 @@ An unreadable reply is not here: it is a failed vote.
 
 from __future__ import annotations
 
+from adjudge.messages import Message, join
+
 
 class AdjudgeError(Exception):
-    """The root: catch this to catch whatever adjudge raises on purpose."""
+    """The root: catch this to catch whatever adjudge raises on purpose.
+
+    ``message`` is a text of ours with places for ``values``, or a message that is made already.
+    """
+
+    message: Message
+
+    def __init__(self, message: str, /, **values: object) -> None:
+        self.message = message if isinstance(message, Message) else Message(message, **values)
+        super().__init__(self.message)
+
+    def render(self, language: str) -> str:
+        return self.message.render(language)
 
 
 class SetupError(AdjudgeError, ValueError):
@@ -49,17 +63,32 @@ class ModelError(AdjudgeError):
     """The HTTP status behind it, where there was one."""
 
     def __init__(
-        self, message: str, *, provider: str = "", model: str = "", hint: str = ""
+        self,
+        message: str,
+        /,
+        *,
+        provider: str = "",
+        model: str = "",
+        hint: str = "",
+        **values: object,
     ) -> None:
+        super().__init__(message, **values)
         self.provider = provider
         self.model = model
         self.hint = hint
-        where = "/".join(part for part in (provider, model) if part)
-        self.message = message
-        super().__init__(f"{where}: {message}" if where else message)
 
     def __str__(self) -> str:
-        return f"{self.args[0]} ({self.hint})" if self.hint else str(self.args[0])
+        return self.full_message
+
+    def render(self, language: str) -> str:
+        return self.full_message.render(language)
+
+    @property
+    def full_message(self) -> Message:
+        """Which model it was, what went wrong, and what may help."""
+        where = "/".join(part for part in (self.provider, self.model) if part)
+        text = join(": ", (where, self.message)) if where else self.message
+        return join("", (text, " (", self.hint, ")")) if self.hint else text
 
 
 class RateLimited(ModelError):
@@ -70,13 +99,15 @@ class RateLimited(ModelError):
     def __init__(
         self,
         message: str,
+        /,
         *,
         provider: str = "",
         model: str = "",
         hint: str = "",
         retry_after: float | None = None,
+        **values: object,
     ) -> None:
-        super().__init__(message, provider=provider, model=model, hint=hint)
+        super().__init__(message, provider=provider, model=model, hint=hint, **values)
         self.retry_after = retry_after
 
 
@@ -116,8 +147,10 @@ class SandboxError(AdjudgeError):
     ``stdout`` and ``stderr`` hold what it printed until then.
     """
 
-    def __init__(self, message: str, *, stdout: str = "", stderr: str = "") -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, /, *, stdout: str = "", stderr: str = "", **values: object
+    ) -> None:
+        super().__init__(message, **values)
         self.stdout = stdout
         self.stderr = stderr
 
@@ -173,6 +206,6 @@ HALTS = (BudgetSpent, RunStopped, ModelUnusable)
 class NoValidCandidate(RunError):
     """Every candidate failed; the message lists why, and ``selection`` holds all of them."""
 
-    def __init__(self, message: str, selection: object = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, /, selection: object = None, **values: object) -> None:
+        super().__init__(message, **values)
         self.selection = selection

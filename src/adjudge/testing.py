@@ -260,10 +260,8 @@ def _votes_are_counted(
             wanted = samples * orders * (len(judge.panel) or 1) * contests(judge, result)
             _promised(
                 (result.votes_requested, len(result.votes)) == (wanted, wanted),
-                (
-                    f"self_consistency={samples} in {orders} orders takes {wanted} votes, not "
-                    f"{result.votes_requested}"
-                ),
+                f"self_consistency={samples} in {orders} orders takes {wanted} votes, not "
+                f"{result.votes_requested}",
             )
             numbers = {vote.sample for vote in result.votes}
             _promised(numbers == set(range(samples)), f"the samples are numbered {sorted(numbers)}")

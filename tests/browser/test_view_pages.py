@@ -413,10 +413,8 @@ def test_a_page_of_somebody_else_can_neither_read_nor_change_anything(
     stranger = tmp_path / "stranger.html"
     run = f"http://127.0.0.1:{server.access.port}{server.run('dates')}"
     stranger.write_text(
-        (
-            f"<iframe src='{run}'></iframe><form id=f method=post "
-            f"action='{run}/label?annotator=x'></form>"
-        ),
+        f"<iframe src='{run}'></iframe><form id=f method=post "
+        f"action='{run}/label?annotator=x'></form>",
         "utf-8",
     )
     context = browser.new_context()

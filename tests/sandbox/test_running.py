@@ -41,10 +41,8 @@ def run(sandbox: Sandbox, code: str, **given: object) -> Execution:
 def test_output_and_printed_text_come_back(sandbox: Sandbox) -> None:
     done = run(
         sandbox,
-        (
-            "import sys\nprint('да', x)\nprint('oops', file=sys.stderr)\noutput = {'sum': x + "
-            "1, 'pair': (1, None)}"
-        ),
+        "import sys\nprint('да', x)\nprint('oops', file=sys.stderr)\noutput = {'sum': x + "
+        "1, 'pair': (1, None)}",
         inputs={"x": 2},
     )
     assert (done.output, done.has_output) == ({"sum": 3, "pair": [1, None]}, True)

@@ -92,10 +92,8 @@ class LiteLlm(_Gateway):
     def no_model(self, model: str) -> Problem:
         return Problem(
             400,
-            (
-                f"/chat/completions: Invalid model name passed in model={model}. Call "
-                "`/v1/models` to view available models"
-            ),
+            f"/chat/completions: Invalid model name passed in model={model}. Call "
+            "`/v1/models` to view available models",
         )
 
     def error(self, status: int, message: str) -> Json:

@@ -392,10 +392,8 @@ class Anthropic(Protocol):
             ):
                 yield Problem(
                     400,
-                    (
-                        "output_config.format.schema: 'additionalProperties' must be explicitly "
-                        "set to false"
-                    ),
+                    "output_config.format.schema: 'additionalProperties' must be explicitly "
+                    "set to false",
                 )
 
     def rejection(self, field: str) -> Problem:
@@ -493,10 +491,8 @@ class Gemini(Protocol):
             if not content["parts"]:
                 yield Problem(
                     400,
-                    (
-                        "* GenerateContentRequest.system_instruction.parts: contents.parts must "
-                        "not be empty."
-                    ),
+                    "* GenerateContentRequest.system_instruction.parts: contents.parts must "
+                    "not be empty.",
                 )
         yield from _number_problems(
             config,
@@ -516,10 +512,8 @@ class Gemini(Protocol):
     def rejection(self, field: str) -> Problem:
         return Problem(
             400,
-            (
-                f'Invalid JSON payload received. Unknown name "{field}" at '
-                "'generation_config': Cannot find field."
-            ),
+            f'Invalid JSON payload received. Unknown name "{field}" at '
+            "'generation_config': Cannot find field.",
         )
 
     def schema(self, body: Json) -> Json | None:

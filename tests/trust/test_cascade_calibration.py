@@ -369,10 +369,8 @@ def test_weights_from_labels_in_an_eval_file(weighed: Path) -> None:
     with pytest.raises(SetupError, match="the weights for 'good' cannot be used"):
         judges(
             parse_eval(
-                (
-                    f"data: x.csv\njudges: [{{kind: aspect, {keys}, weights: from labels, "
-                    f"calibration: weights.json}}]"
-                ),
+                f"data: x.csv\njudges: [{{kind: aspect, {keys}, weights: from labels, "
+                f"calibration: weights.json}}]",
                 path,
             )
         )
@@ -383,10 +381,8 @@ def test_weights_from_labels_in_an_eval_file(weighed: Path) -> None:
     Learnt(weights=(own,)).write(weighed / "own.json")
     (ready,) = judges(
         parse_eval(
-            (
-                f"data: x.csv\njudges: [{{kind: aspect, {keys}, weights: from labels, "
-                f"calibration: own.json}}]"
-            ),
+            f"data: x.csv\njudges: [{{kind: aspect, {keys}, weights: from labels, "
+            f"calibration: own.json}}]",
             path,
         )
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 
 PART = ".part"
 """How the names of files that are still being written end."""
@@ -42,7 +43,9 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 @contextmanager
@@ -95,10 +98,14 @@ def write_new(path: Path, text: str, otherwise: str) -> None:
             file.write(text)
     except FileExistsError as error:
         raise SetupError(
-            f"{path.name} is there already, and is not overwritten: {otherwise}"
+            "{name} is there already, and is not overwritten: {otherwise}",
+            name=path.name,
+            otherwise=otherwise,
         ) from error
     except OSError as error:
-        raise RunError(f"{path.name} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{name} cannot be written: {reason}", name=path.name, reason=reason_of(error)
+        ) from error
 
 
 def sha256(path: Path) -> str:

@@ -95,10 +95,14 @@ def _options(
         )
     wrong = [str(one) for one in found if one not in named]
     raise SetupError(
-        f"{source}: the {_labels(wrong)} no option of criteria {criteria.name!r} "
-        f"({', '.join(criteria.option_names)}): "
-        f"say what is meant with --map {wrong[0]}={criteria.option_names[0]}; --map "
-        f"{wrong[0]}= leaves such labels out"
+        "{source}: the {labels} no option of criteria {name!r} ({option_names}): say what "
+        "is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such labels out",
+        source=source,
+        labels=_labels(wrong),
+        name=criteria.name,
+        option_names=", ".join(criteria.option_names),
+        wrong=wrong[0],
+        option_names2=criteria.option_names[0],
     )
 
 
@@ -143,10 +147,13 @@ def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int,
             )
         if chosen is None:
             raise SetupError(
-                f"{rows.source}: the label {one!r} names no response: it is "
-                f"{', '.join(letters(most))}, {TIE}"
-                f"{', or ' + ', '.join(names) if names else ''}; say what is meant with "
-                f"--map {one}=A"
+                "{source}: the label {one!r} names no response: it is {letters}, "
+                "{tie}{value}; say what is meant with --map {one}=A",
+                source=rows.source,
+                one=one,
+                letters=", ".join(letters(most)),
+                tie=TIE,
+                value=", or " + ", ".join(names) if names else "",
             )
         made[one] = chosen
     return made
@@ -162,8 +169,10 @@ def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) 
     if 0 in counted and max(counted) < most:
         return number
     raise SetupError(
-        f"{rows.source}: does the label {text} count responses from 0 or from 1? Say it "
-        f"with --map {text}=A"
+        "{source}: does the label {text} count responses from 0 or from 1? Say it with "
+        "--map {text}=A",
+        source=rows.source,
+        text=text,
     )
 
 

@@ -44,8 +44,11 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
     """By lot; ``share`` is the part that is held out."""
     if len(rows.rows) < FEWEST:
         raise SetupError(
-            f"{rows.source} has {len(rows.rows)} labelled rows: {FEWEST} are the fewest "
-            "that can be split in two parts"
+            "{source} has {count} labelled rows: {fewest} are the fewest that can be split "
+            "in two parts",
+            source=rows.source,
+            count=len(rows.rows),
+            fewest=FEWEST,
         )
     ordered = sorted(rows.rows, key=lambda one: lot(seed, one.instance.identity))
     held = {one.instance.identity for one in ordered[: max(1, round(share * len(ordered)))]}
@@ -208,7 +211,9 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
             if name is None
             else f"has no criteria {name!r}: choose one"
         )
-        raise SetupError(f"{file} {wrong} with --criteria: {known}")
+        raise SetupError(
+            "{file} {wrong} with --criteria: {known}", file=file, wrong=wrong, known=known
+        )
     return entries, names.index(name)
 
 
@@ -225,5 +230,5 @@ def refuse_existing(path: Path) -> None:
     """Before anything is paid for."""
     if path.exists() or path.is_symlink():
         raise SetupError(
-            f"{path} is there already, and is not overwritten: give --write another name"
+            "{path} is there already, and is not overwritten: give --write another name", path=path
         )

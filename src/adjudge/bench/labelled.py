@@ -111,7 +111,7 @@ def labelled_set(source: LabelledSource) -> LabelledSet:
     )
     if not rows:
         named = f" whose id fits {source.only!r}" if found.rows else ""
-        raise RunError(f"{source.path} has no labelled row{named}")
+        raise RunError("{path} has no labelled row{named}", path=source.path, named=named)
     return replace(found, rows=_chosen(rows, source))
 
 
@@ -233,8 +233,10 @@ def _without(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[str, s
     for name, column in columns.items():
         if column_in(human, column) is not None:
             raise SetupError(
-                f"column {column!r} holds people's answers (--human), and the judge would "
-                f"read it as {name!r}"
+                "column {column!r} holds people's answers (--human), and the judge would "
+                "read it as {name!r}",
+                column=column,
+                name=name,
             )
     return columns
 
@@ -244,7 +246,10 @@ def _marks(cells: Mapping[str, object], source: LabelledSource) -> Iterator[Mark
         column = column_in(cells, name)
         if column is None:
             raise RunError(
-                f"{source.path} has no column {name!r} (--human); it has: {', '.join(cells)}"
+                "{path} has no column {name!r} (--human); it has: {cells}",
+                path=source.path,
+                name=name,
+                cells=", ".join(cells),
             )
         answer = text_of(cells[column], column)
         if isinstance(answer, str) and answer.strip():
@@ -260,7 +265,7 @@ def _of_run(source: LabelledSource) -> LabelledSet:
     names = list(dict.fromkeys(one.criteria for one in labels))
     if not names:
         raise RunError(
-            f"{source.path} has no labels: label rows with 'adjudge label {source.path}'"
+            "{path} has no labels: label rows with 'adjudge label {path}'", path=source.path
         )
     name = _the_question(source, names)
     marks: dict[str, list[Marked]] = {}
@@ -282,15 +287,18 @@ def _of_import(source: LabelledSource) -> LabelledSet:
     asked = {one.asked.name: one.asked for one in recorded if one.marks}
     if not asked:
         raise RunError(
-            f"{source.path} was read as {found.format.title} and holds no label: "
-            "say which column holds people's answers with --human COLUMN"
+            "{path} was read as {title} and holds no label: say which column holds people's "
+            "answers with --human COLUMN",
+            path=source.path,
+            title=found.format.title,
         )
     name = _the_question(source, list(asked))
     gathered = _Gathered()
     if any(one.named_only for one in recorded):
         raise RunError(
-            f"{source.path} holds the names of its rows and not their texts, so that they "
-            "cannot be judged anew"
+            "{path} holds the names of its rows and not their texts, so that they cannot be "
+            "judged anew",
+            path=source.path,
         )
     for one in recorded:
         gathered.add(instance_of(one), one.marks if one.asked.name == name else ())
@@ -318,11 +326,18 @@ def _the_question(source: LabelledSource, names: Sequence[str]) -> str:
     known = ", ".join(map(repr, names))
     if source.question is None:
         raise SetupError(
-            f"{source.path} holds labels of {len(names)} questions: say which with "
-            f"--question: {known}"
+            "{path} holds labels of {count} questions: say which with --question: {known}",
+            path=source.path,
+            count=len(names),
+            known=known,
         )
     if source.question not in names:
-        raise SetupError(f"{source.path} has no labels of {source.question!r}; it has {known}")
+        raise SetupError(
+            "{path} has no labels of {question!r}; it has {known}",
+            path=source.path,
+            question=source.question,
+            known=known,
+        )
     return source.question
 
 

@@ -113,7 +113,10 @@ class Writer:
                 except ValueError as error:
                     reason = str(error)
         raise RunError(
-            f"{self.model.name} proposed nothing that can be used in {TRIES} tries: {reason}"
+            "{name} proposed nothing that can be used in {tries} tries: {reason}",
+            name=self.model.name,
+            tries=TRIES,
+            reason=reason,
         )
 
     def read(self, text: str, criteria: Criteria, cases: Sequence[Case]) -> Proposal:

@@ -13,7 +13,11 @@ def aspect(name: str, language: str) -> str:
     """The definition of the aspect ``name`` in ``language``."""
     known = aspects(language)
     if name not in known:
-        raise SetupError(f"there is no ready-made aspect {name!r}; there are {', '.join(known)}")
+        raise SetupError(
+            "there is no ready-made aspect {name!r}; there are {known}",
+            name=name,
+            known=", ".join(known),
+        )
     return known[name]
 
 
@@ -21,6 +25,8 @@ def aspect(name: str, language: str) -> str:
 def aspects(language: str) -> dict[str, str]:
     path = files(__package__) / "data" / f"aspects.{language}.json"
     if not path.is_file():
-        raise SetupError(f"there are no ready-made aspects for language {language!r}")
+        raise SetupError(
+            "there are no ready-made aspects for language {language!r}", language=language
+        )
     found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     return found

@@ -39,8 +39,12 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
         else f"`adjudge criteria --kind {kind}` lists those that fit"
     )
     raise SetupError(
-        f"the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or "
-        "write the question out"
+        "the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or "
+        "write the question out",
+        name=name,
+        does=does,
+        wanted=wanted,
+        instead=instead,
     )
 
 
@@ -85,8 +89,10 @@ def source(name: str, language: str = "en") -> str:
     known = all_names(language)
     if name not in known:
         raise SetupError(
-            f"there are no ready-made criteria {name!r} in language {language!r}; "
-            f"{_near(name, known)}"
+            "there are no ready-made criteria {name!r} in language {language!r}; {near}",
+            name=name,
+            language=language,
+            near=_near(name, known),
         )
     return (_DATA / language / (name + _SUFFIX)).read_text(encoding="utf-8")
 
@@ -96,8 +102,10 @@ def all_names(language: str = "en") -> tuple[str, ...]:
     """What there is of both kinds, by the alphabet."""
     if language not in languages():
         raise SetupError(
-            f"there are no ready-made criteria in language {language!r}; there are some in "
-            f"{', '.join(languages())}"
+            "there are no ready-made criteria in language {language!r}; there are some in "
+            "{languages}",
+            language=language,
+            languages=", ".join(languages()),
         )
     found = (_DATA / language).iterdir()
     return tuple(

@@ -107,7 +107,7 @@ def _version(given: Mapping[str, object], place: Place) -> str:
     )
     if not _VERSION.fullmatch(found):
         raise place.at("version").wrong(
-            f"must be numbers with dots between them, such as 1.0.0, not {found!r}"
+            "must be numbers with dots between them, such as 1.0.0, not {found!r}", found=found
         )
     return found
 
@@ -127,7 +127,9 @@ def _golden(
     for at, one in found:
         if one.option not in known and given.get("kind") != "pairwise":
             raise at.at("option").wrong(
-                f"is {one.option!r}, which is none of {', '.join(map(repr, known))}"
+                "is {option!r}, which is none of {known}",
+                option=one.option,
+                known=", ".join(map(repr, known)),
             )
     return tuple(one for _, one in found)
 
@@ -136,7 +138,7 @@ def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongV
     """Two criteria of one name could not be told apart in any report."""
     names = [entry.criteria.name for _, entry in entries]
     return [
-        place.at("name").wrong(f"an earlier entry is called {name!r} too")
+        place.at("name").wrong("an earlier entry is called {name!r} too", name=name)
         for index, ((place, _), name) in enumerate(zip(entries, names, strict=True))
         if name in names[:index]
     ]
@@ -233,14 +235,18 @@ def _load(content: str, file: str) -> Place:
     suffix = Path(file).suffix.lower()
     if suffix not in (*_JSON, *_YAML):
         raise SetupError(
-            f"{file} is neither YAML nor JSON: its name must end in {', '.join((*_YAML, *_JSON))}"
+            "{file} is neither YAML nor JSON: its name must end in {value}",
+            file=file,
+            value=", ".join((*_YAML, *_JSON)),
         )
     if suffix in _YAML:
         return load_yaml(content, Place(file))
     try:
         return Place(file, value=json.loads(content, object_pairs_hook=_object))
     except (ValueError, RecursionError) as error:
-        raise SetupError(f"{file} is not JSON: {' '.join(str(error).split())}") from error
+        raise SetupError(
+            "{file} is not JSON: {split}", file=file, split=" ".join(str(error).split())
+        ) from error
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -253,7 +259,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _numbered(whole: Place) -> list[tuple[Place, object]]:
     if whole.value is None or whole.value == []:
-        raise SetupError(f"{whole.file} holds no criteria: write one, or a list of them")
+        raise SetupError("{file} holds no criteria: write one, or a list of them", file=whole.file)
     each = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
     return [
         (replace(at, entry=_label(number, item), field=""), item)

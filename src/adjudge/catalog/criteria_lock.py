@@ -12,6 +12,7 @@ from adjudge.catalog.criteria import entry
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.domain.frozen import content_hash
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 
 Locked = dict[str, dict[str, str]]
 _ORIGIN = ("from", "licence")
@@ -26,8 +27,10 @@ def locked_now(sources: Sequence[str]) -> Locked:
         for one in entries:
             if one.criteria.name in found:
                 raise SetupError(
-                    f"{source}: criteria {one.criteria.name!r} are also in "
-                    f"{found[one.criteria.name]['source']}"
+                    "{source}: criteria {name!r} are also in {found}",
+                    source=source,
+                    name=one.criteria.name,
+                    found=found[one.criteria.name]["source"],
                 )
             hashed = content_hash(one.criteria, one.kind)
             found[one.criteria.name] = {"source": source, "version": one.version, "sha256": hashed}
@@ -62,7 +65,9 @@ def _write(found: Locked, path: Path) -> None:
             json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 def lock_changes(sources: Sequence[str], path: Path) -> list[str]:
@@ -86,12 +91,14 @@ def _read(path: Path) -> Locked:
         found = json.loads(path.read_text(encoding="utf-8"))["criteria"]
     except OSError as error:
         raise SetupError(
-            f"{path} cannot be read: {error.strerror or error}; 'adjudge criteria lock' writes it"
+            "{path} cannot be read: {reason}; 'adjudge criteria lock' writes it",
+            path=path,
+            reason=reason_of(error),
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise SetupError(
-            f"{path} is no file that 'adjudge criteria lock' wrote: {error}"
+            "{path} is no file that 'adjudge criteria lock' wrote: {error}", path=path, error=error
         ) from error
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise SetupError(f"{path} is no file that 'adjudge criteria lock' wrote")
+        raise SetupError("{path} is no file that 'adjudge criteria lock' wrote", path=path)
     return found

@@ -34,8 +34,9 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
         content = content[:start] + json.dumps(option, ensure_ascii=False) + content[end:]
     if not _only_options(before, content, path, accepted):
         raise SetupError(
-            f"{path}: the expected options cannot be written without changing something "
-            "else: write out what is shared by & and *"
+            "{path}: the expected options cannot be written without changing something "
+            "else: write out what is shared by & and *",
+            path=path,
         )
     with writing(path):
         path.write_bytes(content.encode())
@@ -82,8 +83,10 @@ def _places(
             said = _below(cases[number], "option") if number < len(cases) else None
             if said is None:
                 raise SetupError(
-                    f"{path}: golden case {number + 1} of {entry_name!r} is not written in "
-                    "this file"
+                    "{path}: golden case {number} of {entry_name!r} is not written in this file",
+                    path=path,
+                    number=number + 1,
+                    entry_name=entry_name,
                 )
             start = said.start_mark.index
             yield (

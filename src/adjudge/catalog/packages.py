@@ -8,6 +8,7 @@ from importlib.resources import files
 from adjudge.catalog.criteria_file import parse_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 GROUP = "adjudge.criteria"
 PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
@@ -27,29 +28,42 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     if not modules:
         there = ", ".join(sorted(known.names)) or "none"
         raise SetupError(
-            f"no installed package brings criteria called {package!r} (entry point "
-            f"{GROUP}); there are: {there}"
+            "no installed package brings criteria called {package!r} (entry point {group}); "
+            "there are: {there}",
+            package=package,
+            group=GROUP,
+            there=there,
         )
     if len(modules) > 1:
         raise SetupError(
-            f"several installed packages bring criteria called {package!r}: "
-            f"{', '.join(modules)}; remove all but one"
+            "several installed packages bring criteria called {package!r}: {modules}; "
+            "remove all but one",
+            package=package,
+            modules=", ".join(modules),
         )
     try:
         folder = files(modules[0])
     except Exception as error:  # a package runs code of its own when it is imported
-        raise SetupError(f"the criteria of {package!r} cannot be loaded: {error}") from error
+        raise SetupError(
+            "the criteria of {package!r} cannot be loaded: {error}", package=package, error=error
+        ) from error
     file = folder / f"{own}.yaml"
     if not file.is_file():
         names = sorted(
             one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")
         )
         raise SetupError(
-            f"{package!r} has no criteria {own!r}; it has {', '.join(names) or 'none'}"
+            "{package!r} has no criteria {own!r}; it has {names}",
+            package=package,
+            own=own,
+            names=", ".join(names) or Message("none"),
         )
     entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)
     if len(entries) != 1:
         raise SetupError(
-            f"{name}.yaml of {package!r} must hold one criteria, and holds {len(entries)}"
+            "{name}.yaml of {package!r} must hold one criteria, and holds {count}",
+            name=name,
+            package=package,
+            count=len(entries),
         )
     return entries[0]

@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 
 VARIABLE = "ADJUDGE_GITHUB_RAW"
 """Another server of raw files than GitHub's own, such as a company's."""
@@ -40,7 +41,8 @@ class RemoteCriteria:
         found = _SOURCE.fullmatch(source)
         if found is None or ".." in source.split("/"):
             raise SetupError(
-                f"{source!r} names no criteria file: write github:OWNER/REPOSITORY@TAG/PATH.yaml"
+                "{source!r} names no criteria file: write github:OWNER/REPOSITORY@TAG/PATH.yaml",
+                source=source,
             )
         owner, repository, tag, path = found.groups()
         return cls(source, owner, repository, tag, PurePosixPath(path))
@@ -50,7 +52,8 @@ class RemoteCriteria:
         found = _fetched(self._address(str(self.path)))
         if found is None:
             raise RunError(
-                f"{self.source} is not there: check the repository, the tag and the path"
+                "{source} is not there: check the repository, the tag and the path",
+                source=self.source,
             )
         return found
 
@@ -77,7 +80,9 @@ def _fetched(address: str) -> bytes | None:
     """What is there; None where nothing is."""
     if not address.startswith(("https://", "http://")):
         raise SetupError(
-            f"{VARIABLE} must be an address such as https://raw.example.com, not {address!r}"
+            "{variable} must be an address such as https://raw.example.com, not {address!r}",
+            variable=VARIABLE,
+            address=address,
         )
     try:
         with urlopen(Request(address), timeout=_PATIENCE) as answer:  # noqa: S310 - http or https, as was just seen
@@ -85,11 +90,19 @@ def _fetched(address: str) -> bytes | None:
     except HTTPError as error:
         if error.code in (404, 410):
             return None
-        raise RunError(f"{address} cannot be fetched: status {error.code}") from error
+        raise RunError(
+            "{address} cannot be fetched: status {code}", address=address, code=error.code
+        ) from error
     except (OSError, HTTPException) as error:
-        raise RunError(f"{address} cannot be fetched: {error}") from error
+        raise RunError(
+            "{address} cannot be fetched: {error}", address=address, error=error
+        ) from error
     if len(body) > _LARGEST:
-        raise RunError(f"{address} has more than {_LARGEST} bytes: that is no criteria file")
+        raise RunError(
+            "{address} has more than {LARGEST} bytes: that is no criteria file",
+            address=address,
+            LARGEST=_LARGEST,
+        )
     return body
 
 
@@ -102,6 +115,8 @@ def keep_criteria(file: Path, content: bytes) -> None:
         read_entries(part)
         part.replace(file)
     except OSError as error:
-        raise RunError(f"{file} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{file} cannot be written: {reason}", file=file, reason=reason_of(error)
+        ) from error
     finally:
         part.unlink(missing_ok=True)

@@ -65,6 +65,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
 from adjudge.reports.benchmark import benchmark_facts, check_page, write_page
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
@@ -85,7 +86,9 @@ def _meanings(
     pairs = [item.rpartition("=") for item in given]
     for item, (_, equals, _option) in zip(given, pairs, strict=True):
         if not equals:
-            raise click.BadParameter(f"{item!r} is not LABEL=OPTION", context, parameter)
+            raise click.BadParameter(
+                Message("{item!r} is not LABEL=OPTION", item=item), context, parameter
+            )
     return {label: option for label, _, option in pairs}
 
 
@@ -247,10 +250,8 @@ class Wanted(Labelled):
 @command("bench")
 @argument(
     "data",
-    (
-        "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
-        "with labels."
-    ),
+    "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
+    "with labels.",
     type=PATH,
 )
 @named
@@ -377,7 +378,9 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     rows, criteria = labelled_rows(data, wanted, wanted.named, wanted.criterion, language, told)
     folder = _folder(data, wanted)
     if holds_run(folder) and FACT not in run_info(folder).facts:
-        raise SetupError(f"{folder} holds a run that is no benchmark: give --run another name")
+        raise SetupError(
+            "{folder} holds a run that is no benchmark: give --run another name", folder=folder
+        )
     check_resumed(folder, resume=wanted.resume)
     labels, read_as = _labels(rows, criteria, wanted)
     file = bench_file(
@@ -443,8 +446,8 @@ def _labels(
         known = unique.setdefault(one.criteria.name, one.criteria)
         if known.option_names != one.criteria.option_names:
             raise SetupError(
-                f"two criteria are called {one.criteria.name!r} and have different options: "
-                "rename one of them"
+                "two criteria are called {name!r} and have different options: rename one of them",
+                name=one.criteria.name,
             )
     answers = Answers(wanted.meanings, ties=wanted.tie)
     read_as = {name: answers.read_as(rows, one) for name, one in unique.items()}

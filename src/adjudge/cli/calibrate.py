@@ -26,6 +26,7 @@ from adjudge.cli.show_calibration import show_calibration, show_cascades
 from adjudge.domain.label import DESIGNS, Design, Label
 from adjudge.errors import RunError, SetupError
 from adjudge.judges.learnt import Learnt
+from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.folder import reading
 from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
@@ -187,14 +188,17 @@ def calibrate(options: CalibrateOptions) -> int:
     found = calibrate_run(run, labels, criteria=criteria, judge=options.judge, settings=settings)
     if not found and file is not None:
         raise SetupError(
-            f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} "
-            "was judged by"
+            "{file} holds no labels{clause} that {run} was judged by",
+            file=file,
+            clause=Message(" of {criteria!r}", criteria=criteria) if criteria else "",
+            run=run,
         )
     if not found:
         check_criteria(run, criteria)
         raise SetupError(
-            f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with "
-            f"'adjudge label {run}'"
+            "{run} has no labels{clause}: label rows with 'adjudge label {run}'",
+            run=run,
+            clause=Message(" of {criteria!r}", criteria=criteria) if criteria else "",
         )
     if options.output:
         _write(
@@ -216,8 +220,9 @@ def calibrate(options: CalibrateOptions) -> int:
 def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_json: bool) -> int:
     if not found:
         raise SetupError(
-            f"{run} has no cascade with labels: run an eval file with 'cascade', then "
-            f"'adjudge label {run}'"
+            "{run} has no cascade with labels: run an eval file with 'cascade', then "
+            "'adjudge label {run}'",
+            run=run,
         )
     refused = any(one.refusal for one in found)
     kept = tuple(one.thresholds for one in found if not one.refusal)
@@ -232,11 +237,15 @@ def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_
 
 def _write(path: Path, learnt: Learnt, nothing: str) -> None:
     if learnt == Learnt():
-        raise SetupError(f"{nothing}: there is nothing to write to {path}")
+        raise SetupError(
+            "{nothing}: there is nothing to write to {path}", nothing=nothing, path=path
+        )
     try:
         learnt.write(path)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
     click.echo(
         f"written to {clean(str(path))}: name it under 'calibration' in the eval file", err=True
     )

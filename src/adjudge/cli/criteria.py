@@ -175,7 +175,8 @@ def add(source: str, folder: Path, path: Path) -> int:
     content = remote.fetch()
     if file.exists() and file.read_bytes() != content:
         raise RunError(
-            f"{file} is there already and differs: move it away, or choose another folder with --to"
+            "{file} is there already and differs: move it away, or choose another folder with --to",
+            file=file,
         )
     keep_criteria(file, content)
     locked = add_to_lock(str(file), path, origin=source, licence=remote.licence())

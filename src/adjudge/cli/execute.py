@@ -34,6 +34,7 @@ from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
+from adjudge.messages import reason_of
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.outcome import Outcome
@@ -75,8 +76,9 @@ class Judgments:
             pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise RunError(
-                f"{gettempdir()}, where judgments wait to be shown: {error.strerror}; "
-                "TMPDIR names another"
+                "{gettempdir}, where judgments wait to be shown: {strerror}; TMPDIR names another",
+                gettempdir=gettempdir(),
+                strerror=error.strerror,
             ) from error
 
     def __iter__(self) -> Iterator[Judged]:
@@ -217,7 +219,9 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
     if resume and folder is None:
         raise UsageError("--resume needs to know which run: add --run FOLDER")
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
-        raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
+        raise SetupError(
+            "there is no run in {folder} to resume: leave --resume out to begin one", folder=folder
+        )
 
 
 @contextmanager
@@ -232,7 +236,9 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
         if folder is None:
             raise
         name: Sentence = "resume with more" if isinstance(halt, BudgetSpent) else "resume"
-        raise RunStopped(f"{halt}. {sentence(name, language, folder=place)}") from halt
+        raise RunStopped(
+            "{halt}. {sentence}", halt=halt, sentence=sentence(name, language, folder=place)
+        ) from halt
     except KeyboardInterrupt as interrupt:
         name = "stopped at once, not kept" if folder is None else "stopped at once, kept"
         raise click.Abort(sentence(name, language, folder=place)) from interrupt
@@ -430,7 +436,9 @@ def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunEr
         else:
             write_judgments(output, rows, report.setup.dimensions)
     except OSError as error:
-        return RunError(f"{output} cannot be written: {error.strerror or error}")
+        return RunError(
+            "{output} cannot be written: {reason}", output=output, reason=reason_of(error)
+        )
     return None
 
 

@@ -40,6 +40,7 @@ from adjudge.engine.run import Run
 from adjudge.errors import NoValidCandidate, RunError
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
+from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.files import text_file
 from adjudge.reports.table import check_writable
@@ -264,8 +265,11 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
             equals = ""
         if not equals or not name.isidentifier():
             raise UsageError(
-                f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or "
-                "--input 'name=\"Ada\"'"
+                Message(
+                    "--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or "
+                    "--input 'name=\"Ada\"'",
+                    item=item,
+                )
             )
     return found
 
@@ -281,4 +285,6 @@ def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
         with text_file(path) as file:  # half a character, as JSON writes it
             file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error

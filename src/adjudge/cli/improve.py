@@ -220,8 +220,11 @@ def _rows(wanted: Wanted, criteria: Criteria, *, compares: bool) -> LabelledSet:
     if rows.compares != compares:
         does = "compare responses" if compares else "judge one text"
         raise RunError(
-            f"the criteria of {wanted.file} {does}, and the rows of {wanted.labels} do not "
-            "fit: choose other criteria"
+            "the criteria of {file} {does}, and the rows of {labels} do not fit: choose "
+            "other criteria",
+            file=wanted.file,
+            does=does,
+            labels=wanted.labels,
         )
     return rows.with_fields(needed)
 
@@ -252,8 +255,9 @@ def _judged(
     (judge,) = ranking.judges
     if judge.figure != "accuracy":
         raise RunError(
-            f"the labels of {wanted.labels} are numbers, and the criteria has options: say "
-            "which is which with --map"
+            "the labels of {labels} are numbers, and the criteria has options: say which is "
+            "which with --map",
+            labels=wanted.labels,
         )
     return judge
 

@@ -98,5 +98,5 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
             if way is None
             else f"{way} is a file, and a folder is needed there"
         )
-        raise RunError(f"{target} cannot be written: {why}") from error
+        raise RunError("{target} cannot be written: {why}", target=target, why=why) from error
     return f"wrote {verbatim(target)}"

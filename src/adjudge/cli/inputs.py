@@ -25,6 +25,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import without_secrets
+from adjudge.messages import Message, reason_of
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
@@ -103,8 +104,11 @@ def refuse_files(texts: Sequence[str]) -> None:
     """
     if texts and all(map(is_data_file, texts)):
         raise UsageError(
-            f"{texts[0]!r} is a file, and its name would be judged: give its rows with "
-            f"--file {texts[0]}"
+            Message(
+                "{texts!r} is a file, and its name would be judged: give its rows with "
+                "--file {texts}",
+                texts=texts[0],
+            )
         )
 
 
@@ -118,7 +122,13 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
                 f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
             )
             raise UsageError(
-                f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}"
+                Message(
+                    "criteria {name!r} reads {name2!r} beside {judged!r}: give it {way}",
+                    name=criteria.name,
+                    name2=name,
+                    judged=judged,
+                    way=way,
+                )
             )
 
 
@@ -129,8 +139,12 @@ def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, st
         name, meant = (field, column) if equals else (judged, field)
         if found.setdefault(name, meant) != meant:
             raise UsageError(
-                f"--column names two columns for {name}, {found[name]} and {meant}: keep "
-                "one of them"
+                Message(
+                    "--column names two columns for {name}, {found} and {meant}: keep one of them",
+                    name=name,
+                    found=found[name],
+                    meant=meant,
+                )
             )
     return found
 
@@ -144,14 +158,19 @@ def _text(text: str | None, file: Path | None, given: str | None) -> str:
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise SetupError(f"{file} cannot be read: {error.strerror or error}") from error
+        raise SetupError(
+            "{file} cannot be read: {reason}", file=file, reason=reason_of(error)
+        ) from error
     encoding = encoding_of(raw[:4], Origin(str(file)), given)
     try:
         return io.TextIOWrapper(io.BytesIO(raw), encoding).read().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise SetupError(
-            f"{file} is not {encoding.upper()} (byte {error.start}): "
-            f"{likely_encoding(error.object)}"
+            "{file} is not {upper} (byte {start}): {likely_encoding}",
+            file=file,
+            upper=encoding.upper(),
+            start=error.start,
+            likely_encoding=likely_encoding(error.object),
         ) from error
 
 

@@ -50,6 +50,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
+from adjudge.messages import Message
 from adjudge.pooling.composite import composite
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
@@ -219,8 +220,11 @@ def _criteria(
     for name in named:
         if len(name.split()) > 1 and not Path(name).exists():
             raise UsageError(
-                f"{name!r} is a text, and -c takes the name of ready-made criteria or a file: "
-                "give a question of your own with --criterion"
+                Message(
+                    "{name!r} is a text, and -c takes the name of ready-made criteria or a "
+                    "file: give a question of your own with --criterion",
+                    name=name,
+                )
             )
         found += (
             read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
@@ -243,7 +247,11 @@ def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> st
     judged = wanted[0].to_evaluate_field
     if judged in given:
         raise UsageError(
-            f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it"
+            Message(
+                "criteria {name!r} judges {judged!r}: give that as the text, not beside it",
+                name=wanted[0].name,
+                judged=judged,
+            )
         )
     return judged
 
@@ -277,8 +285,11 @@ def _comparisons(
         )
     if file is not None and not is_rows(file):
         raise UsageError(
-            f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read "
-            "from rows"
+            Message(
+                "{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are "
+                "read from rows",
+                file=file,
+            )
         )
     refuse_files(responses)
     if len(responses) == 1:
@@ -286,8 +297,11 @@ def _comparisons(
     plain = tuple(name for name in column if "=" not in name)
     if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
         raise UsageError(
-            f"--column {twice} stands twice: responses of one column are compared with "
-            "those of another"
+            Message(
+                "--column {twice} stands twice: responses of one column are compared with "
+                "those of another",
+                twice=twice,
+            )
         )
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
@@ -296,5 +310,5 @@ def _comparisons(
 
 def _contests(name: str) -> Literal["joint", "pairs"]:
     if name not in ("joint", "pairs"):
-        raise UsageError(f"--contests is joint or pairs, not {name!r}")
+        raise UsageError(Message("--contests is joint or pairs, not {name!r}", name=name))
     return "joint" if name == "joint" else "pairs"

@@ -10,6 +10,7 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean
 from adjudge.errors import RunError
+from adjudge.messages import reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.files import text_file
 from adjudge.reports.judge_card import judge_card_page
@@ -32,5 +33,7 @@ def judge_card(run: Path, output: Path | None) -> int:
         with text_file(output) as file:
             file.write(page)
     except OSError as error:
-        raise RunError(f"{output} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{output} cannot be written: {reason}", output=output, reason=reason_of(error)
+        ) from error
     return ExitCode.OK

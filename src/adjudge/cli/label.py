@@ -301,7 +301,8 @@ def _import(
         found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
     if not found and not bad:
         raise SetupError(
-            f"{source} holds no labels: a line of column names and a label a line are the least"
+            "{source} holds no labels: a line of column names and a label a line are the least",
+            source=source,
         )
     store = LabelStore(run)
     known = {_about(one): one for one in store.current()}

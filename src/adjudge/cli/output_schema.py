@@ -10,6 +10,7 @@ from typing import Any
 from click import UsageError
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message, reason_of
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -40,8 +41,12 @@ def schema_from(text: str) -> object:
     except (SyntaxError, ValueError):
         known = ", ".join(_TYPES)
         raise UsageError(
-            f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], "
-            "or a .json file"
+            Message(
+                "--output-schema {text!r}: write one of {known}, any, list[…], dict[str, "
+                "…], or a .json file",
+                text=text,
+                known=known,
+            )
         ) from None
 
 
@@ -65,9 +70,9 @@ def _json(text: str, where: str) -> object:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise SetupError(f"{where} is no JSON: {error}") from None
+        raise SetupError("{where} is no JSON: {error}", where=where, error=error) from None
     if not isinstance(found, dict):
-        raise SetupError(f"{where} is no JSON schema: it must be an object")
+        raise SetupError("{where} is no JSON schema: it must be an object", where=where)
     return found
 
 
@@ -75,4 +80,6 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise SetupError(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error

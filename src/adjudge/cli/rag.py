@@ -46,6 +46,7 @@ from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.gateway.registry import PROVIDERS, key_for
+from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
@@ -229,7 +230,7 @@ def _weight(text: str) -> tuple[str, float]:
         return name.strip(), float(number)
     except ValueError:
         raise UsageError(
-            f"--weight takes NAME=NUMBER, such as context_recall=1, not {text!r}"
+            Message("--weight takes NAME=NUMBER, such as context_recall=1, not {text!r}", text=text)
         ) from None
 
 
@@ -280,7 +281,11 @@ def _check_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SetupError(
-            f"the reports cannot be written to {folder}: {error.strerror or error}"
+            "the reports cannot be written to {folder}: {reason}",
+            folder=folder,
+            reason=reason_of(error),
         ) from error
     if not os.access(folder, os.W_OK):
-        raise SetupError(f"the reports cannot be written to {folder}: it is read-only")
+        raise SetupError(
+            "the reports cannot be written to {folder}: it is read-only", folder=folder
+        )

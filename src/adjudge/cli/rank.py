@@ -15,6 +15,7 @@ from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import RunError
+from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.files import text_file
 from adjudge.reports.leaderboard import leaderboard_html, leaderboard_markdown, shown_rank
@@ -55,7 +56,11 @@ def rank(
     intervals by drawing prompts anew.
     """
     if output is not None and output.suffix.lower() not in (*_PAGES, ".json"):
-        raise UsageError(f"{output} cannot be written: let the name end in .md, .html or .json")
+        raise UsageError(
+            Message(
+                "{output} cannot be written: let the name end in .md, .html or .json", output=output
+            )
+        )
     found = leaderboards(
         run,
         RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control),
@@ -87,7 +92,9 @@ def _write(path: Path, text: str) -> None:
         with text_file(path, is_page=path.suffix.lower() == ".html") as file:
             file.write(text)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 def _show(found: Leaderboard) -> None:

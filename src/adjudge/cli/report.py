@@ -11,6 +11,7 @@ from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean, told
 from adjudge.errors import RunError
+from adjudge.messages import reason_of
 from adjudge.reports.export import ENDINGS, to_html, to_markdown
 from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.junit import to_junit
@@ -61,7 +62,9 @@ def report(
         rows = _WRITERS[to](folder, target, baseline)
     except OSError as error:
         raise RunError(
-            f"{error.filename or target} cannot be written: {error.strerror or error}"
+            "{filename} cannot be written: {reason}",
+            filename=error.filename or target,
+            reason=reason_of(error),
         ) from error
     _say_where(f"{counted(rows, 'judgment')} written to {verbatim(target)}", target)
     return 0

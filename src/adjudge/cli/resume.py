@@ -109,14 +109,17 @@ def _command(folder: Path) -> Mapping[str, Any]:
     if "imported" in facts:
         again = f"adjudge run eval.yaml --data {folder}"
         raise RunError(
-            f"{folder} was imported, so there is nothing to resume: judge its rows anew "
-            f"with '{again}'"
+            "{folder} was imported, so there is nothing to resume: judge its rows anew with "
+            "'{again}'",
+            folder=folder,
+            again=again,
         )
     if not command:
         raise RunError(
-            f"{folder} does not say which command made it: it was made by a program, or "
-            "that was lost to damage. "
-            "Run that program again, or the command with --run, and it goes on"
+            "{folder} does not say which command made it: it was made by a program, or that "
+            "was lost to damage. Run that program again, or the command with --run, and it "
+            "goes on",
+            folder=folder,
         )
     match command:
         case {"argv": [str(), *_] as argv, "cwd": str()} if all(
@@ -125,8 +128,9 @@ def _command(folder: Path) -> Mapping[str, Any]:
             pass
         case _:
             raise RunError(
-                f"{folder} holds a command that adjudge did not write: give the command "
-                f"itself, with --run {folder}"
+                "{folder} holds a command that adjudge did not write: give the command "
+                "itself, with --run {folder}",
+                folder=folder,
             )
     called = " ".join(argv[:2]) if argv[0] == "criteria" else argv[0]
     if called not in _RESUMABLE or argv[0] not in COMMANDS:
@@ -206,9 +210,10 @@ def _confirm(folder: Path, words: list[str], *, yes: bool) -> None:
     given = command.make_context(words[named - 1], words[named:]).params
     if given.get("sandbox") == "none":
         raise RunError(
-            f"{folder} was not made by you on this machine, and its command runs code "
-            "without a sandbox: it is not resumed. "
-            "Give the command yourself, with --run, if that is what you want"
+            "{folder} was not made by you on this machine, and its command runs code "
+            "without a sandbox: it is not resumed. Give the command yourself, with --run, "
+            "if that is what you want",
+            folder=folder,
         )
     shown = [
         f"{folder} was not made by you on this machine. Resuming it gives this command:",
@@ -224,8 +229,9 @@ def _confirm(folder: Path, words: list[str], *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise RunError(
-            f"{folder} was not made by you on this machine: look at the command above, and "
-            "add --yes to resume it"
+            "{folder} was not made by you on this machine: look at the command above, and "
+            "add --yes to resume it",
+            folder=folder,
         )
     if not click.confirm("Resume it?", err=True):
         raise RunError("it is not resumed")

@@ -56,6 +56,7 @@ from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.ledger.file import holds_run
+from adjudge.messages import reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
@@ -228,11 +229,9 @@ def run(
         return ExitCode.OK
     if file is None:
         click.echo(
-            (
-                "adjudge: "
-                f"{told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n"
-                f"{EXAMPLE}"
-            ),
+            "adjudge: "
+            f"{told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n"
+            f"{EXAMPLE}",
             err=True,
         )
         return ExitCode.USAGE
@@ -313,7 +312,9 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         if wanted.on or not holds_run(kept):
             raise  # it is a cluster's store that was made with another one
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"
-        raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error
+        raise OtherConfiguration(
+            "{error}; {again} reuses the answers that still apply", error=error, again=again
+        ) from error
     except BatchesOpen as halt:
         say_open(halt, kept, file)
         return ExitCode.UNSCORED
@@ -396,5 +397,7 @@ def _check_outputs(paths: Sequence[Path]) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
+            raise SetupError(
+                "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+            ) from error
         check_export(path)

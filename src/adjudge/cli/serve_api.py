@@ -86,7 +86,9 @@ def serve(options: ServeOptions) -> int:
     all requests together.
     """
     if missing := [one for one in ("starlette", "uvicorn") if find_spec(one) is None]:
-        raise SetupError(f"the API needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
+        raise SetupError(
+            "the API needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
+        )
     if options.show_openapi:
         from adjudge.web.api import openapi
 
@@ -150,12 +152,16 @@ def _key(host: str) -> str:
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if host not in _LOOPBACK and not key:
         raise SetupError(
-            f"other machines could reach {host}: set {KEY_VARIABLE} to a key of yours, or "
-            "leave --host out"
+            "other machines could reach {host}: set {key_variable} to a key of yours, or "
+            "leave --host out",
+            host=host,
+            key_variable=KEY_VARIABLE,
         )
     if key and len(key) < _SHORTEST_KEY:
         raise SetupError(
-            f"the key in {KEY_VARIABLE} has {len(key)} characters, and needs "
-            f"{_SHORTEST_KEY} or more"
+            "the key in {key_variable} has {count} characters, and needs {SHORTEST_KEY} or more",
+            key_variable=KEY_VARIABLE,
+            count=len(key),
+            SHORTEST_KEY=_SHORTEST_KEY,
         )
     return key

@@ -26,7 +26,8 @@ def judging_service(
     use_prices(prices or find_project().prices_path)
     if allow_spend is None and (paid := paid_for(models)):
         raise SetupError(
-            f"{', '.join(paid)} may cost money: --allow-spend USD says how much may be spent"
+            "{paid} may cost money: --allow-spend USD says how much may be spent",
+            paid=", ".join(paid),
         )
     return JudgingService(
         models, budget=Budget(max_usd=allow_spend or 0.0), cache=cache, language=language

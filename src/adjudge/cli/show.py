@@ -55,10 +55,8 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
     for model, reason in _excluded(results).items():
         console.print(
             Text(
-                (
-                    f"{word('excluded', language)} {clean(model)}: "
-                    f"{clean(localised(reason, language))}"
-                ),
+                f"{word('excluded', language)} {clean(model)}: "
+                f"{clean(localised(reason, language))}",
                 style="yellow",
             )
         )
@@ -120,10 +118,8 @@ def say_excluded(summary: Summary, language: str, name: str = "") -> None:
             f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
         )
         click.echo(
-            (
-                f"{clean(name)}{': ' if name else ''}{word('excluded', language)} "
-                f"{clean(model)}: {share}"
-            ),
+            f"{clean(name)}{': ' if name else ''}{word('excluded', language)} "
+            f"{clean(model)}: {share}",
             err=True,
         )
 

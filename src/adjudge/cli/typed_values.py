@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 SHARE = click.FloatRange(0, 1)
 _WRITTEN = (".csv", ".jsonl", ".ndjson", ".md", ".html", "")
@@ -45,7 +46,9 @@ def bar(given: str) -> tuple[str, float]:
     """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
     name, _, number = given.rpartition("=")
     if not _is_number(number):
-        raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8")
+        raise click.BadParameter(
+            Message("{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", number=number)
+        )
     return name, float(SHARE(number))
 
 
@@ -68,13 +71,19 @@ def writable(context: click.Context, parameter: click.Parameter, path: Path | No
     ending = path.suffix.lower() if path is not None else ""
     if path is not None and ending in _OF_RUNS:
         raise click.BadParameter(
-            f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md "
-            "or .html. "
-            "For others, keep the run: --run FOLDER, then adjudge export FOLDER --to "
-            f"{_OF_RUNS[ending]}"
+            Message(
+                "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or "
+                ".html. For others, keep the run: --run FOLDER, then adjudge export FOLDER "
+                "--to {OF_RUNS}",
+                suffix=path.suffix,
+                OF_RUNS=_OF_RUNS[ending],
+            )
         )
     if path is not None and ending not in _WRITTEN:
         raise click.BadParameter(
-            f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html"
+            Message(
+                "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html",
+                suffix=path.suffix,
+            )
         )
     return path

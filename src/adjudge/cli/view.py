@@ -52,9 +52,13 @@ def view(
     it.
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise SetupError(f"the page needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
+        raise SetupError(
+            "the page needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
+        )
     if not folder.is_dir():
-        raise SetupError(f"{folder} is no folder: name a run folder, or a folder of runs")
+        raise SetupError(
+            "{folder} is no folder: name a run folder, or a folder of runs", folder=folder
+        )
     from adjudge.cli.execute import use_prices
     from adjudge.web.server import PageServer
 

@@ -163,7 +163,9 @@ def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, s
     named = columns.get(ID_FIELD)
     if named is not None and id is not None and named != id:
         raise SetupError(
-            f"two columns are to name the rows, {id!r} and {named!r}: keep one of them"
+            "two columns are to name the rows, {id!r} and {named!r}: keep one of them",
+            id=id,
+            named=named,
         )
     return {field: column for field, column in columns.items() if field != ID_FIELD}, id or named
 
@@ -240,15 +242,26 @@ class Columns:
         has = f"it has: {', '.join(found)}"
         for field, column in self._wanted.items():
             if column_in(found, column) is None:
-                raise WrongData(f"{name} has no column {column!r} (wanted as {field}); {has}")
+                raise WrongData(
+                    "{name} has no column {column!r} (wanted as {field}); {has}",
+                    name=name,
+                    column=column,
+                    field=field,
+                    has=has,
+                )
         if self._id is not None and column_in(found, self._id) is None:
-            raise WrongData(f"{name} has no column {self._id!r} (wanted as id); {has}")
+            raise WrongData(
+                "{name} has no column {id!r} (wanted as id); {has}", name=name, id=self._id, has=has
+            )
         self.refuse_doubles(found, name)
         for field in self._needed:
             if field not in self.chosen:
                 raise WrongData(
-                    f"{name} has no {field} column: name it with --column {field}=COLUMN "
-                    f"(columns={{{field!r}: 'COLUMN'}}). I{has[1:]}"
+                    "{name} has no {field} column: name it with --column {field}=COLUMN "
+                    "(columns={{{field!r}: 'COLUMN'}}). I{has}",
+                    name=name,
+                    field=field,
+                    has=has[1:],
                 )
 
     def refuse_doubles(self, found: Collection[str], name: str) -> None:
@@ -258,10 +271,15 @@ class Columns:
         for field, column in self.chosen.items():
             if field not in self._wanted and (other := f"{column} (2)") in found:
                 raise WrongData(
-                    f"{name} has the columns {column!r} and {other!r}, one name for two "
-                    "columns: rename one, or say which is "
-                    f"meant with --column {field}={shlex.quote(column)} or --column "
-                    f"{field}={shlex.quote(other)}"
+                    "{name} has the columns {column!r} and {other!r}, one name for two "
+                    "columns: rename one, or say which is meant with --column "
+                    "{field}={quote} or --column {field}={quote2}",
+                    name=name,
+                    column=column,
+                    other=other,
+                    field=field,
+                    quote=shlex.quote(column),
+                    quote2=shlex.quote(other),
                 )
 
     def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:

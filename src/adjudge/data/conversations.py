@@ -61,7 +61,8 @@ def _chat(instance: Instance) -> tuple[str, object]:
     if column is None:
         named = ", ".join(CHATS[:4])
         raise SetupError(
-            f"the row has no conversation, as a list of messages in a column such as {named}"
+            "the row has no conversation, as a list of messages in a column such as {named}",
+            named=named,
         )
     return column, held[column]
 

@@ -149,9 +149,10 @@ class _Compared(Columns):
             folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found
         ):
             raise WrongData(
-                f"{name} has no columns of responses that are known by their names: name "
-                "them with --column COLUMN "
-                f"--column COLUMN (responses=[…]). It has: {', '.join(found)}"
+                "{name} has no columns of responses that are known by their names: name "
+                "them with --column COLUMN --column COLUMN (responses=[…]). It has: {found}",
+                name=name,
+                found=", ".join(found),
             )
 
 

@@ -103,8 +103,8 @@ class Criteria:
             )
         if isinstance(self.context_fields, str):
             raise SetupError(
-                f"context_fields of criteria {self.name!r} must be a list of field names, "
-                "not a text"
+                "context_fields of criteria {name!r} must be a list of field names, not a text",
+                name=self.name,
             )
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
@@ -197,7 +197,8 @@ def is_sentence(text: str) -> bool:
 def _check_description(criteria: str, description: str) -> None:
     if not (description or "").strip() and not is_sentence(criteria or ""):
         raise SetupError(
-            f"criteria {criteria!r} has no description: say in a sentence what is judged"
+            "criteria {criteria!r} has no description: say in a sentence what is judged",
+            criteria=criteria,
         )
 
 
@@ -206,10 +207,15 @@ def _check_options(criteria: str, names: list[str | None]) -> None:
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise SetupError(
-                f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')"
+                "criteria {criteria!r} has an option without a name: write CriteriaOption('Good')",
+                criteria=criteria,
             )
         if name in seen:
-            raise SetupError(f"criteria {criteria!r} offers the option {name!r} twice")
+            raise SetupError(
+                "criteria {criteria!r} offers the option {name!r} twice",
+                criteria=criteria,
+                name=name,
+            )
         seen.add(name)
 
 
@@ -221,15 +227,19 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
         return given
     if not isinstance(given, Judged):
         raise SetupError(
-            f"an example of criteria {criteria!r} is a CriteriaExample or the result of a "
-            f"judgment, not {type(given).__name__}"
+            "an example of criteria {criteria!r} is a CriteriaExample or the result of a "
+            "judgment, not {name}",
+            criteria=criteria,
+            name=type(given).__name__,
         )
     option = given.selected_option
     if not isinstance(given.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
         raise SetupError(
-            f"an example of criteria {criteria!r} has no {missing}: an example shows a text "
-            "and what it got"
+            "an example of criteria {criteria!r} has no {missing}: an example shows a text "
+            "and what it got",
+            criteria=criteria,
+            missing=missing,
         )
     label = letter(option) if isinstance(option, int) else option
     return CriteriaExample(given.instance.fields, label, given.explanation or "")
@@ -244,6 +254,9 @@ def _check_examples(
         if example.option not in allowed:
             offered = ", ".join(names)
             raise SetupError(
-                f"an example of criteria {criteria!r} has the option {example.option!r}; "
-                f"there are {offered}"
+                "an example of criteria {criteria!r} has the option {option!r}; there are "
+                "{offered}",
+                criteria=criteria,
+                option=example.option,
+                offered=offered,
             )

@@ -14,10 +14,8 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
 
 NUMBERED = re.compile(
-    (
-        r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+"
-        r"|(?-i:(?=[A-Z])))([a-z]))"
-    ),
+    r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+"
+    r"|(?-i:(?=[A-Z])))([a-z]))",
     re.IGNORECASE,
 )
 """How tools name the responses they compare: response_1, Answer A, …"""
@@ -193,5 +191,7 @@ def _field_value(name: str, value: object) -> FieldValue:
         if all(isinstance(item, str) for item in items):
             return items
     raise SetupError(
-        f"field {name!r} must be a text or a list of texts, not {type(value).__name__}"
+        "field {name!r} must be a text or a list of texts, not {value_name}",
+        name=name,
+        value_name=type(value).__name__,
     )

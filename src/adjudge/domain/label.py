@@ -74,7 +74,7 @@ class Label:
             ("annotator", self.annotator),
         ):
             if not isinstance(value, str) or not value.strip():
-                raise SetupError(f"a label needs {name}: it is {value!r}")
+                raise SetupError("a label needs {name}: it is {value!r}", name=name, value=value)
         _check_choice("state", self.state, STATES)
         _check_choice("kind", self.kind, KINDS)
         _check_choice("design", self.design, DESIGNS)
@@ -83,9 +83,16 @@ class Label:
             wanted = (
                 "exactly one of option, score and winner" if self.state == "given" else "no answer"
             )
-            raise SetupError(f"a label that is {self.state} has {wanted}, not {len(answers)}")
+            raise SetupError(
+                "a label that is {state} has {wanted}, not {count}",
+                state=self.state,
+                wanted=wanted,
+                count=len(answers),
+            )
         if self.score is not None and not math.isfinite(self.score):
-            raise SetupError(f"the score of a label must be a finite number, not {self.score}")
+            raise SetupError(
+                "the score of a label must be a finite number, not {score}", score=self.score
+            )
 
     @property
     def answer(self) -> str | float | Winner | None:
@@ -202,7 +209,10 @@ def labels(count: int) -> tuple[str, ...]:
 def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise SetupError(
-            f"the {name} of a label must be one of {', '.join(allowed)}, not {value!r}"
+            "the {name} of a label must be one of {allowed}, not {value!r}",
+            name=name,
+            allowed=", ".join(allowed),
+            value=value,
         )
 
 

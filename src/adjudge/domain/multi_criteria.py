@@ -29,18 +29,21 @@ class MultiCriteriaItem:
     def __post_init__(self) -> None:
         if not isinstance(self.criterion, Criteria):
             raise SetupError(
-                f"an item of a MultiCriteria needs a Criteria, not {type(self.criterion).__name__}"
+                "an item of a MultiCriteria needs a Criteria, not {name}",
+                name=type(self.criterion).__name__,
             )
         if self.target_option is not None and self.score_threshold is not None:
             raise SetupError(
-                f"criteria {self.criterion.name!r} has a target option and a threshold: "
-                "give it one of the two"
+                "criteria {name!r} has a target option and a threshold: give it one of the two",
+                name=self.criterion.name,
             )
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
             known = ", ".join(self.criterion.option_names)
             raise SetupError(
-                f"criteria {self.criterion.name!r} has no option {self.target_option!r}; it "
-                f"has {known}"
+                "criteria {name!r} has no option {target_option!r}; it has {known}",
+                name=self.criterion.name,
+                target_option=self.target_option,
+                known=known,
             )
 
 
@@ -103,12 +106,15 @@ class MultiCriteria:
     def _check(self, item: MultiCriteriaItem) -> None:
         if not item.criterion.options:
             raise SetupError(
-                f"criteria {item.criterion.name!r} offers no options, so that it can have no score"
+                "criteria {name!r} offers no options, so that it can have no score",
+                name=item.criterion.name,
             )
         highest, threshold = self.maximum(item), item.score_threshold
         if threshold is not None and not highest:
             raise SetupError(
-                f"criteria {item.criterion.name!r} can never be above the threshold {threshold:g}"
+                "criteria {name!r} can never be above the threshold {threshold:g}",
+                name=item.criterion.name,
+                threshold=threshold,
             )
 
     def _value(self, item: MultiCriteriaItem, option: str) -> float:
@@ -116,19 +122,23 @@ class MultiCriteria:
         missing = [name for name, score in scores.items() if score is None]
         if missing:
             raise SetupError(
-                f"option {missing[0]!r} of criteria {item.criterion.name!r} has no score: "
-                "give it one, or a target_option"
+                "option {missing!r} of criteria {name!r} has no score: give it one, or a "
+                "target_option",
+                missing=missing[0],
+                name=item.criterion.name,
             )
         values = {name: score for name, score in scores.items() if score is not None}
         if not all(map(math.isfinite, values.values())):
-            raise SetupError(f"criteria {item.criterion.name!r} has scores that are no numbers")
+            raise SetupError(
+                "criteria {name!r} has scores that are no numbers", name=item.criterion.name
+            )
         if not self.normalize_scores:
             return values[option]
         low, high = min(values.values()), max(values.values())
         if low == high:
             raise SetupError(
-                f"all options of criteria {item.criterion.name!r} have the same score: "
-                "nothing can be normalised"
+                "all options of criteria {name!r} have the same score: nothing can be normalised",
+                name=item.criterion.name,
             )
         return (values[option] - low) / (high - low)
 
@@ -145,7 +155,9 @@ def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem
     for name in names:
         if names.count(name) > 1:
             raise SetupError(
-                f"{names.count(name)} criteria are called {name!r}: give each a name of its own"
+                "{count} criteria are called {name!r}: give each a name of its own",
+                count=names.count(name),
+                name=name,
             )
     return items
 
@@ -162,6 +174,7 @@ def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, 
         )
     if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
         raise SetupError(
-            f"the weights of the criteria sum to {sum(weights):g}: they must sum to 1, none below 0"
+            "the weights of the criteria sum to {sum:g}: they must sum to 1, none below 0",
+            sum=sum(weights),
         )
     return items

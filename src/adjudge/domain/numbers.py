@@ -19,10 +19,8 @@ _AFTER = r"""[\s"'`*_)\].;!»”]*+"""
 _NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"
 _UNIT = r"(?:\s*+(?:stars?|points?|pts|зв[её]зд\w{0,2}|балл\w{0,3}|очк\w{0,2})\b)?"
 _WRITTEN = re.compile(
-    (
-        rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:[\s*_`]*+(?:/|out of|of"
-        rf"|из)\s*({_NUMBER}))?{_UNIT}{_AFTER}"
-    ),
+    rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:[\s*_`]*+(?:/|out of|of"
+    rf"|из)\s*({_NUMBER}))?{_UNIT}{_AFTER}",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(rf"([-+−–]?)({_NUMBER})")

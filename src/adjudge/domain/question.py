@@ -22,10 +22,8 @@ Schema = Mapping[str, object]
 AnswerKey = Literal["selected_option", "score"]
 _TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
 _RESPONSE_WORD = re.compile(
-    (
-        r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант"
-        r"|модель)[\s:_]+"
-    ),
+    r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант"
+    r"|модель)[\s:_]+",
     re.IGNORECASE,
 )
 _BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")

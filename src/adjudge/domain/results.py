@@ -310,7 +310,9 @@ class DirectInstanceResult(_DirectFields):
         """``selected_option`` may be written for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(
-                f"a result has one option, and was given {option!r} and {selected_option!r}"
+                "a result has one option, and was given {option!r} and {selected_option!r}",
+                option=option,
+                selected_option=selected_option,
             )
         super().__init__(
             option=selected_option if option is None else option,

@@ -147,7 +147,9 @@ def _request(ballot: Ballot, labels: Labels) -> Request:
 
 def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
     if not reply.logprobs:
-        raise SetupError(f"{model.name} gives no log-probabilities: use mode='generate' with it")
+        raise SetupError(
+            "{name} gives no log-probabilities: use mode='generate' with it", name=model.name
+        )
     return reply.logprobs[0]
 
 

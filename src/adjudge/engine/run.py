@@ -50,7 +50,7 @@ class Run:
             return cls(run)
         if isinstance(run, Run):
             return run
-        raise SetupError(f"run is a folder to keep the run in, not {type(run).__name__}")
+        raise SetupError("run is a folder to keep the run in, not {name}", name=type(run).__name__)
 
 
 @light_dataclass(frozen=True)
@@ -312,8 +312,9 @@ async def begun(
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
-            "budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), "
-            f"not {budget!r}"
+            "budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), not "
+            "{budget!r}",
+            budget=budget,
         )
     if run is not None:
         async with opened(Run.of(run), judges, budget) as under_way:
@@ -427,6 +428,7 @@ def check_prices(
     models = dict.fromkeys(model for each in asked for model in each)
     if unknown := [model for model in models if prices.of(model) is None]:
         raise SetupError(
-            f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
-            "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
+            "the price of {unknown} is not known, so max_usd cannot hold: give the price in "
+            "a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead",
+            unknown=", ".join(unknown),
         )

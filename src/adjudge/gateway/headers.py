@@ -78,14 +78,14 @@ def check_written(name: str, value: str) -> None:
     """What a command line or a file may hold: of a key, only the name of its variable."""
     _check_name(name)
     if not value:
-        raise SetupError(f"the header {name} has no value")
+        raise SetupError("the header {name} has no value", name=name)
     if not _VARIABLE.search(value.replace("$$", "")) and (
         is_credential(name) or looks_like_a_key(value)
     ):
         raise SetupError(
-            f"the header {name} holds a key, which belongs neither on a command line nor in "
-            "a file: put it into an "
-            f"environment variable, and write '{name}: $VARIABLE'"
+            "the header {name} holds a key, which belongs neither on a command line nor in "
+            "a file: put it into an environment variable, and write '{name}: $VARIABLE'",
+            name=name,
         )
 
 
@@ -103,29 +103,36 @@ def key_in(variable: str) -> str:
     """The key that an environment variable holds."""
     if not os.environ.get(variable, "").strip():
         raise SetupError(
-            f"the environment variable {variable}, which is to hold the API key, is not set"
+            "the environment variable {variable}, which is to hold the API key, is not set",
+            variable=variable,
         )
     return os.environ[variable]
 
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise SetupError(f"{name!r} is no name of a header")
+        raise SetupError("{name!r} is no name of a header", name=name)
     if name.lower() in _MADE_HERE:
-        raise SetupError(f"the header {name} describes the request itself, and cannot be set")
+        raise SetupError(
+            "the header {name} describes the request itself, and cannot be set", name=name
+        )
 
 
 def _check_variables(name: str, value: str) -> None:
     for variable in _variables(value):
         if not os.environ.get(variable, "").strip():
             raise SetupError(
-                f"the header {name} holds ${variable}, and that environment variable is not set"
+                "the header {name} holds ${variable}, and that environment variable is not set",
+                name=name,
+                variable=variable,
             )
 
 
 def _check_value(name: str, value: str) -> None:
     if not value.isascii() or not value.isprintable():
-        raise SetupError(f"the value of the header {name} contains characters that no header has")
+        raise SetupError(
+            "the value of the header {name} contains characters that no header has", name=name
+        )
 
 
 def _variables(value: str) -> list[str]:

@@ -278,7 +278,9 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
     host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
-        return SetupError(f"the URL of {endpoint.called} cannot be asked: check its base URL")
+        return SetupError(
+            "the URL of {called} cannot be asked: check its base URL", called=endpoint.called
+        )
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
         return endpoint.error(

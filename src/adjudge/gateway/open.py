@@ -262,7 +262,8 @@ def _provider(id: ModelLike, server: _Server) -> Model:
     ):
         return Guarded(FunctionModel(id))
     raise SetupError(
-        f"a model is an id, a function or an object with complete(request), not {type(id).__name__}"
+        "a model is an id, a function or an object with complete(request), not {name}",
+        name=type(id).__name__,
     )
 
 
@@ -301,8 +302,9 @@ def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
             raise SetupError(
-                f"{shown(id)} has an address of its own: leave the base URL out, or name "
-                "the model alone"
+                "{shown} has an address of its own: leave the base URL out, or name the "
+                "model alone",
+                shown=shown(id),
             )
         return _by_url(id, server)
     if server.base_url is not None and not _known(id):
@@ -315,9 +317,11 @@ def _by_server(id: str, server: _Server) -> Model:
         and not (server.headers.carry_credentials and spec.name != "watsonx")
     ):
         raise SetupError(
-            f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…; "
-            "--api-key-env and api_key_env name "
-            "another variable"
+            "{name}/{model_name} needs a key: set {key_variable} or pass api_key=…; "
+            "--api-key-env and api_key_env name another variable",
+            name=spec.name,
+            model_name=model,
+            key_variable=spec.key_variable,
         )
     address = server.base_url or spec.resolved_base_url()
     return _adapter(
@@ -332,11 +336,12 @@ def _by_url(id: str, server: _Server) -> Model:
         raise SetupError("the URL has two #: in a password write %23 for it")
     if secrets_in(f"{address}#{model}"):
         raise SetupError(
-            f"the parameters of {address} stand behind the model: write "
-            "http://host/v1?name=value#model"
+            "the parameters of {address} stand behind the model: write "
+            "http://host/v1?name=value#model",
+            address=address,
         )
     if not model:
-        raise SetupError(f"{address!r} names no model: write {address}#MODEL")
+        raise SetupError("{address!r} names no model: write {address}#MODEL", address=address)
     key = Secret(server.api_key or "")
     return _adapter(
         URL, Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers)
@@ -361,7 +366,9 @@ def _known(id: str) -> bool:
 
 def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:
     if max_retries < 0:
-        raise SetupError(f"max_retries must not be below zero: {max_retries}")
+        raise SetupError(
+            "max_retries must not be below zero: {max_retries}", max_retries=max_retries
+        )
     for name, value in limits.items():
         if value is not None and not value > 0:
-            raise SetupError(f"{name} must be above zero, not {value}")
+            raise SetupError("{name} must be above zero, not {value}", name=name, value=value)

@@ -120,7 +120,7 @@ def _read(path: Path) -> dict[str, Price]:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SetupError(f"prices {path} cannot be read: {error}") from error
+        raise SetupError("prices {path} cannot be read: {error}", path=path, error=error) from error
     inner = data.get("prices", data) if isinstance(data, dict) else data
     return _prices(inner, str(path))
 
@@ -128,8 +128,9 @@ def _read(path: Path) -> dict[str, Price]:
 def _prices(data: object, where: str) -> dict[str, Price]:
     if not isinstance(data, dict):
         raise SetupError(
-            f"{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: "
-            f"0.15, output: 0.6}}"
+            "{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: "
+            "0.15, output: 0.6}}",
+            where=where,
         )
     return {str(id): _price(str(id), entry, where) for id, entry in data.items()}
 
@@ -147,6 +148,9 @@ def _price(id: str, entry: object, where: str) -> Price:
     ):
         example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
         raise SetupError(
-            f"{where}: the price of {id} must be like {example}, in dollars for a million tokens"
+            "{where}: the price of {id} must be like {example}, in dollars for a million tokens",
+            where=where,
+            id=id,
+            example=example,
         )
     return Price(**known)

@@ -41,12 +41,16 @@ def _check(proxy: str, asked: SplitResult) -> None:
     )
     if scheme.startswith("socks"):
         raise SetupError(
-            f"the environment names a SOCKS proxy ({scheme}://{host}), which adjudge cannot "
-            f"use: {way_out}"
+            "the environment names a SOCKS proxy ({scheme}://{host}), which adjudge cannot "
+            "use: {way_out}",
+            scheme=scheme,
+            host=host,
+            way_out=way_out,
         )
     if scheme not in _PORTS or not host:
         raise SetupError(
-            f"the environment names a proxy that cannot be read as http://host:port: {way_out}"
+            "the environment names a proxy that cannot be read as http://host:port: {way_out}",
+            way_out=way_out,
         )
 
 

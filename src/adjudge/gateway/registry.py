@@ -169,18 +169,25 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
         if found and spec:
             if not model:
                 raise SetupError(
-                    f"{model_id!r} names a provider but no model: try {spec.name}/{spec.example}"
+                    "{model_id!r} names a provider but no model: try {name}/{example}",
+                    model_id=model_id,
+                    name=spec.name,
+                    example=spec.example,
                 )
             if "://" in model:
                 raise SetupError(
-                    f"{spec.name} is followed by an address: write {shown(model)!r} alone, "
-                    "or pass it as base_url=…"
+                    "{name} is followed by an address: write {shown!r} alone, or pass it as "
+                    "base_url=…",
+                    name=spec.name,
+                    shown=shown(model),
                 )
             return spec, model
     for spec in PROVIDERS.values():
         if model_id.startswith(spec.prefixes):
             return spec, model_id
-    raise SetupError(f"unknown model {shown(model_id)!r}; {_near(shown(model_id))}")
+    raise SetupError(
+        "unknown model {shown!r}; {near}", shown=shown(model_id), near=_near(shown(model_id))
+    )
 
 
 def key_for(spec: ProviderSpec) -> str:

@@ -110,10 +110,8 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
             if file.tell() > _MOST:
                 return endpoint.error(
                     ModelError,
-                    (
-                        f"the results are longer than {_MOST // 1_000_000_000} GB: they were "
-                        "not read to their end"
-                    ),
+                    f"the results are longer than {_MOST // 1_000_000_000} GB: they were "
+                    "not read to their end",
                 )
             with writing(part):  # else a full disk would be taken for a broken connection
                 file.write(piece)

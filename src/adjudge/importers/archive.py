@@ -47,8 +47,10 @@ def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, by
             total += len(content)
             if total > most:
                 raise RunError(
-                    f"{path} unpacks to more than {most:,} bytes from "
-                    f"{path.stat().st_size:,}: it is not used"
+                    "{path} unpacks to more than {most:,} bytes from {st_size:,}: it is not used",
+                    path=path,
+                    most=most,
+                    st_size=path.stat().st_size,
                 )
             yield info.filename, content
 
@@ -57,7 +59,7 @@ def _opened(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise RunError(f"{path} is no whole ZIP archive: {error}") from error
+        raise RunError("{path} is no whole ZIP archive: {error}", path=path, error=error) from error
 
 
 def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
@@ -70,7 +72,9 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
             or ":" in name[:2]
         ):
             raise RunError(
-                f"{path} holds the entry {name!r}, which leads out of the archive: it is not used"
+                "{path} holds the entry {name!r}, which leads out of the archive: it is not used",
+                path=path,
+                name=name,
             )
     return archive.infolist()
 
@@ -79,21 +83,22 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     where = f"{path}, entry {info.filename!r}"
     if info.flag_bits & 1:
         raise RunError(
-            f"{where} is encrypted: unpack the archive with its password, and import what was in it"
+            "{where} is encrypted: unpack the archive with its password, and import what was in it",
+            where=where,
         )
     file.seek(info.header_offset)
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
-        raise RunError(f"{where}: the archive is damaged")
+        raise RunError("{where}: the archive is damaged", where=where)
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
     try:
         content = _unpacked(file, info, where)
     except SetupError:  # what would unpack it is not installed
         raise
     except (zlib.error, EOFError, ValueError) as error:
-        raise RunError(f"{where} is damaged: {error}") from error
+        raise RunError("{where} is damaged: {error}", where=where, error=error) from error
     if zlib.crc32(content) != info.CRC:
-        raise RunError(f"{where} is damaged: its checksum is another")
+        raise RunError("{where} is damaged: its checksum is another", where=where)
     return content
 
 
@@ -108,7 +113,11 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
             else unpacker.decompress(chunk, LARGEST_ENTRY + 1 - len(found))
         )
         if len(found) > LARGEST_ENTRY:
-            raise RunError(f"{where} unpacks to more than {LARGEST_ENTRY:,} bytes: it is not used")
+            raise RunError(
+                "{where} unpacks to more than {LARGEST_ENTRY:,} bytes: it is not used",
+                where=where,
+                LARGEST_ENTRY=LARGEST_ENTRY,
+            )
     return bytes(found)
 
 
@@ -120,7 +129,9 @@ def _unpacker(method: int, where: str) -> _Unpacker | None:
     if method == _ZSTD:
         return _zstd()
     raise RunError(
-        f"{where} is packed by method {method}, which is not read: pack it by deflate or zstd"
+        "{where} is packed by method {method}, which is not read: pack it by deflate or zstd",
+        where=where,
+        method=method,
     )
 
 

@@ -48,8 +48,9 @@ def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
     elif len(rows) > 1 and verdicts.said:
         names = ", ".join(file.name for file in rows)
         raise RunError(
-            "outputs are about the rows of one file, by their place, and there are "
-            f"several: {names}"
+            "outputs are about the rows of one file, by their place, and there are several: "
+            "{names}",
+            names=names,
         )
     else:
         found = enumerate((row for file in rows for row in _read(file, left)), 1)

@@ -66,6 +66,9 @@ class Verdicts:
         for file, count in self.by_place.items():
             if count != rows:
                 raise RunError(
-                    f"{file} holds {count} verdicts for {rows} rows: joined by their place, "
-                    "they must be as many"
+                    "{file} holds {count} verdicts for {rows} rows: joined by their place, "
+                    "they must be as many",
+                    file=file,
+                    count=count,
+                    rows=rows,
                 )

@@ -24,11 +24,14 @@ def case_in(path: Path, most: int) -> TestCase:
     found = recorded_in(path)
     recorded = [one for one in found.records if not one.only_marks]
     if not recorded:
-        raise RunError(f"{path.name} was read as {found.format.title} and holds no row")
+        raise RunError(
+            "{name} was read as {title} and holds no row", name=path.name, title=found.format.title
+        )
     asked = recorded[0].asked
     if asked.kind == "rating":
         raise SetupError(
-            f"{path.name} asks for a number, and a test case has options: nothing was brought in"
+            "{name} asks for a number, and a test case has options: nothing was brought in",
+            name=path.name,
         )
     own = [one for one in recorded if one.asked.name == asked.name][:most]
     entry = _entry(asked, own)

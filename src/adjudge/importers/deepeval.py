@@ -69,8 +69,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
     if not mapping(head.document.get("testRunData")) and {*_CASES}.isdisjoint(head.document):
         raise RunError(
-            f"{file.name} holds only a link to the test run, which was uploaded: import "
-            ".latest_run_full.json instead"
+            "{name} holds only a link to the test run, which was uploaded: import "
+            ".latest_run_full.json instead",
+            name=file.name,
         )
     left.use(
         {

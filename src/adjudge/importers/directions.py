@@ -23,7 +23,11 @@ def direction_notes(questions: Mapping[str, Asked], less_is_better: Sequence[str
     """
     for name in less_is_better:
         if name not in questions:
-            raise RunError(f"there is no question {name!r}; it has {', '.join(questions)}")
+            raise RunError(
+                "there is no question {name!r}; it has {questions}",
+                name=name,
+                questions=", ".join(questions),
+            )
         yield f"{name}: less is better, so that scores are turned round: 1 minus what was recorded"
     for name, asked in questions.items():
         scored = asked.kind == "rating" or (
@@ -40,7 +44,9 @@ def turned(recorded: Recorded) -> Recorded:
     """A record whose scores are turned round, with what was recorded beside them."""
     asked = recorded.asked
     if asked.kind == "comparison":
-        raise RunError(f"{asked.name!r} compares responses, and has no scores to turn round")
+        raise RunError(
+            "{name!r} compares responses, and has no scores to turn round", name=asked.name
+        )
     options = tuple(
         replace(one, score=None if one.score is None else _other_end(one.score, asked))
         for one in asked.options
@@ -75,7 +81,9 @@ def _turned_vote(vote: RecordedVote, asked: Asked) -> RecordedVote:
 def _other_end(score: float, asked: Asked) -> float:
     if not 0 <= score <= 1:
         raise RunError(
-            f"{asked.name}: {score:g} lies outside 0 to 1, so that nobody knows which score "
-            "is its contrary"
+            "{name}: {score:g} lies outside 0 to 1, so that nobody knows which score is its "
+            "contrary",
+            name=asked.name,
+            score=score,
         )
     return 1 - score

@@ -43,8 +43,11 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.version = f"content version {version}"
     if isinstance(version, int) and version > _VERSION:
         raise RunError(
-            f"{file.name} is a test case of content version {version}, and versions up to "
-            f"{_VERSION} are read"
+            "{name} is a test case of content version {version}, and versions up to "
+            "{VERSION} are read",
+            name=file.name,
+            version=version,
+            VERSION=_VERSION,
         )
     left.use(
         {"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"}
@@ -77,7 +80,9 @@ def _content(file: ForeignFile) -> Mapping[str, object]:
     try:
         return mapping(json.loads(inner))
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{file.name}: its content is not JSON: {str(error)[:200]}") from error
+        raise RunError(
+            "{name}: its content is not JSON: {error}", name=file.name, error=str(error)[:200]
+        ) from error
 
 
 def _model(content: Mapping[str, object]) -> str:

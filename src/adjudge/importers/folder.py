@@ -23,6 +23,7 @@ from adjudge.importers.record import NAMELESS, NOT_SAID, Asked, Mark, Recorded, 
 from adjudge.importers.scales import goodness
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.ledger.labels import Draw, LabelStore
+from adjudge.messages import reason_of
 from adjudge.runs.folder import UNFINISHED
 from adjudge.verdicts.styles import UnreadablePolicy, with_policy
 
@@ -315,7 +316,8 @@ def imported_run(
         with locked(new / _LOCK, wait=False) as alone:
             if not alone:
                 raise RunError(
-                    f"another import is writing {target}: wait for it, or give --run another name"
+                    "another import is writing {target}: wait for it, or give --run another name",
+                    target=target,
                 )
             with _whole_or_gone(new), bulk_ledger(new) as ledger:
                 yield ImportedRun(new, ledger, design, unreadable)
@@ -323,7 +325,9 @@ def imported_run(
         new.replace(target)
     except OSError as error:
         raise RunError(
-            f"the run folder {target} cannot be made: {error.strerror or error}"
+            "the run folder {target} cannot be made: {reason}",
+            target=target,
+            reason=reason_of(error),
         ) from error
 
 
@@ -348,6 +352,7 @@ def refuse_existing(target: Path) -> None:
         target.exists() and not (target.is_dir() and not any(target.iterdir()))
     ):
         raise RunError(
-            f"{target} is there already: an import makes a new run folder, so give --run "
-            "another name"
+            "{target} is there already: an import makes a new run folder, so give --run "
+            "another name",
+            target=target,
         )

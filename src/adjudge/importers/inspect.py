@@ -102,8 +102,8 @@ def _archive(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     found = dict(entries(file.path, lambda name: name in heads))
     if not found:
         raise RunError(
-            f"{file.name} holds neither header.json nor _journal/start.json: it is no log "
-            "of Inspect"
+            "{name} holds neither header.json nor _journal/start.json: it is no log of Inspect",
+            name=file.name,
         )
     head = mapping(_json(found.get(heads[0]) or found[heads[1]], file, heads[0]))
     _check(head, file, left)
@@ -147,7 +147,9 @@ def _json(content: bytes, file: ForeignFile, name: str) -> object:
         found: object = json.loads(content)
         return found
     except ValueError as error:
-        raise RunError(f"{file.name}, entry {name!r} is not JSON: {error}") from error
+        raise RunError(
+            "{name}, entry {name2!r} is not JSON: {error}", name=file.name, name2=name, error=error
+        ) from error
 
 
 def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
@@ -159,8 +161,11 @@ def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
     )
     if version is not None and version > _VERSION:
         raise RunError(
-            f"{file.name} is a log of version {version:g}, and version {_VERSION} is read: "
-            "save it by that version"
+            "{name} is a log of version {version:g}, and version {VERSION} is read: save it "
+            "by that version",
+            name=file.name,
+            version=version,
+            VERSION=_VERSION,
         )
     if head.get("status") not in (None, "success"):
         left.note(f"the eval ended as {head.get('status')!r}: what it holds was read")

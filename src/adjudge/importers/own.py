@@ -73,7 +73,9 @@ def _judgment(
             check_exported_vote(vote)
         return exported_judgment({name: value for name, value in record.items() if name != LABELS})
     except WrongType as error:
-        raise RunError(f"{file.name}, row {record['row']}: {error}") from error
+        raise RunError(
+            "{name}, row {record}: {error}", name=file.name, record=record["row"], error=error
+        ) from error
 
 
 def _labels(record: Mapping[str, object], file: ForeignFile) -> Iterator[Label]:
@@ -84,11 +86,14 @@ def _labels(record: Mapping[str, object], file: ForeignFile) -> Iterator[Label]:
         )
         try:
             if wrong is not None:
-                raise SetupError(f"{wrong} is {said[wrong]!r}")
+                raise SetupError("{wrong} is {said!r}", wrong=wrong, said=said[wrong])
             yield Label(**{name: said[name] for name in _LABEL if name in said})  # type: ignore[arg-type]  # checked above
         except (SetupError, TypeError) as error:
             raise RunError(
-                f"{file.name}, row {record['row']}: a label cannot be read: {error}"
+                "{name}, row {record}: a label cannot be read: {error}",
+                name=file.name,
+                record=record["row"],
+                error=error,
             ) from error
 
 
@@ -96,8 +101,10 @@ def _check(record: Mapping[str, object], file: ForeignFile) -> None:
     wrong = [name for name in _KEYS if name not in record]
     if wrong:
         raise RunError(
-            f"{file.name}: a judgment lacks {wrong[0]!r}; an export with votes is needed: "
-            "adjudge export RUN --to jsonl"
+            "{name}: a judgment lacks {wrong!r}; an export with votes is needed: adjudge "
+            "export RUN --to jsonl",
+            name=file.name,
+            wrong=wrong[0],
         )
     row = record["row"]
     if (
@@ -106,12 +113,18 @@ def _check(record: Mapping[str, object], file: ForeignFile) -> None:
         or row < 1
         or not isinstance(record["fields"], Mapping)
     ):
-        raise RunError(f"{file.name}: a judgment has the row {row!r}, which is no number from 1")
+        raise RunError(
+            "{name}: a judgment has the row {row!r}, which is no number from 1",
+            name=file.name,
+            row=row,
+        )
     for vote in listed(record["votes"]):
         if not isinstance(vote, Mapping) or vote.get("outcome") not in set(Outcome):
             raise RunError(
-                f"{file.name}, row {row}: a vote has the outcome "
-                f"{mapping(vote).get('outcome')!r}, which is none"
+                "{name}, row {row}: a vote has the outcome {mapping!r}, which is none",
+                name=file.name,
+                row=row,
+                mapping=mapping(vote).get("outcome"),
             )
 
 

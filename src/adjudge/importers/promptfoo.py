@@ -122,8 +122,9 @@ def _check_version(file: ForeignFile, head: Head, left: Left) -> None:
     left.version = f"results version {version or 'not said'}"
     if isinstance(version, int) and version not in _VERSIONS:
         raise RunError(
-            f"{file.name} has results of version {version}, and versions 2 and 3 of "
-            "promptfoo's are read"
+            "{name} has results of version {version}, and versions 2 and 3 of promptfoo's are read",
+            name=file.name,
+            version=version,
         )
 
 

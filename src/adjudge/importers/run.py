@@ -107,7 +107,12 @@ def import_file(
             _read(together, chosen, run, left)
         if not run.tally.judgments:
             reasons = "; ".join(left.counts) or "it is empty"
-            raise RunError(f"{named} was read as {chosen.title} and holds no judgment: {reasons}")
+            raise RunError(
+                "{named} was read as {title} and holds no judgment: {reasons}",
+                named=named,
+                title=chosen.title,
+                reasons=reasons,
+            )
         for note in direction_notes(run.questions(), options.less_is_better):
             left.note(note)
         if run.tally.votes["unreadable"] or run.tally.recounted:
@@ -142,7 +147,8 @@ def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> Recor
     files, chosen, _ = _files(_paths(source), options)
     if chosen is OWN:
         raise RunError(
-            f"{source} is an export of a run of ours: import it, and give the run folder instead"
+            "{source} is an export of a run of ours: import it, and give the run folder instead",
+            source=source,
         )
     left = Left()
     return RecordedFile(chosen, chosen.read_all(files, left), left, files)
@@ -170,7 +176,7 @@ def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, left: 
         for recorded in chosen.read_all(files, left):
             _add(recorded, name, chosen, run)
     except RecursionError as error:
-        raise RunError(f"{name} is nested too deep: nothing was imported") from error
+        raise RunError("{name} is nested too deep: nothing was imported", name=name) from error
 
 
 def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> None:
@@ -179,7 +185,10 @@ def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> Non
     except SetupError as error:
         where = f"{name}, {recorded.id or 'a record'}"
         raise RunError(
-            f"{where} was read as {chosen.title} and cannot be a row: {error}"
+            "{where} was read as {title} and cannot be a row: {error}",
+            where=where,
+            title=chosen.title,
+            error=error,
         ) from error
 
 
@@ -199,7 +208,7 @@ def _files(
     chosen = wanted or _one_format(named, list(kinds.values()))
     own = [file for file, format_ in found if format_ is chosen]
     if not own:
-        raise RunError(f"{named} holds no file of {chosen.title}")
+        raise RunError("{named} holds no file of {title}", named=named, title=chosen.title)
     return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
 
 
@@ -213,14 +222,16 @@ def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
     )
     if not paths:
         raise RunError(
-            f"{path} holds no table: the names of such files end in {', '.join(ROW_FILES)}"
+            "{path} holds no table: the names of such files end in {ROW_FILES}",
+            path=path,
+            ROW_FILES=", ".join(ROW_FILES),
         )
     return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
 
 
 def _refuse_missing(path: Path) -> None:
     if not path.exists():
-        raise RunError(f"there is no file {path}")
+        raise RunError("there is no file {path}", path=path)
 
 
 def _found_in(
@@ -245,7 +256,11 @@ def _found_in(
 
 def _unknown(named: str) -> RunError:
     formats = "|".join(sorted((*FORMATS, TABLE)))
-    return RunError(f"{named} is in no format that is known: say which with --as {formats}")
+    return RunError(
+        "{named} is in no format that is known: say which with --as {formats}",
+        named=named,
+        formats=formats,
+    )
 
 
 def _one_format(named: str, found: Sequence[Format]) -> Format:
@@ -256,8 +271,10 @@ def _one_format(named: str, found: Sequence[Format]) -> Format:
         raise _unknown(named)
     names = ", ".join(one.name for one in judged)
     raise RunError(
-        f"{named} holds files of several formats ({names}): import them one by one, or say "
-        "which with --as"
+        "{named} holds files of several formats ({names}): import them one by one, or say "
+        "which with --as",
+        named=named,
+        names=names,
     )
 
 
@@ -291,7 +308,10 @@ def _inside(folder: Path) -> Iterator[Path]:
     found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if len(found) > _MOST_FILES:
         raise RunError(
-            f"{folder} holds {len(found):,} files: import a folder of at most {_MOST_FILES:,}"
+            "{folder} holds {count:,} files: import a folder of at most {MOST_FILES:,}",
+            folder=folder,
+            count=len(found),
+            MOST_FILES=_MOST_FILES,
         )
     return iter(found)
 
@@ -299,7 +319,9 @@ def _inside(folder: Path) -> Iterator[Path]:
 def _format(name: str) -> Format:
     if name not in FORMATS:
         raise SetupError(
-            f"there is no format {name!r}; there are {', '.join(sorted((*FORMATS, TABLE)))}"
+            "there is no format {name!r}; there are {value}",
+            name=name,
+            value=", ".join(sorted((*FORMATS, TABLE))),
         )
     return FORMATS[name]
 

@@ -118,17 +118,22 @@ def codes_of(
     known = given if given - {"1"} else given.union(*said.values())
     if not (known <= _FROM_NOUGHT or known <= _FROM_ONE):
         raise RunError(
-            f"{source}: pairs are labelled {_in_words(known)}, and nobody says which of "
-            "them is a tie: write 'tie' for it, and 1 "
-            "and 2 for the responses"
+            "{source}: pairs are labelled {in_words}, and nobody says which of them is a "
+            "tie: write 'tie' for it, and 1 and 2 for the responses",
+            source=source,
+            in_words=_in_words(known),
         )
     other = _FROM_ONE if "0" in known else _FROM_NOUGHT
     for judge, codes in said.items():
         if known - {"1"} and codes - {"1"} and codes <= other:
             raise RunError(
-                f"{source}: pairs are labelled {_in_words(known)}, and {judge!r} says "
-                f"{_in_words(codes)}: nobody says which "
-                "responses are the same ones: write 1 and 2 in both, and 'tie'"
+                "{source}: pairs are labelled {in_words}, and {judge!r} says {in_words2}: "
+                "nobody says which responses are the same ones: write 1 and 2 in both, and "
+                "'tie'",
+                source=source,
+                in_words=_in_words(known),
+                judge=judge,
+                in_words2=_in_words(codes),
             )
     return {"0": "model_1", "1": "model_2", "2": ""} if "0" in known else {}
 

@@ -19,6 +19,7 @@ from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.frozen import NOTHING
 from adjudge.errors import RunError
 from adjudge.importers.whole import frame_as_json, is_frame, is_yaml, yaml_as_json
+from adjudge.messages import reason_of
 
 Form = Literal["object", "list", "lines", "table", "archive"]
 KeyPath = tuple[str, ...]
@@ -112,7 +113,9 @@ class ForeignFile:
                 yield record
             else:
                 raise RunError(
-                    f"{self.name} holds {type(record).__name__} where its records are objects"
+                    "{name} holds {record_name} where its records are objects",
+                    name=self.name,
+                    record_name=type(record).__name__,
                 )
 
     def value(self, *path: str) -> object:
@@ -151,8 +154,9 @@ class ForeignFile:
                 yield row
             elif not self.skip_bad_rows:
                 raise RunError(
-                    f"{row}; nothing was imported. Mend the file, or leave such rows out "
-                    "with --skip-bad-rows"
+                    "{row}; nothing was imported. Mend the file, or leave such rows out "
+                    "with --skip-bad-rows",
+                    row=row,
                 )
             else:
                 self.bad.append(str(row))
@@ -163,7 +167,9 @@ class ForeignFile:
             with io.BytesIO(self._as_json) if self._as_json else self.path.open("rb") as file:
                 yield open_text(file, Origin(self.name, self.path.name, "line"), self.encoding)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be read: {error.strerror or error}") from error
+            raise RunError(
+                "{path} cannot be read: {reason}", path=self.path, reason=reason_of(error)
+            ) from error
 
     def _yaml(self) -> bytes | None:
         with self._text() as text:
@@ -179,7 +185,9 @@ class ForeignFile:
             with self.path.open("rb") as file:
                 return file.read(len(mark)) == mark
         except OSError as error:
-            raise RunError(f"{self.path} cannot be read: {error.strerror or error}") from error
+            raise RunError(
+                "{path} cannot be read: {reason}", path=self.path, reason=reason_of(error)
+            ) from error
 
 
 class _HeadIsRead(Exception):

@@ -90,8 +90,8 @@ class TableColumns:
             )
         if len(self.texts) > _MOST_COMPARED:
             raise SetupError(
-                f"--text names {len(self.texts)} columns: give one that was judged, or two "
-                "that were compared"
+                "--text names {count} columns: give one that was judged, or two that were compared",
+                count=len(self.texts),
             )
         if not self.judges and not self.labels:
             raise SetupError(
@@ -168,8 +168,11 @@ class _Table:
             found = column_in(names, name)
             if found is None:
                 raise RunError(
-                    f"{self._file.name} has no column {name!r} ({option}); it has: "
-                    f"{', '.join(names)}"
+                    "{name} has no column {name2!r} ({option}); it has: {names}",
+                    name=self._file.name,
+                    name2=name,
+                    option=option,
+                    names=", ".join(names),
                 )
             return found
 
@@ -182,8 +185,10 @@ class _Table:
         taken = Counter((*found.texts, *found.labels, *found.judges))
         if twice := next((name for name, count in taken.items() if count > 1), None):
             raise RunError(
-                f"{self._file.name}: column {twice!r} is named twice: a text, a label and a "
-                "verdict are three columns"
+                "{name}: column {twice!r} is named twice: a text, a label and a verdict are "
+                "three columns",
+                name=self._file.name,
+                twice=twice,
             )
         return found
 
@@ -196,8 +201,9 @@ class _Table:
                     yield row
             elif not file.skip_bad_rows:
                 raise RunError(
-                    f"{row}; nothing was imported. Mend the file, or leave such rows out "
-                    "with --skip-bad-rows"
+                    "{row}; nothing was imported. Mend the file, or leave such rows out "
+                    "with --skip-bad-rows",
+                    row=row,
                 )
             elif told:
                 file.bad.append(str(row))
@@ -262,7 +268,7 @@ class _Table:
                 {name: value for name, value in cells.items() if name not in self._said}
             )
         except ValueError as error:
-            raise RunError(f"{self._file.name}: {error}") from error
+            raise RunError("{name}: {error}", name=self._file.name, error=error) from error
         judged = tuple("" if one is None else text(one) for one in texts)
         shown = {
             name: one if isinstance(one, str) else tuple(one)

@@ -36,17 +36,25 @@ def yaml_as_json(path: Path) -> bytes:
                 event, yaml.CollectionEndEvent
             )
             if depth > _DEEPEST:
-                raise RunError(f"{path}, line {event.start_mark.line + 1}: is nested too deep")
+                raise RunError(
+                    "{path}, line {line}: is nested too deep",
+                    path=path,
+                    line=event.start_mark.line + 1,
+                )
         found = yaml.load(content, loader)  # noqa: S506 - safe, both of them
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise RunError(f"{path} is not YAML: {' '.join(str(error).split())[:200]}") from error
+        raise RunError(
+            "{path} is not YAML: {split}", path=path, split=" ".join(str(error).split())[:200]
+        ) from error
     made, size = [], 0
     for piece in json.JSONEncoder(default=str).iterencode(found):
         made.append(piece)
         size += len(piece)
         if size > _LARGEST:
             raise RunError(
-                f"{path} is YAML that unfolds to more than {_LARGEST:,} bytes: it is not used"
+                "{path} is YAML that unfolds to more than {LARGEST:,} bytes: it is not used",
+                path=path,
+                LARGEST=_LARGEST,
             )
     return "".join(made).encode()
 
@@ -69,7 +77,7 @@ def frame_as_json(path: Path) -> bytes:
     try:
         found = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is not JSON: {str(error)[:200]}") from error
+        raise RunError("{path} is not JSON: {error}", path=path, error=str(error)[:200]) from error
     return json.dumps(_rows(found)).encode()
 
 
@@ -87,6 +95,9 @@ def _rows(found: dict[str, object]) -> list[dict[str, object]]:
 def _check_size(path: Path, what: str) -> None:
     if path.stat().st_size > _LARGEST:
         raise RunError(
-            f"{path} is {what}, and has more than {_LARGEST:,} bytes: write it as JSON with "
-            "one object a row"
+            "{path} is {what}, and has more than {LARGEST:,} bytes: write it as JSON with "
+            "one object a row",
+            path=path,
+            what=what,
+            LARGEST=_LARGEST,
         )

@@ -63,8 +63,9 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
             self.score = found.scored_or_raise().score
             if self.score is None:
                 raise RunError(
-                    f"{found.name}: its options have no scores, so that there is nothing to "
-                    "compare with a threshold"
+                    "{name}: its options have no scores, so that there is nothing to "
+                    "compare with a threshold",
+                    name=found.name,
                 )
         except RunError as error:
             self.error = str(error)

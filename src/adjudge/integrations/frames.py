@@ -90,4 +90,4 @@ def _library(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        raise SetupError(f"{name} is not installed: pip install {name}") from error
+        raise SetupError("{name} is not installed: pip install {name}", name=name) from error

@@ -136,7 +136,9 @@ class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # t
         row = PairwiseInstance(responses=[prediction, prediction_b], context=beside)
         (result,) = self._judge.evaluate([row], self._criteria)
         if result.selected_option is None:
-            raise RunError(f"{result.criteria.name}: no verdict: {result.reason}")
+            raise RunError(
+                "{name}: no verdict: {reason}", name=result.criteria.name, reason=result.reason
+            )
         value, score = _CHOSEN[result.selected_option]
         return {
             "value": value,

@@ -97,7 +97,12 @@ class Verdict:
     def scored_or_raise(self) -> Verdict:
         """This; a RunError where there is no verdict, for tools whose failures are exceptions."""
         if not self.is_scored:
-            raise RunError(f"{self.name}: no verdict ({self.error_code}): {self.error_message}")
+            raise RunError(
+                "{name}: no verdict ({error_code}): {error_message}",
+                name=self.name,
+                error_code=self.error_code,
+                error_message=self.error_message,
+            )
         return self
 
     @property
@@ -121,7 +126,7 @@ class Asked:
                 if self.criteria is not None
                 else "needs criteria: a question or a Criteria"
             )
-            raise SetupError(f"{type(self.judge).__name__} {wanted}")
+            raise SetupError("{name} {wanted}", name=type(self.judge).__name__, wanted=wanted)
 
     @property
     def name(self) -> str:
@@ -161,7 +166,7 @@ def instance_of(cells: Cells) -> Instance:
     try:
         return Instance(columns.fields(named), columns.name(named), {"row": dict(cells)})
     except ValueError as error:
-        raise SetupError(f"there is no text to judge: {error}") from None
+        raise SetupError("there is no text to judge: {error}", error=error) from None
 
 
 def text_of(value: object) -> str | None:

@@ -220,10 +220,8 @@ class _Parents:
         if not self._warned:
             self._warned = True
             _LOG.warning(
-                (
-                    "row %s names no span: %r is no W3C trace context; its event stands in the "
-                    "run's own trace"
-                ),
+                "row %s names no span: %r is no W3C trace context; its event stands in the "
+                "run's own trace",
                 *_named(instance, traceparent),
             )
         return None
@@ -363,6 +361,8 @@ def _check_installed() -> None:
     protocol = os.environ.get(_PROTOCOL, "").strip()
     if protocol not in ("", "http/protobuf"):
         raise SetupError(
-            f"{_PROTOCOL} is {protocol!r}, and traces are sent by http/protobuf: leave it "
-            "out, or set it to that"
+            "{PROTOCOL} is {protocol!r}, and traces are sent by http/protobuf: leave it "
+            "out, or set it to that",
+            PROTOCOL=_PROTOCOL,
+            protocol=protocol,
         )

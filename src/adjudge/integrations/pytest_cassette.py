@@ -60,7 +60,8 @@ def recording(folder: Path) -> Path:
     file = folder / _REPLIES if folder.is_dir() else folder
     if not file.is_file():
         raise SetupError(
-            f"{folder} holds no recorded replies: 'pytest --judged-record FOLDER' keeps some"
+            "{folder} holds no recorded replies: 'pytest --judged-record FOLDER' keeps some",
+            folder=folder,
         )
     return file
 

@@ -40,7 +40,8 @@ class GroupSettings:
     def __post_init__(self) -> None:
         if not isinstance(self.criteria, str | Criteria):
             raise SetupError(
-                f"criteria must be a text or a Criteria, not {type(self.criteria).__name__}"
+                "criteria must be a text or a Criteria, not {name}",
+                name=type(self.criteria).__name__,
             )
         if isinstance(self.criteria, str) and not self.criteria.strip():
             raise SetupError("the criterion is empty: say in a sentence what is to be judged")
@@ -49,14 +50,22 @@ class GroupSettings:
             ("margin", self.margin),
         ):
             if not _number(value) or not 0 <= value <= 1:
-                raise SetupError(f"{name} must be a number from 0 to 1, not {value!r}")
+                raise SetupError(
+                    "{name} must be a number from 0 to 1, not {value!r}", name=name, value=value
+                )
         if not _number(self.confidence) or not 0 < self.confidence < 1:
-            raise SetupError(f"confidence must lie between 0 and 1, not {self.confidence!r}")
+            raise SetupError(
+                "confidence must lie between 0 and 1, not {confidence!r}",
+                confidence=self.confidence,
+            )
         if not isinstance(self.votes, int) or isinstance(self.votes, bool) or self.votes < 1:
-            raise SetupError(f"votes must be a whole number from 1 up, not {self.votes!r}")
+            raise SetupError(
+                "votes must be a whole number from 1 up, not {votes!r}", votes=self.votes
+            )
         if self.not_worse_than is not None and not isinstance(self.not_worse_than, str | PathLike):
             raise SetupError(
-                f"not_worse_than must be the folder of a run, not {self.not_worse_than!r}"
+                "not_worse_than must be the folder of a run, not {not_worse_than!r}",
+                not_worse_than=self.not_worse_than,
             )
 
 

@@ -180,10 +180,8 @@ def _group(request: pytest.FixtureRequest) -> Group:
     if marker is None:
         raise _refused(
             request,
-            (
-                f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, "
-                "at_least=0.9)"
-            ),
+            f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, "
+            "at_least=0.9)",
         )
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:

@@ -120,7 +120,7 @@ class JudgedRun:
     def _decide(self, gates: Sequence[GateResult]) -> None:
         if not gates:
             raise SetupError(
-                f"{self.outcome.run.file.path} has no gates: add gates with fail_under"
+                "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
             )
         told = " ".join(
             gate.sentence(self._session.language) for gate in gates if gate.verdict != "holds"
@@ -454,7 +454,7 @@ class JudgingSession:
         """
         if not isinstance(criteria, str | Criteria):
             raise SetupError(
-                f"criteria must be a text or a Criteria, not {type(criteria).__name__}"
+                "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
             )
         said = (Said(criteria),)
         sentence = isinstance(criteria, str) and (
@@ -486,8 +486,9 @@ class JudgingSession:
             return None
         if not self.baseline.is_dir() or not any(holds_run(one) for one in self.baseline.iterdir()):
             raise SetupError(
-                f"there is no session to compare with in {self.baseline}: name the "
-                "--judged-run FOLDER of one"
+                "there is no session to compare with in {baseline}: name the --judged-run "
+                "FOLDER of one",
+                baseline=self.baseline,
             )
         return self.baseline / self._slug(group)
 

@@ -154,7 +154,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         at_least("min_valid", self.min_valid, 1)
         if self.min_valid > self.strictness:
             raise SetupError(
-                f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}"
+                "min_valid={min_valid} can never be reached with strictness={strictness}",
+                min_valid=self.min_valid,
+                strictness=self.strictness,
             )
         super().check_settings()
         self._take_ready_made()
@@ -213,9 +215,11 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             object.__setattr__(self, "name", said if self.name == _UNNAMED else self.name)
         elif languages_of(said):
             raise SetupError(
-                f"{said!r} names ready-made criteria that have options of their own: use "
-                "DirectJudge, or say in a sentence "
-                f"what a response must meet to pass. Ready-made aspects are {', '.join(known)}"
+                "{said!r} names ready-made criteria that have options of their own: use "
+                "DirectJudge, or say in a sentence what a response must meet to pass. "
+                "Ready-made aspects are {known}",
+                said=said,
+                known=", ".join(known),
             )
 
     ready_made = classmethod(_ready_made)

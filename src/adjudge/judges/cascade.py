@@ -114,7 +114,8 @@ class Cascade(Judge[I, R]):
         names = [name for step in self.steps for name in step.panel]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise SetupError(
-                f"{twice[0]} is in two steps of the cascade: give each step a model of its own"
+                "{twice} is in two steps of the cascade: give each step a model of its own",
+                twice=twice[0],
             )
         object.__setattr__(self, "language", self.steps[0].language)
         super().check_settings()
@@ -169,10 +170,11 @@ class Cascade(Judge[I, R]):
         if self.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
             reasons = "; ".join(f"{one.step}: {one.reason}" for one in found.steps)
             raise SetupError(
-                "by its calibration no step of the cascade may be accepted for "
-                f"{criteria.name!r}, so that no row would get a "
-                f"verdict ({reasons}). Allow a greater risk, label more rows, or let the "
-                "last step decide (otherwise: last)"
+                "by its calibration no step of the cascade may be accepted for {name!r}, so "
+                "that no row would get a verdict ({reasons}). Allow a greater risk, label "
+                "more rows, or let the last step decide (otherwise: last)",
+                name=criteria.name,
+                reasons=reasons,
             )
         for step, one in pairs:
             decides = self.otherwise == "last" and step is self.steps[-1]
@@ -307,7 +309,9 @@ def _check_step(step: object, first: object) -> None:
         raise SetupError("the steps of a cascade are all AspectCritics, or all DirectJudges")
     if len(step.panel) != 1:
         raise SetupError(
-            f"a step of a cascade asks one model, not {len(step.panel)}: {', '.join(step.panel)}"
+            "a step of a cascade asks one model, not {count}: {panel}",
+            count=len(step.panel),
+            panel=", ".join(step.panel),
         )
     if step.early_stop:
         raise SetupError(

@@ -197,7 +197,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             return criteria
         if isinstance(criteria, str):
             return criteria_of(criteria, self.kind, self.language)
-        raise SetupError(f"criteria are a question or a Criteria, not {type(criteria).__name__}")
+        raise SetupError(
+            "criteria are a question or a Criteria, not {name}", name=type(criteria).__name__
+        )
 
     def as_multi_criteria(self, criteria: MultiCriteriaLike) -> MultiCriteria:
         """Texts as for one criteria, each with the same weight."""
@@ -244,8 +246,10 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):
             raise SetupError(
-                f"there are {len(found)} instances and {len(criteria)} criteria: give one, "
-                "or as many as instances"
+                "there are {count} instances and {count2} criteria: give one, or as many as "
+                "instances",
+                count=len(found),
+                count2=len(criteria),
             )
         return [
             self.case(instance, self.as_criteria(one))

@@ -49,15 +49,16 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         """
         if not item.criteria.options:
             raise SetupError(
-                f"criteria {item.criteria.name!r} offers no options: only comparisons can "
-                "do without"
+                "criteria {name!r} offers no options: only comparisons can do without",
+                name=item.criteria.name,
             )
         shown_fields(item.criteria, item.instance)
         for example in item.criteria.examples:
             if example.option not in item.criteria.option_names:
                 raise SetupError(
-                    f"an example of criteria {item.criteria.name!r} has no option of it: "
-                    f"{example.option!r}"
+                    "an example of criteria {name!r} has no option of it: {option!r}",
+                    name=item.criteria.name,
+                    option=example.option,
                 )
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
@@ -416,7 +417,8 @@ def _outputs(valid: ValidOutputs) -> Sequence[str]:
         valid = range(int(valid[0]), int(valid[1]) + 1)
     if isinstance(valid, str) or not 1 <= len(valid) <= _MOST_INTEGERS:
         raise SetupError(
-            f"valid outputs are options, or a range of 1 to {_MOST_INTEGERS} integers; None "
-            "accepts any integer"
+            "valid outputs are options, or a range of 1 to {MOST_INTEGERS} integers; None "
+            "accepts any integer",
+            MOST_INTEGERS=_MOST_INTEGERS,
         )
     return [str(output) for output in valid]

@@ -116,8 +116,10 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             ):
                 what = "method='joint'" if self.method == "joint" else "split='claims'"
                 raise SetupError(
-                    f"{name} compares options and writes nothing: {what} needs a model that "
-                    "writes, or mode='generate'"
+                    "{name} compares options and writes nothing: {what} needs a model that "
+                    "writes, or mode='generate'",
+                    name=name,
+                    what=what,
                 )
 
     def open_models(self) -> ModelPanel:
@@ -174,12 +176,14 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             if name not in item.fields:
                 found = ", ".join(sorted(item.fields))
                 raise SetupError(
-                    f"evidence needs the field {name!r}; the instance has only: {found}"
+                    "evidence needs the field {name!r}; the instance has only: {found}",
+                    name=name,
+                    found=found,
                 )
         if not isinstance(item.fields[self.text_field], str):
             raise SetupError(
-                f"evidence is looked for one text at a time: the field {self.text_field!r} "
-                "holds a list"
+                "evidence is looked for one text at a time: the field {text_field!r} holds a list",
+                text_field=self.text_field,
             )
 
     def looked(self, item: Instance) -> Looked:

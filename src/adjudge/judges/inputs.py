@@ -29,6 +29,7 @@ from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 Fields = dict[str, str | Sequence[str]]
 Cells = Mapping[str, object]
@@ -73,14 +74,16 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
         items = list(table_rows(given))
     elif reads := next((name for name in _READS if hasattr(given, name)), None):
         raise SetupError(
-            f"a {type(given).__name__} has not read its rows yet: give what its {reads}() returns"
+            "a {name} has not read its rows yet: give what its {reads}() returns",
+            name=type(given).__name__,
+            reads=reads,
         )
     elif isinstance(given, Iterable):
         items = list(given)
     else:
         raise SetupError(
-            "what is judged must be a text, an Instance, a data frame or a list, not "
-            f"{type(given).__name__}"
+            "what is judged must be a text, an Instance, a data frame or a list, not {name}",
+            name=type(given).__name__,
         )
     _refuse_files(items, reader)
     _refuse_traces(items)
@@ -98,7 +101,8 @@ def as_instance(item: object, field: str) -> Instance:
     if isinstance(item, str):
         return Instance(fields={field: item})
     raise SetupError(
-        f"what is judged must be a text, an Instance or a list of them, not {type(item).__name__}"
+        "what is judged must be a text, an Instance or a list of them, not {name}",
+        name=type(item).__name__,
     )
 
 
@@ -116,10 +120,12 @@ def row_instance(row: Row) -> Instance:
             {name: cell for name, cell in cells.items() if not is_id(name)}
         )
     except ValueError as error:
-        raise SetupError(f"{place}: {error}") from None
+        raise SetupError("{place}: {error}", place=place, error=error) from None
     columns.refuse_doubles(cells, "the data frame")
     if not fields:
-        raise SetupError(f"{place} holds nothing; its columns are {', '.join(cells)}")
+        raise SetupError(
+            "{place} holds nothing; its columns are {cells}", place=place, cells=", ".join(cells)
+        )
     return Instance(fields, columns.name(cells) or place, {"place": place, "row": cells})
 
 
@@ -130,8 +136,9 @@ def mapping_instance(cells: Cells) -> Instance:
     tables = [name for name, value in cells.items() if is_table(value)]
     if tables:
         raise SetupError(
-            f"this holds data sets by name ({', '.join(map(str, tables))}): give one, such "
-            f"as data[{tables[0]!r}]"
+            "this holds data sets by name ({tables}): give one, such as data[{tables2!r}]",
+            tables=", ".join(map(str, tables)),
+            tables2=tables[0],
         )
     named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
     beside = {name: cell for name, cell in cells.items() if named is None or not is_id(name)}
@@ -204,7 +211,9 @@ def _from_chat(instance: Instance, row: Cells, judged: str) -> Fields:
     try:
         return {**beside, **_IN_CHATS[judged](row[column], column)}
     except ValueError as error:
-        raise SetupError(f"{instance.id or 'the instance'}: {error}") from None
+        raise SetupError(
+            "{id}: {error}", id=instance.id or Message("the instance"), error=error
+        ) from None
 
 
 def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | None) -> None:
@@ -223,9 +232,12 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
         for column in columns
     ):
         raise SetupError(
-            f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} "
-            f"reads the field {judged!r}; "
-            f"the row has: {', '.join(map(str, columns))}"
+            "{name} holds nothing to judge: criteria {criteria_name!r} reads the field "
+            "{judged!r}; the row has: {columns}",
+            name=name or Message("the instance"),
+            criteria_name=criteria.name,
+            judged=judged,
+            columns=", ".join(map(str, columns)),
         )
 
 
@@ -246,9 +258,12 @@ def _refuse_other_field(
     if known in (judged, "response"):
         return
     raise SetupError(
-        f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads "
-        f"the field {judged!r}; it has only: "
-        f"{', '.join(map(str, keys or fields))}. Give what is to be judged as {judged!r}"
+        "{name} holds nothing to judge: criteria {criteria_name!r} reads the field "
+        "{judged!r}; it has only: {keys}. Give what is to be judged as {judged!r}",
+        name=name or Message("the instance"),
+        criteria_name=criteria.name,
+        judged=judged,
+        keys=", ".join(map(str, keys or fields)),
     )
 
 
@@ -289,7 +304,9 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
         return
     name = str(items[0])
     raise SetupError(
-        f"{name!r} is a file, and its name would be judged: give its rows with "
-        f"adjudge.data.dataset.{reader}({name!r}), "
-        f"or use --file {name} on the command line. To judge this very text, give it as an Instance"
+        "{name!r} is a file, and its name would be judged: give its rows with "
+        "adjudge.data.dataset.{reader}({name!r}), or use --file {name} on the command line. "
+        "To judge this very text, give it as an Instance",
+        name=name,
+        reader=reader,
     )

@@ -43,6 +43,7 @@ from adjudge.judges.settings import (
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
+from adjudge.messages import Message
 from adjudge.prompts.render import check_language
 
 
@@ -248,7 +249,9 @@ class Judge(ABC, Generic[I, R]):
             try:
                 self.check(item)
             except SetupError as error:
-                raise SetupError(f"instance {item.id or number}: {error}") from None
+                raise SetupError(
+                    "instance {id}: {error}", id=item.id or number, error=error
+                ) from None
         results: dict[int, R] = {}
         told: set[int] = set()
 
@@ -389,7 +392,9 @@ class Judge(ABC, Generic[I, R]):
                 )
             )
             raise RunError(
-                f"no verdict for {result.instance.id or 'an instance'}: {reasons or result.reason}"
+                "no verdict for {id}: {reasons}",
+                id=result.instance.id or Message("an instance"),
+                reasons=reasons or result.reason,
             )
         if self.on_failure in ("random", "fallback"):
             return self.fallback_result(

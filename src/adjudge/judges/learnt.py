@@ -15,6 +15,7 @@ from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.messages import reason_of
 
 if TYPE_CHECKING:
     from adjudge.domain.threshold import Threshold
@@ -61,9 +62,12 @@ class CascadeThresholds(FromLabels):
         learnt = [one.step for one in self.steps]
         if learnt != list(identities):
             raise SetupError(
-                f"the thresholds of {self.criteria!r} were learnt for the steps "
-                f"{', '.join(learnt)}, and this cascade has "
-                f"{', '.join(identities)}: {self.again}"
+                "the thresholds of {criteria!r} were learnt for the steps {learnt}, and "
+                "this cascade has {identities}: {again}",
+                criteria=self.criteria,
+                learnt=", ".join(learnt),
+                identities=", ".join(identities),
+                again=self.again,
             )
         for one in self.steps:
             if one.identity != identities[one.step]:
@@ -96,9 +100,12 @@ class LearntWeights(FromLabels):
 
 def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
     return SetupError(
-        f"{what} cannot be used: the judge has changed since (its identity was {learnt} and "
-        f"is {now}: another model, prompt, "
-        f"criteria or setting); {again}"
+        "{what} cannot be used: the judge has changed since (its identity was {learnt} and "
+        "is {now}: another model, prompt, criteria or setting); {again}",
+        what=what,
+        learnt=learnt,
+        now=now,
+        again=again,
     )
 
 
@@ -122,12 +129,15 @@ class Learnt:
             )
         except OSError as error:
             raise SetupError(
-                f"the calibration {path} cannot be read: {error.strerror or error}"
+                "the calibration {path} cannot be read: {reason}",
+                path=path,
+                reason=reason_of(error),
             ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(
-                f"{path} is not a calibration that adjudge wrote; write one with 'adjudge "
-                "calibrate RUN -o FILE'"
+                "{path} is not a calibration that adjudge wrote; write one with 'adjudge "
+                "calibrate RUN -o FILE'",
+                path=path,
             ) from error
 
     def write(self, path: str | Path) -> None:
@@ -151,7 +161,11 @@ def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
             return one
     has = ", ".join(repr(one.criteria) for one in known) or "none"
     raise SetupError(
-        f"the calibration holds no {kind.what} for {criteria!r}, it has {has}: {kind.again}"
+        "the calibration holds no {what} for {criteria!r}, it has {has}: {again}",
+        what=kind.what,
+        criteria=criteria,
+        has=has,
+        again=kind.again,
     )
 
 

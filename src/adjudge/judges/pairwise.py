@@ -102,7 +102,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         name, judged = item.criteria.name, item.criteria.to_evaluate_field
         responses = shown_fields(item.criteria, item.instance)[judged]
         if isinstance(responses, str) or len(responses) < 2:
-            raise SetupError(f"the field {judged!r} must hold a list of 2 responses or more")
+            raise SetupError(
+                "the field {judged!r} must hold a list of 2 responses or more", judged=judged
+            )
         for example in item.criteria.examples:
             shown = example.fields.get(judged, "")
             if isinstance(shown, str) or example.option not in (
@@ -110,8 +112,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
                 TIE,
             ):
                 raise SetupError(
-                    f"an example of criteria {name!r} needs responses in the field "
-                    f"{judged!r}, and the label of one"
+                    "an example of criteria {name!r} needs responses in the field "
+                    "{judged!r}, and the label of one",
+                    name=name,
+                    judged=judged,
                 )
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
@@ -244,8 +248,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         for item in multi.items:
             if item.required or item.target_option is not None or item.score_threshold is not None:
                 raise SetupError(
-                    f"criteria {item.criterion.name!r} compares responses: it has a weight, "
-                    "and no target, threshold or duty"
+                    "criteria {name!r} compares responses: it has a weight, and no target, "
+                    "threshold or duty",
+                    name=item.criterion.name,
                 )
 
     def combine(

@@ -110,6 +110,6 @@ def _check_range(low: float, high: float) -> None:
             or not isinstance(bound, int | float)
             or not math.isfinite(bound)
         ):
-            raise SetupError(f"{name} must be a number, not {bound!r}")
+            raise SetupError("{name} must be a number, not {bound!r}", name=name, bound=bound)
     if low >= high:
-        raise SetupError(f"min={low:g} must be below max={high:g}")
+        raise SetupError("min={low:g} must be below max={high:g}", low=low, high=high)

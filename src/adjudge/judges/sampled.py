@@ -220,15 +220,18 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         most = self.num_samples * len(self.panel)
         if needed > most:
             raise SetupError(
-                f"{name}={needed} can never be reached with num_samples={self.num_samples}"
+                "{name}={needed} can never be reached with num_samples={num_samples}",
+                name=name,
+                needed=needed,
+                num_samples=self.num_samples,
             )
 
     def _instance(self, code: str, agent: object | None) -> Instance:
         if not isinstance(code, str):
-            raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
+            raise SetupError("what is judged must be a text, not {name}", name=type(code).__name__)
         if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
             raise SetupError(
-                f"{code!r} is a file, and its name would be judged: give what it holds"
+                "{code!r} is a file, and its name would be judged: give what it holds", code=code
             )
         task = agent.task if isinstance(agent, _HasTask) else ""
         judged = (

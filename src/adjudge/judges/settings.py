@@ -178,7 +178,12 @@ class ModelSettings(VoteSettings):
 def at_least(name: str, value: int, least: int) -> None:
     """Say so when ``value`` is no whole number from ``least`` up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SetupError(f"{name} must be a whole number from {least} up, not {value!r}")
+        raise SetupError(
+            "{name} must be a whole number from {least} up, not {value!r}",
+            name=name,
+            least=least,
+            value=value,
+        )
 
 
 def check_votes(name: str, value: int) -> None:
@@ -187,13 +192,23 @@ def check_votes(name: str, value: int) -> None:
     """
     at_least(name, value, 1)
     if value > _MOST_VOTES:
-        raise SetupError(f"{name} must be at most {_MOST_VOTES:,}, not {value:,}")
+        raise SetupError(
+            "{name} must be at most {MOST_VOTES:,}, not {value:,}",
+            name=name,
+            MOST_VOTES=_MOST_VOTES,
+            value=value,
+        )
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Say so when ``value`` is none of ``allowed``."""
     if value not in allowed:
-        raise SetupError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        raise SetupError(
+            "{name} must be one of {allowed}, not {value!r}",
+            name=name,
+            allowed=", ".join(allowed),
+            value=value,
+        )
 
 
 def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
@@ -203,7 +218,8 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     for name, model in panel.items():
         if mode == "likelihood" and not model.capabilities.logprobs:
             raise SetupError(
-                f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it"
+                "{name} gives no log-probabilities: mode='likelihood' cannot be used with it",
+                name=name,
             )
 
 
@@ -230,8 +246,10 @@ def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
     for name, model in panel.items():
         if samples > 1 and not model.capabilities.fresh_samples:
             raise SetupError(
-                f"{name} keeps its replies, so that {samples} votes would be one: make it "
-                "with use_cache=False"
+                "{name} keeps its replies, so that {samples} votes would be one: make it "
+                "with use_cache=False",
+                name=name,
+                samples=samples,
             )
 
 
@@ -242,8 +260,10 @@ def failure_by_either_name(own: OnFailure, other: OnFailure | None) -> OnFailure
     one_of("on_generation_failure", other, ("abstain", "raise", "random"))
     if own != "abstain":
         raise SetupError(
-            f"on_failure={own!r} and on_generation_failure={other!r} are two names of one "
-            "setting: give one"
+            "on_failure={own!r} and on_generation_failure={other!r} are two names of one "
+            "setting: give one",
+            own=own,
+            other=other,
         )
     return other
 
@@ -261,7 +281,11 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
     named = ", ".join(models)
     for name, weight in weights.items():
         if name not in models:
-            raise SetupError(f"weights: no model of the panel is called {name!r}; it has {named}")
+            raise SetupError(
+                "weights: no model of the panel is called {name!r}; it has {named}",
+                name=name,
+                named=named,
+            )
         if (
             isinstance(weight, bool)
             or not isinstance(weight, int | float)
@@ -269,16 +293,22 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
             or weight < 0
         ):
             raise SetupError(
-                f"weights: the weight of {name!r} must be a number from 0, not {weight!r}"
+                "weights: the weight of {name!r} must be a number from 0, not {weight!r}",
+                name=name,
+                weight=weight,
             )
         if weight > MOST_WEIGHT:
             raise SetupError(
-                f"weights: the weight of {name!r} is too large: {weight!r}; only their "
-                "ratio counts, 1 and 0.4 say it"
+                "weights: the weight of {name!r} is too large: {weight!r}; only their ratio "
+                "counts, 1 and 0.4 say it",
+                name=name,
+                weight=weight,
             )
     if missing := [name for name in models if name not in weights]:
         raise SetupError(
-            f"weights: {missing[0]!r} has none: give every model of the panel one ({named})"
+            "weights: {missing!r} has none: give every model of the panel one ({named})",
+            missing=missing[0],
+            named=named,
         )
     if not any(weights.values()):
         raise SetupError("weights: all of them are 0: nobody would count")

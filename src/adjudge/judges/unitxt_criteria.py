@@ -99,10 +99,12 @@ def _from_catalogue(name: str) -> UnitxtCriteria:
         with package.settings.context(use_only_local_catalogs=True):
             found, _ = artifacts.fetch_artifact(name)
     except artifacts.UnitxtArtifactNotFoundError as error:
-        raise SetupError(f"unitxt's catalogue has no {name!r}") from error
+        raise SetupError("unitxt's catalogue has no {name!r}", name=name) from error
     if not isinstance(found, package.constants.Criteria):
         raise SetupError(
-            f"{name!r} is no criteria: unitxt has a {type(found).__name__} of that name"
+            "{name!r} is no criteria: unitxt has a {found_name} of that name",
+            name=name,
+            found_name=type(found).__name__,
         )
     criteria: UnitxtCriteria = found
     return criteria
@@ -137,8 +139,10 @@ def _option_map(criteria: Criteria) -> dict[str, float] | None:
     if known and len(known) < len(points):
         missing = ", ".join(name for name in points if name not in known)
         raise SetupError(
-            f"criteria {criteria.name!r} has no score for {missing}: unitxt needs one for "
-            "every option, or none"
+            "criteria {name!r} has no score for {missing}: unitxt needs one for every "
+            "option, or none",
+            name=criteria.name,
+            missing=missing,
         )
     return known or None
 

@@ -90,7 +90,9 @@ class EngineModel:
         started = perf_counter()
         text = await in_thread(lambda: self._infer(request.prompt))
         if not isinstance(text, str):
-            raise ModelError(f"the engine gave {type(text).__name__}, not a text", model=self.name)
+            raise ModelError(
+                "the engine gave {name}, not a text", model=self.name, name=type(text).__name__
+            )
         ignored = tuple(
             name for name in ("temperature", "seed") if getattr(request, name) is not None
         )
@@ -105,7 +107,10 @@ class EngineModel:
             (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
         except Exception as error:
             raise ModelError(
-                f"it raised {type(error).__name__}: {message_of(error)}", model=self.name
+                "it raised {name}: {message_of}",
+                model=self.name,
+                name=type(error).__name__,
+                message_of=message_of(error),
             ) from error
         return text
 
@@ -172,7 +177,7 @@ def unitxt_package() -> Package:
         judges = import_module("unitxt.llm_as_judge")
     except ImportError as error:
         raise SetupError(
-            f"this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})"
+            "this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})", error=error
         ) from error
     finally:
         random.setstate(state)

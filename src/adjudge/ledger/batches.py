@@ -289,10 +289,12 @@ def refuse_under_way(ledger: Ledger, folder: Path) -> None:
     """What a batch is asked already is not asked again one by one, and paid for twice."""
     if found := collectable(BatchTable(ledger).under_way()):
         raise RunError(
-            f"batches of this run are under way: {len(found)}, with "
-            f"{sum(one.requests for one in found)} requests, which would "
+            "batches of this run are under way: {count}, with {sum} requests, which would "
             "be asked and paid for a second time: collect them with 'adjudge resume "
-            f"{folder}', or add --batch"
+            "{folder}', or add --batch",
+            count=len(found),
+            sum=sum(one.requests for one in found),
+            folder=folder,
         )
 
 
@@ -304,8 +306,10 @@ def refuse_to_fork(folder: Path) -> None:
         found = collectable(batches_in(connection))
     if found:
         raise RunError(
-            f"batches of {folder} are under way: {len(found)}, with "
-            f"{sum(one.requests for one in found)} requests, which the "
+            "batches of {folder} are under way: {count}, with {sum} requests, which the "
             "fork would ask and pay for a second time: collect them first with 'adjudge "
-            f"resume {folder}'"
+            "resume {folder}'",
+            folder=folder,
+            count=len(found),
+            sum=sum(one.requests for one in found),
         )

@@ -138,7 +138,9 @@ def _by_statement(rows: list[Row]) -> dict[str, list[Sequence[object]]]:
 
 def _settle(waiting: list[asyncio.Future[None]], failure: str | None) -> None:
     for done in waiting:
-        if not done.done() and failure is None:
+        if done.done():
+            continue
+        if failure is None:
             done.set_result(None)
-        elif not done.done():
+        else:
             done.set_exception(RunError(failure))

@@ -15,6 +15,7 @@ from adjudge.aio.files import locked
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_links
 from adjudge.ledger.labels import LOCK, NOTES, OWN
+from adjudge.messages import reason_of
 
 _LONGEST = 2000
 _MOST_READ = 1000
@@ -51,7 +52,9 @@ def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> No
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 def notes_in(folder: str | Path) -> list[CriteriaNote]:
@@ -63,7 +66,9 @@ def notes_in(folder: str | Path) -> list[CriteriaNote]:
             return []
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
     found = map(_read, lines[-_MOST_READ:])
     return [note for note in found if note is not None]
 

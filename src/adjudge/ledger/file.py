@@ -35,6 +35,7 @@ from adjudge.ledger.rows import (
     view_sql,
     wordings_in,
 )
+from adjudge.messages import reason_of
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
@@ -155,13 +156,16 @@ def under_lock(folder: Path) -> Iterator[None]:
         with locked(folder / LOCK, wait=False) as held:
             if not held:
                 raise RunError(
-                    f"the run {folder} is under way in another process: wait for it, or use "
-                    "another folder"
+                    "the run {folder} is under way in another process: wait for it, or use "
+                    "another folder",
+                    folder=folder,
                 )
             yield
     except OSError as error:
         raise RunError(
-            f"the run folder {folder} cannot be used: {error.strerror or error}"
+            "the run folder {folder} cannot be used: {reason}",
+            folder=folder,
+            reason=reason_of(error),
         ) from error
 
 
@@ -222,9 +226,11 @@ def refuse_other(
         if not is_wording(change)
     ]:
         raise OtherConfiguration(
-            f"the run {folder} was made with another configuration: "
-            f"{'; '.join(_told(changes, known, configuration))}. "
-            f"Restore the settings, {otherwise}"
+            "the run {folder} was made with another configuration: {told}. Restore the "
+            "settings, {otherwise}",
+            folder=folder,
+            told="; ".join(_told(changes, known, configuration)),
+            otherwise=otherwise,
         )
 
 
@@ -298,9 +304,11 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise RunError(
-            f"{path} was written by a newer adjudge (ledger version {version}): install "
-            "that one. If there is none, it is "
-            f"damaged: {RECOVER}"
+            "{path} was written by a newer adjudge (ledger version {version}): install that "
+            "one. If there is none, it is damaged: {recover}",
+            path=path,
+            version=version,
+            recover=RECOVER,
         )
     for table in _without_checksums(connection):
         refuse_implausible_rows(connection, table)
@@ -382,7 +390,7 @@ def trouble(path: Path, error: Exception) -> RunError:
         )
     else:
         advice = f"it is damaged: {RECOVER}"
-    return RunError(f"the ledger {path}: {error}; {advice}")
+    return RunError("the ledger {path}: {error}; {advice}", path=path, error=error, advice=advice)
 
 
 def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
@@ -393,11 +401,14 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     for path in (folder / name for name in names):
         if path.is_symlink():
             raise RunError(
-                f"{path} is a symbolic link, which adjudge never makes: copy what it points "
-                "to, or delete it"
+                "{path} is a symbolic link, which adjudge never makes: copy what it points "
+                "to, or delete it",
+                path=path,
             )
         if path.exists() and not path.is_file():  # whoever opens a pipe waits for its other end
-            raise RunError(f"{path} is not a plain file, and adjudge makes no others: delete it")
+            raise RunError(
+                "{path} is not a plain file, and adjudge makes no others: delete it", path=path
+            )
 
 
 def refuse_strange_schema(
@@ -410,15 +421,21 @@ def refuse_strange_schema(
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
             raise RunError(
-                f"the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
-                "is not used"
+                "the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
+                "is not used",
+                path=path,
+                name=name,
+                kind=kind,
             )
     for table in tables:
         columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
         if computed := [name for _, name, *_, hidden in columns if hidden]:
             raise RunError(
-                f"the ledger {path} computes {table}.{computed[0]}, which adjudge does not: "
-                "it is not used"
+                "the ledger {path} computes {table}.{computed}, which adjudge does not: it "
+                "is not used",
+                path=path,
+                table=table,
+                computed=computed[0],
             )
 
 

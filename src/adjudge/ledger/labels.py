@@ -20,6 +20,7 @@ from adjudge.domain.label import DESIGNS, Label
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import LABELS, PATIENCE, connect, refuse_links, refuse_strange_schema
 from adjudge.ledger.rows import checksum, columns_in
+from adjudge.messages import reason_of
 
 LOCK = "labels.lock"
 NOTES = "criteria-notes.jsonl"
@@ -182,9 +183,13 @@ class LabelStore:
             )
         if seed is not None and seed != known.seed:
             raise SetupError(
-                f"the rows of {self.folder} were drawn with seed {known.seed} for criteria "
-                f"{criteria!r}, not {seed}: one draw "
-                "keeps the labels of all annotators one random sample. Leave --seed out"
+                "the rows of {folder} were drawn with seed {seed} for criteria "
+                "{criteria!r}, not {seed2}: one draw keeps the labels of all annotators one "
+                "random sample. Leave --seed out",
+                folder=self.folder,
+                seed=known.seed,
+                criteria=criteria,
+                seed2=seed,
             )
         return known
 
@@ -214,7 +219,7 @@ class LabelStore:
         The lock is between processes that would make the file at once.
         """
         if not self.folder.is_dir():
-            raise RunError(f"{self.folder} is no folder")
+            raise RunError("{folder} is no folder", folder=self.folder)
         refuse_links(self.folder, OWN)
         with _reported(self.path), locked(self.folder / LOCK), self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -229,8 +234,10 @@ class LabelStore:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > _VERSION:
                 raise RunError(
-                    f"{self.path} was written by a newer adjudge (version {version} of the "
-                    "labels): install that one"
+                    "{path} was written by a newer adjudge (version {version} of the "
+                    "labels): install that one",
+                    path=self.path,
+                    version=version,
                 )
             if version < _VERSION and writable:
                 _make(connection)
@@ -340,6 +347,10 @@ def _reported(path: Path) -> Iterator[None]:
             advice = "see that the file and its folder can be read and written"
         else:
             advice = "it is damaged: put it aside and import the labels from an export"
-        raise RunError(f"the labels {path}: {error}; {advice}") from error
+        raise RunError(
+            "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
+        ) from error
     except OSError as error:
-        raise RunError(f"the labels {path} cannot be used: {error.strerror or error}") from error
+        raise RunError(
+            "the labels {path} cannot be used: {reason}", path=path, reason=reason_of(error)
+        ) from error

@@ -106,7 +106,7 @@ def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path
     if fork_of is None or (folder / FILE).exists():
         return
     if not (fork_of / FILE).exists():
-        raise RunError(f"{fork_of} holds no run to fork")
+        raise RunError("{fork_of} holds no run to fork", fork_of=fork_of)
     try:
         with connect(fork_of / FILE, writable=False) as connection:
             known = read_meta(connection).get("configuration") or {}
@@ -118,8 +118,10 @@ def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path
         str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges
     ]:
         raise RunError(
-            f"the answers in {fork_of} do not apply, since the judge changed: "
-            f"{'; '.join(own)}. Leave the fork out"
+            "the answers in {fork_of} do not apply, since the judge changed: {own}. Leave "
+            "the fork out",
+            fork_of=fork_of,
+            own="; ".join(own),
         )
 
 

@@ -26,11 +26,12 @@ def import_onnxruntime() -> Any:
         import onnxruntime
     except ModuleNotFoundError as error:
         raise SetupError(
-            f"the embedded model needs {error.name}: pip install 'adjudge[local]'"
+            "the embedded model needs {name}: pip install 'adjudge[local]'", name=error.name
         ) from error
     except ImportError as error:
         raise SetupError(
-            f"onnxruntime cannot be loaded ({error}): pip install --force-reinstall onnxruntime"
+            "onnxruntime cannot be loaded ({error}): pip install --force-reinstall onnxruntime",
+            error=error,
         ) from error
     return onnxruntime
 
@@ -49,8 +50,9 @@ def import_xllamacpp() -> Any:
         ) from error
     except ImportError as error:  # it brings all but the system's libgomp and libstdc++
         raise SetupError(
-            f"xllamacpp cannot be loaded ({error}): on Debian and Ubuntu, apt install "
-            "libgomp1 libstdc++6"
+            "xllamacpp cannot be loaded ({error}): on Debian and Ubuntu, apt install "
+            "libgomp1 libstdc++6",
+            error=error,
         ) from error
     return xllamacpp
 

@@ -114,7 +114,8 @@ class Llama:
         ids = self._tokens(text, False)
         if len(ids) != 1:
             raise SetupError(
-                f"the label {label!r} is not one token of this model: use mode='generate'"
+                "the label {label!r} is not one token of this model: use mode='generate'",
+                label=label,
             )
         return ids[0]
 
@@ -192,10 +193,11 @@ class Llama:
         error = reply.get("error") or {}
         if error.get("type") == "exceed_context_size_error":
             raise ModelError(
-                f"the prompt has {error.get('n_prompt_tokens')} tokens, the model reads "
-                f"{self._context}: shorten the text"
+                "the prompt has {error} tokens, the model reads {context}: shorten the text",
+                error=error.get("n_prompt_tokens"),
+                context=self._context,
             )
-        raise ModelError(f"the model could not answer: {error.get('message')}")
+        raise ModelError("the model could not answer: {error}", error=error.get("message"))
 
     def _post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
@@ -209,11 +211,12 @@ class Llama:
     def _check_kinds(path: Path, header: Header, adapter: Path | None) -> None:
         if header.kind == "adapter":
             raise SetupError(
-                f"{path} is an adapter, not a model: name it behind the model, as "
-                f"local/MODEL+{path}"
+                "{path} is an adapter, not a model: name it behind the model, as "
+                "local/MODEL+{path}",
+                path=path,
             )
         if adapter is not None and read_header(adapter).kind != "adapter":
-            raise SetupError(f"{adapter} is not a LoRA adapter")
+            raise SetupError("{adapter} is not a LoRA adapter", adapter=adapter)
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -248,7 +251,7 @@ def load(path: Path, adapter: Path | None, options: LoadOptions) -> Any:
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
-        raise SetupError(f"{path} could not be loaded: {error}") from error
+        raise SetupError("{path} could not be loaded: {error}", path=path, error=error) from error
 
 
 def _reported(reply: dict[str, Any], entries: str, value: str) -> dict[int, float]:

@@ -69,7 +69,11 @@ class Template:
         """The section for ``role``. A value that was not given stops here, before any call."""
         missing = self.variables - values.keys()
         if missing:
-            raise SetupError(f"template {self.name!r} needs {', '.join(sorted(missing))}")
+            raise SetupError(
+                "template {name!r} needs {missing}",
+                name=self.name,
+                missing=", ".join(sorted(missing)),
+            )
         template = next(template for section, template in self.sections if section == role)
         return template.render(values).strip()
 
@@ -84,7 +88,9 @@ def load(name: str, language: str) -> Template:
     check_language(language)
     path = files(__package__) / "templates" / language / f"{name}.jinja"
     if not path.is_file():
-        raise SetupError(f"there is no template {name!r} for language {language!r}")
+        raise SetupError(
+            "there is no template {name!r} for language {language!r}", name=name, language=language
+        )
     head, *parts = _SECTION.split(path.read_text(encoding="utf-8"))
     names = re.findall(r"\w+", head.partition("variables:")[2])
     sections = [
@@ -130,7 +136,11 @@ def sentence_wordings(language: str) -> dict[str, str]:
 def check_language(language: str) -> None:
     """Say which languages there are when ``language`` is none of them."""
     if language not in LANGUAGES:
-        raise SetupError(f"language {language!r} is not one of {', '.join(LANGUAGES)}")
+        raise SetupError(
+            "language {language!r} is not one of {LANGUAGES}",
+            language=language,
+            LANGUAGES=", ".join(LANGUAGES),
+        )
 
 
 _PARTS = "\n\n"
@@ -303,9 +313,11 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     except KeyError as missing:
         found = ", ".join(sorted(fields))
         raise SetupError(
-            f"criteria {criteria.name!r} reads the field {missing.args[0]!r}; the instance "
-            f"has only: {found}. Give it that "
-            "field, or criteria that do not read it"
+            "criteria {name!r} reads the field {args!r}; the instance has only: {found}. "
+            "Give it that field, or criteria that do not read it",
+            name=criteria.name,
+            args=missing.args[0],
+            found=found,
         ) from None
 
 

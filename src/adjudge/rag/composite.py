@@ -51,11 +51,20 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
     by_name = {one.name: one for one in dimensions}
     for name, score in scores.items():
         if name not in by_name:
-            raise SetupError(f"there is no dimension {name!r}; {nearest(name, list(by_name))}")
+            raise SetupError(
+                "there is no dimension {name!r}; {nearest}",
+                name=name,
+                nearest=nearest(name, list(by_name)),
+            )
         if score is not None and (
             isinstance(score, bool) or score not in range(by_name[name].maximum + 1)
         ):
-            raise SetupError(f"{name} is scored from 0 to {by_name[name].maximum}, not {score!r}")
+            raise SetupError(
+                "{name} is scored from 0 to {maximum}, not {score!r}",
+                name=name,
+                maximum=by_name[name].maximum,
+                score=score,
+            )
 
 
 def _measure_or(one: Measured, end: float) -> float:

@@ -44,19 +44,27 @@ class Gate:
 
     def __post_init__(self) -> None:
         if (self.cap is None) == (self.weight is None):
-            raise SetupError(f"the gate {self.rule!r} needs a cap or a weight, one of the two")
+            raise SetupError(
+                "the gate {rule!r} needs a cap or a weight, one of the two", rule=self.rule
+            )
         if self.cap is not None and not 0 <= self.cap <= 1:
             raise SetupError(
-                f"the cap of the gate {self.rule!r} must be between 0 and 1, not {self.cap}"
+                "the cap of the gate {rule!r} must be between 0 and 1, not {cap}",
+                rule=self.rule,
+                cap=self.cap,
             )
         if self.weight is not None and not 0 < self.weight < math.inf:
             raise SetupError(
-                f"the weight of the gate {self.rule!r} must be above 0, not {self.weight}"
+                "the weight of the gate {rule!r} must be above 0, not {weight}",
+                rule=self.rule,
+                weight=self.weight,
             )
         if self.weight is not None and self.weight > MOST_WEIGHT:
             raise SetupError(
-                f"the weight of the gate {self.rule!r} must be at most {MOST_WEIGHT:g}, not "
-                f"{self.weight}"
+                "the weight of the gate {rule!r} must be at most {MOST_WEIGHT:g}, not {weight}",
+                rule=self.rule,
+                MOST_WEIGHT=MOST_WEIGHT,
+                weight=self.weight,
             )
 
 
@@ -80,12 +88,17 @@ class Dimension:
         _check_scale(self)
         if not 0 <= self.weight < math.inf:
             raise SetupError(
-                f"the weight of the dimension {self.name!r} must not be below 0: {self.weight}"
+                "the weight of the dimension {name!r} must not be below 0: {weight}",
+                name=self.name,
+                weight=self.weight,
             )
         if self.weight > MOST_WEIGHT:
             raise SetupError(
-                f"the weight of the dimension {self.name!r} must be at most "
-                f"{MOST_WEIGHT:g}, not {self.weight}"
+                "the weight of the dimension {name!r} must be at most {MOST_WEIGHT:g}, not "
+                "{weight}",
+                name=self.name,
+                MOST_WEIGHT=MOST_WEIGHT,
+                weight=self.weight,
             )
 
     @cached_property
@@ -192,7 +205,11 @@ def chosen(
         )
     for one in wanted or ():
         if isinstance(one, str) and one not in by_name:
-            raise SetupError(f"there is no dimension {one!r}; {nearest(one, list(by_name))}")
+            raise SetupError(
+                "there is no dimension {one!r}; {nearest}",
+                one=one,
+                nearest=nearest(one, list(by_name)),
+            )
     found = tuple(by_name[one] if isinstance(one, str) else one for one in wanted or known)
     check_dimensions(found)
     return found
@@ -205,7 +222,11 @@ def weighted(
     names = [one.name for one in known]
     for name in weights:
         if name not in names:
-            raise SetupError(f"there is no dimension {name!r} to weigh; {nearest(name, names)}")
+            raise SetupError(
+                "there is no dimension {name!r} to weigh; {nearest}",
+                name=name,
+                nearest=nearest(name, names),
+            )
     found = tuple(replace(one, weight=float(weights.get(one.name, one.weight))) for one in known)
     check_dimensions(found, beside=beside)
     return found
@@ -219,7 +240,7 @@ def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -
     names = [one.name for one in dimensions]
     for name in names:
         if names.count(name) > 1:
-            raise SetupError(f"there are two dimensions called {name!r}")
+            raise SetupError("there are two dimensions called {name!r}", name=name)
     if not beside and not any(one.weight for one in dimensions):
         raise SetupError(
             "no dimension has a weight above 0: there is nothing to make a composite of"
@@ -234,24 +255,30 @@ def _check_scale(dimension: Dimension) -> None:
     names = dimension.criteria.option_names
     if len(names) < 2 or names != tuple(str(score) for score in range(len(names))):
         raise SetupError(
-            f'the options of the dimension {dimension.name!r} must be named "0", "1", … '
-            f"from bad to good: {names}"
+            'the options of the dimension {name!r} must be named "0", "1", … from bad to '
+            "good: {names}",
+            name=dimension.name,
+            names=names,
         )
     if any(option.score is not None for option in dimension.criteria.options):
         raise SetupError(
-            f"the options of the dimension {dimension.name!r} need no score: their names are it"
+            "the options of the dimension {name!r} need no score: their names are it",
+            name=dimension.name,
         )
     if len(dimension.labels) != len(names):
         raise SetupError(
-            f"the dimension {dimension.name!r} has {len(names)} scores and "
-            f"{len(dimension.labels)} labels"
+            "the dimension {name!r} has {count} scores and {count2} labels",
+            name=dimension.name,
+            count=len(names),
+            count2=len(dimension.labels),
         )
     fired = [gate.score for gate in dimension.gates]
     for score in fired:
         if score not in range(len(names)) or fired.count(score) > 1:
             raise SetupError(
-                f"the dimension {dimension.name!r} must have one gate at most for each "
-                f"score of 0…{len(names) - 1}"
+                "the dimension {name!r} must have one gate at most for each score of 0…{count}",
+                name=dimension.name,
+                count=len(names) - 1,
             )
 
 

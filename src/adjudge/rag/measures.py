@@ -49,7 +49,9 @@ class Measure:
     def __post_init__(self) -> None:
         if not 0 <= self.weight < math.inf:
             raise SetupError(
-                f"the weight of the measure {self.name!r} must not be below 0: {self.weight}"
+                "the weight of the measure {name!r} must not be below 0: {weight}",
+                name=self.name,
+                weight=self.weight,
             )
 
     @property
@@ -132,8 +134,11 @@ def _named(name: str, known: Mapping[str, Measure]) -> Measure:
         ranked = ", ".join(f"{one}@k" for one in NAMES)
         others = ", ".join(one for one in known if one not in NAMES)
         raise SetupError(
-            f"there is no measure {name!r}; {nearest(name, list(known))} (of ids: {ranked}; "
-            f"by models: {others})"
+            "there is no measure {name!r}; {nearest} (of ids: {ranked}; by models: {others})",
+            name=name,
+            nearest=nearest(name, list(known)),
+            ranked=ranked,
+            others=others,
         )
     return known[name]
 

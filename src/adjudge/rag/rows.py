@@ -11,6 +11,7 @@ from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instanc
 from adjudge.data.ids import ID_ALIASES
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
 from adjudge.rag.measures import Measure, chosen_measures
 
@@ -134,10 +135,12 @@ def _require_keys(
             keys = list(_keys(one))
             if name not in one.fields and column_for(name, keys) is None:
                 raise SetupError(
-                    f"{one.id or f'row {number}'} has no {name!r}, which the answer is "
-                    f"judged by; it has: {', '.join(keys)}. Say "
-                    f"which key it is with columns={{{name!r}: 'KEY'}}, or give {name!r}: "
-                    "[] where there is nothing"
+                    "{id} has no {name!r}, which the answer is judged by; it has: {keys}. "
+                    "Say which key it is with columns={{{name!r}: 'KEY'}}, or give "
+                    "{name!r}: [] where there is nothing",
+                    id=one.id or Message("row {number}", number=number),
+                    name=name,
+                    keys=", ".join(keys),
                 )
 
 
@@ -152,8 +155,10 @@ def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, 
         if name not in instance.fields and name not in absent:
             found = ", ".join(sorted(instance.fields))
             raise SetupError(
-                f"the dimension {dimension.name!r} reads the field {name!r}; the row has "
-                f"only: {found}"
+                "the dimension {name!r} reads the field {name2!r}; the row has only: {found}",
+                name=dimension.name,
+                name2=name,
+                found=found,
             )
 
 

@@ -64,4 +64,4 @@ def status_of_row(each: Sequence[Status]) -> Status:
 
 def nobody(prompt: str) -> str:
     """Stands for a model where nothing is asked."""
-    raise SetupError(f"nobody is to be asked: {prompt}")
+    raise SetupError("nobody is to be asked: {prompt}", prompt=prompt)

@@ -52,7 +52,9 @@ class Text:
         if "\0" in said or not _storable(said):
             raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
         if self.endings and not said.endswith(tuple(self.endings)):
-            raise place.wrong(f"must end in {' or '.join(self.endings)}, not {said!r}")
+            raise place.wrong(
+                "must end in {endings}, not {said!r}", endings=" or ".join(self.endings), said=said
+            )
         return said
 
     def schema(self) -> Schema:
@@ -73,7 +75,12 @@ class Word(Generic[W]):
                 return word
         near = get_close_matches(text.lower(), self.allowed, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise place.wrong(f"must be one of {', '.join(self.allowed)}, not {text!r}{hint}")
+        raise place.wrong(
+            "must be one of {allowed}, not {text!r}{the_hint}",
+            allowed=", ".join(self.allowed),
+            text=text,
+            the_hint=hint,
+        )
 
     def schema(self) -> Schema:
         return {"enum": list(self.allowed)}
@@ -88,7 +95,9 @@ class Number:
     def read(self, value: object, place: Place) -> float:
         meant = _meant(value)
         if isinstance(meant, bool) or not isinstance(meant, int | float):
-            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+            raise place.wrong(
+                "must be {wanted}, not {what}", wanted=self._wanted(), what=what(value)
+            )
         return float(self._checked(meant, value, place))
 
     def schema(self) -> Schema:
@@ -96,9 +105,11 @@ class Number:
 
     def _checked(self, number: N, value: object, place: Place) -> N:
         if number not in (math.inf, -math.inf) and abs(number) > _LARGEST:
-            raise place.wrong(f"is too large a number: {what(value)}")
+            raise place.wrong("is too large a number: {what}", what=what(value))
         if not math.isfinite(number) or not self._within(number):
-            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+            raise place.wrong(
+                "must be {wanted}, not {what}", wanted=self._wanted(), what=what(value)
+            )
         return number
 
     def _limits(self) -> Schema:
@@ -126,7 +137,9 @@ class WholeNumber(Number):
     def read(self, value: object, place: Place) -> int:
         meant = _meant(value)
         if isinstance(meant, bool) or not isinstance(meant, int):
-            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+            raise place.wrong(
+                "must be {wanted}, not {what}", wanted=self._wanted(), what=what(value)
+            )
         return self._checked(meant, value, place)
 
     def schema(self) -> Schema:
@@ -140,7 +153,7 @@ class Flag:
     def read(self, value: object, place: Place) -> bool:
         meant = _meant(value)
         if not isinstance(meant, bool):
-            raise place.wrong(f"must be true or false, not {what(value)}")
+            raise place.wrong("must be true or false, not {what}", what=what(value))
         return meant
 
     def schema(self) -> Schema:
@@ -233,7 +246,7 @@ class Record(Generic[T]):
             )
         for name, one in known.items():
             if one.default is MISSING and name not in given:
-                raise place.wrong(f"the key {name!r} is missing")
+                raise place.wrong("the key {name!r} is missing", name=name)
         return self.made(**given, **self._line(place))
 
     def schema(self) -> Schema:
@@ -270,7 +283,11 @@ class Kinds(Generic[T]):
         if self.by in given:
             kind = Word(list(self.records)).read(checked(given[self.by], at), at)
             return self.records[kind].read(value, place)
-        raise place.wrong(f"the key {self.by!r} is missing: it is one of {', '.join(self.records)}")
+        raise place.wrong(
+            "the key {by!r} is missing: it is one of {records}",
+            by=self.by,
+            records=", ".join(self.records),
+        )
 
     def schema(self) -> Schema:
         return {
@@ -299,7 +316,7 @@ def checked(value: object, place: Place) -> object:
 
 def _scalar(value: object, place: Place, wanted: str) -> str:
     if not isinstance(value, str):
-        raise place.wrong(f"must be {wanted}, not {what(value)}")
+        raise place.wrong("must be {wanted}, not {what}", wanted=wanted, what=what(value))
     return str(value)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.messages import Message, join, reason_of
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node, SequenceNode
@@ -59,10 +60,12 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         said = ", ".join(filter(None, (error.context, error.problem)))
-        raise replace(place, line=line).wrong(f"is not YAML: {said}; {_HINT}") from error
+        raise replace(place, line=line).wrong(
+            "is not YAML: {said}; {HINT}", said=said, HINT=_HINT
+        ) from error
     except yaml.YAMLError as error:
         raise replace(place, line=1).wrong(
-            f"is not YAML: {' '.join(str(error).split())}"
+            "is not YAML: {split}", split=" ".join(str(error).split())
         ) from error
 
 
@@ -129,7 +132,7 @@ def _line(node: Node) -> int:
 
 def _unknown_tag(node: Node, place: Place) -> WrongValue:
     return replace(place, line=_line(node)).wrong(
-        f"is not YAML: could not determine a constructor for the tag {node.tag!r}"
+        "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
     )
 
 
@@ -140,12 +143,16 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
         at = replace(place, line=_line(written))
         if written.id != "scalar":
             raise at.wrong(
-                f"must be a key, not {'a list' if written.id == 'sequence' else 'keys with values'}"
+                "must be a key, not {clause}",
+                clause=Message("a list")
+                if written.id == "sequence"
+                else Message("keys with values"),
             )
         if written.value in first:
             raise at.wrong(
-                f"the key {written.value!r} stands twice; the first is on line "
-                f"{first[written.value]}"
+                "the key {value!r} stands twice; the first is on line {first}",
+                value=written.value,
+                first=first[written.value],
             )
         first[written.value] = at.line
 
@@ -157,10 +164,14 @@ def text_in(path: Path, *, as_written: bool = False) -> str:
     try:
         return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise SetupError(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
     except UnicodeDecodeError as error:
         raise SetupError(
-            f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again"
+            "{path} is not UTF-8 (byte {start}): save it as UTF-8 and try again",
+            path=path,
+            start=error.start,
         ) from error
 
 
@@ -227,23 +238,34 @@ class Place:
             )
         return replace(self, field=whole, value=None)
 
-    def wrong(self, message: str) -> WrongValue:
+    def wrong(self, message: str, /, **values: object) -> WrongValue:
         """What to raise when the value is not what it should be."""
-        return WrongValue(self, message)
+        return WrongValue(self, message, **values)
 
 
 class WrongValue(SetupError):
     """A value of a file is not what it should be."""
 
-    def __init__(self, place: Place, message: str) -> None:
-        super().__init__(place, message)
+    def __init__(self, place: Place, message: str, /, **values: object) -> None:
+        super().__init__(message, **values)
         self.place = place
-        self.message = message
 
     def __str__(self) -> str:
-        line = f"line {self.place.line}" if self.place.line else ""
-        where = ", ".join(filter(None, (self.place.file, line, self.place.entry, self.place.field)))
-        return f"{where}: {self.message}" if where else self.message
+        return self.full_message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (WrongValue, (self.place, self.message))
+
+    def render(self, language: str) -> str:
+        return self.full_message.render(language)
+
+    @property
+    def full_message(self) -> Message:
+        """Where it stands, and what is wrong with it."""
+        place = self.place
+        line = Message("line {line}", line=place.line) if place.line else ""
+        where = join(", ", filter(None, (place.file, line, place.entry, place.field)))
+        return join(": ", (where, self.message)) if where else self.message
 
 
 def mapping(
@@ -251,11 +273,13 @@ def mapping(
 ) -> Mapping[str, object]:
     """Keys with values; a key that is not ``valid`` is refused with the nearest that is."""
     if not isinstance(value, Mapping):
-        raise place.wrong(f"must be keys with values, not {what(value)}")
+        raise place.wrong("must be keys with values, not {what}", what=what(value))
     given = {str(key): item for key, item in value.items()}
     for key in given:
         if valid is not None and key not in valid:
-            raise place.at_key(key).wrong(f"is not a key here; {nearest(key, valid)}")
+            raise place.at_key(key).wrong(
+                "is not a key here; {nearest}", nearest=nearest(key, valid)
+            )
     for key in required:
         if given.get(key) is None:
             raise place.at(key).wrong("is missing")
@@ -265,7 +289,7 @@ def mapping(
 def list_of(value: object, place: Place) -> list[tuple[Place, object]]:
     """The items of a list, each with its place."""
     if not isinstance(value, list):
-        raise place.wrong(f"must be a list, not {what(value)}")
+        raise place.wrong("must be a list, not {what}", what=what(value))
     return [(place.item(number), item) for number, item in enumerate(value, 1)]
 
 
@@ -275,7 +299,7 @@ def text(value: object, place: Place) -> str:
         return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise place.wrong(f"must be a text, not {what(value)}")
+    raise place.wrong("must be a text, not {what}", what=what(value))
 
 
 def phrase(value: object, place: Place) -> str:
@@ -297,7 +321,7 @@ def number(value: object, place: Place) -> float:
     except (ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found):
-        raise place.wrong(f"must be a number, not {what(value)}")
+        raise place.wrong("must be a number, not {what}", what=what(value))
     return found
 
 
@@ -307,7 +331,7 @@ def flag(value: object, place: Place) -> bool:
         return True
     if said in ("false", "no") or said is False:
         return False
-    raise place.wrong(f"must be true or false, not {what(value)}")
+    raise place.wrong("must be true or false, not {what}", what=what(value))
 
 
 def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
@@ -315,8 +339,9 @@ def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
     if isinstance(value, str) and value in allowed:
         return value
     raise place.wrong(
-        f"must be {' or '.join(allowed)}, not "
-        f"{repr(str(value)) if isinstance(value, str) else what(value)}"
+        "must be {allowed}, not {value}",
+        allowed=" or ".join(allowed),
+        value=repr(str(value)) if isinstance(value, str) else what(value),
     )
 
 

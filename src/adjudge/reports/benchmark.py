@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 from adjudge.reports.files import text_file
 from adjudge.reports.json_version import SCHEMA
 from adjudge.reports.russian import translate_line, verbatim
@@ -235,8 +236,10 @@ def check_page(path: Path) -> None:
     """Refuse a file that no page can be written to, before anything is paid for."""
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(
-            f"{path} cannot be written: let the name end in {', '.join(ENDINGS[:-1])} or "
-            f"{ENDINGS[-1]}"
+            "{path} cannot be written: let the name end in {ENDINGS} or {ENDINGS2}",
+            path=path,
+            ENDINGS=", ".join(ENDINGS[:-1]),
+            ENDINGS2=ENDINGS[-1],
         )
 
 
@@ -249,4 +252,6 @@ def write_page(path: Path, found: Benchmark, language: str = "en") -> None:
         with text_file(path, is_page=page is benchmark_html) as file:
             file.write(text)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error

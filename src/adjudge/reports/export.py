@@ -25,6 +25,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.records import records
 from adjudge.ledger.rows import IN_BATCH, LABELS
+from adjudge.messages import Message, reason_of
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.paired_gate import compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
@@ -55,7 +56,9 @@ def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
     try:
         return write(Path(run), target)
     except OSError as error:
-        raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{target} cannot be written: {reason}", target=target, reason=reason_of(error)
+        ) from error
 
 
 def export_format(target: Path, to: str | None = None) -> str:
@@ -64,8 +67,9 @@ def export_format(target: Path, to: str | None = None) -> str:
     format_ = "junit" if format_ == "xml" else format_
     if format_ not in FORMATS:
         raise SetupError(
-            f"a run can be exported to {', '.join(FORMATS)}, not to "
-            f"{format_ or 'a file without an ending'!r}"
+            "a run can be exported to {FORMATS}, not to {format!r}",
+            FORMATS=", ".join(FORMATS),
+            format=format_ or Message("a file without an ending"),
         )
     return format_
 

@@ -31,8 +31,9 @@ def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
     """
     if target.suffix.lower() in _OF_PAGES and not is_page:
         raise SetupError(
-            f"{target} would be opened as a page, and what is written is none: let its name "
-            "end otherwise"
+            "{target} would be opened as a page, and what is written is none: let its name "
+            "end otherwise",
+            target=target,
         )
     if target == STDOUT:
         sys.stdout.flush()

@@ -92,8 +92,9 @@ def _only_scale(run: Path) -> JudgedScale:
     if len(found) != 1 or len(found[0].judges) != 1 or found[0].scale.range:
         names = ", ".join(f"{judge}: {one.name}" for one in found for judge in one.judges)
         raise SetupError(
-            "a test case of EvalAssist is one judge with one criteria that has options; "
-            f"the run has {names}"
+            "a test case of EvalAssist is one judge with one criteria that has options; the "
+            "run has {names}",
+            names=names,
         )
     return found[0]
 
@@ -331,7 +332,8 @@ def _inspect_sample(row: Row) -> dict[str, object]:
 def _refuse_comparison(row: Row, tool: str) -> None:
     if "per_system_results" in row:
         raise SetupError(
-            f"{tool} has no place for compared responses: export the run to evalassist or jsonl"
+            "{tool} has no place for compared responses: export the run to evalassist or jsonl",
+            tool=tool,
         )
 
 

@@ -317,9 +317,10 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
     """
     if compares:
         raise SetupError(
-            f"fail_under cannot hold for {judge!r}: it compares responses, which gives no score; "
-            "name the one whose win rate must reach it, such as --fail-under new=0.5 or "
-            "fail_under: {new: 0.5}"
+            "fail_under cannot hold for {judge!r}: it compares responses, which gives no "
+            "score; name the one whose win rate must reach it, such as --fail-under new=0.5 "
+            "or fail_under: {{new: 0.5}}",
+            judge=judge,
         )
     for one in criteria:
         for option in one.options:
@@ -346,6 +347,8 @@ def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
 
 def _no_gate(judge: str, why: str) -> SetupError:
     return SetupError(
-        f"fail_under cannot hold for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
-        "leave fail_under out"
+        "fail_under cannot hold for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
+        "leave fail_under out",
+        judge=judge,
+        why=why,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 from adjudge.reports.table import check_writable, write_rows
 from adjudge.runs.label_files import ANSWERS, NAMES
 
@@ -19,13 +20,19 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
     ``wide``: one row for each row, and a column per annotator with the answer alone.
     """
     if path.suffix.lower() not in ENDINGS:
-        raise SetupError(f"labels are written to {' or '.join(ENDINGS)}, not to {path.name!r}")
+        raise SetupError(
+            "labels are written to {ENDINGS}, not to {name!r}",
+            ENDINGS=" or ".join(ENDINGS),
+            name=path.name,
+        )
     check_writable(path)
     found = list(labels)
     try:
         write_rows(path, _wide(found) if wide else [label.to_dict() for label in found])
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
     return len(found)
 
 
@@ -34,8 +41,9 @@ def _wide(labels: list[Label]) -> list[dict[str, object]]:
     annotators = dict.fromkeys(label.annotator for label in labels)
     if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
         raise SetupError(
-            f"the annotator {taken[0]!r} cannot have a column of that name: write one label "
-            "a row, without --wide"
+            "the annotator {taken!r} cannot have a column of that name: write one label a "
+            "row, without --wide",
+            taken=taken[0],
         )
     for label in labels:
         about = {"row": label.row, "id": label.id, "criteria": label.criteria}

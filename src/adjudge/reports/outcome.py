@@ -193,8 +193,9 @@ class Outcome:
         for one in self._setup.measures.get(ready.label, ()):
             if one.name in bars and not one.higher_is_better:
                 raise SetupError(
-                    f"fail_under cannot hold for {one.name!r}: the less there is of it the better; "
-                    "name context_precision, or give it a weight in the composite"
+                    "fail_under cannot hold for {name!r}: the less there is of it the "
+                    "better; name context_precision, or give it a weight in the composite",
+                    name=one.name,
                 )
 
     def _check_cluster(self, column: str) -> None:
@@ -209,7 +210,7 @@ class Outcome:
             try:
                 cell_of_column(before, column)
             except SetupError as error:
-                raise SetupError(f"{other}: {error}") from None
+                raise SetupError("{other}: {error}", other=other, error=error) from None
 
     def exit_code(self) -> int:
         """By the gates of the command line, of each judge and of the file; what was stopped has not

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
+from adjudge.messages import reason_of
 from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.measures import chosen_measures, measure_name
@@ -131,7 +132,9 @@ def write_reports(
         write_html(report, judgments, paths[2])
     except OSError as error:
         raise RunError(
-            f"the reports cannot be written to {folder}: {error.strerror or error}"
+            "the reports cannot be written to {folder}: {reason}",
+            folder=folder,
+            reason=reason_of(error),
         ) from error
     return paths
 

@@ -22,7 +22,9 @@ CONFIDENCE = 0.95
 def check_against(other: str) -> None:
     """The run that another one is held to must be there."""
     if not holds_run(Path(other)):
-        raise RunError(f"the run that this one must not be worse than is not there: {other}")
+        raise RunError(
+            "the run that this one must not be worse than is not there: {other}", other=other
+        )
 
 
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:

@@ -14,6 +14,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
+from adjudge.messages import Message
 from adjudge.reports.nouns import NOUNS, Noun
 from adjudge.reports.words import counted
 
@@ -75,6 +76,8 @@ def unmarked(text: str) -> str:
 
 def localised(text: str, language: str) -> str:
     """``text`` in ``language``, where it is one of ours."""
+    if isinstance(text, Message):
+        return text.render(language)
     return in_russian(text) if language == "ru" else unmarked(text)
 
 
@@ -82,6 +85,8 @@ def translate_line(text: str, language: str) -> str:
     """A line that commands print, in ``language``: all of it is ours, but for
     what is ``verbatim``.
     """
+    if isinstance(text, Message):
+        return text.render(language)
     return in_russian(text, terminal=True) if language == "ru" else unmarked(text)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from adjudge.data.cells import cell, text_of
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 from adjudge.reports.again import Again
 from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.rag_row import explanation_of, rag_detail, score_of
@@ -36,12 +37,16 @@ def check_writable(path: Path | None) -> None:
     try:
         if path.is_dir() or not folder.is_dir():
             raise SetupError(
-                f"{path} cannot be written: it is a folder, or its folder does not exist"
+                "{path} cannot be written: it is a folder, or its folder does not exist", path=path
             )
         if not os.access(path if path.exists() else folder, os.W_OK):
-            raise SetupError(f"{path} cannot be written: it is read-only, or its folder is")
+            raise SetupError(
+                "{path} cannot be written: it is read-only, or its folder is", path=path
+            )
     except OSError as error:
-        raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise SetupError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 def write_judgments(
@@ -160,7 +165,9 @@ def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
         for row in reader:
             if len(row) != len(columns):
                 raise RunError(
-                    f"{path}, line {reader.line_num}: the row has another number of cells "
-                    "than there are columns"
+                    "{path}, line {line_num}: the row has another number of cells than "
+                    "there are columns",
+                    path=path,
+                    line_num=reader.line_num,
                 )
             yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}

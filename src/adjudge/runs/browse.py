@@ -83,7 +83,12 @@ class Filters:
             ("sort", self.sort, SORTS),
         ):
             if value is not None and value not in known:
-                raise SetupError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+                raise SetupError(
+                    "{name} must be one of {known}, not {value!r}",
+                    name=name,
+                    known=", ".join(known),
+                    value=value,
+                )
 
 
 class JudgmentLine(NamedTuple):
@@ -128,7 +133,7 @@ class _Place(NamedTuple):
                 raise ValueError
         except ValueError:
             raise SetupError(
-                f"{text!r} is no place in a list: follow a link to the next page"
+                "{text!r} is no place in a list: follow a link to the next page", text=text
             ) from None
         return found
 

@@ -158,7 +158,10 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
             raise SetupError(
-                f"{file.path}: {count} judges are called {name!r}: give each a name of its own"
+                "{path}: {count} judges are called {name!r}: give each a name of its own",
+                path=file.path,
+                count=count,
+                name=name,
             )
     return made
 

@@ -206,11 +206,15 @@ def parse_case(content: str, file: str) -> TestCase:
     """
     place = load_yaml(content, Place(file))
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
-        raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
+        raise place.wrong(
+            "its aliases unfold to more than {MOST_VALUES:,} values", MOST_VALUES=_MOST_VALUES
+        )
     given = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
     if (version := str(given["test_case"])) != str(FORMAT):
         raise place.at("test_case").wrong(
-            f"is {version}: this version of adjudge reads test cases of format {FORMAT}"
+            "is {version}: this version of adjudge reads test cases of format {format}",
+            version=version,
+            format=FORMAT,
         )
     entry = parse_entry(given["criteria"], place.at("criteria"))
     judge = given.get("judge") or {}
@@ -248,7 +252,9 @@ def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
     known = TestCase(entry=entry).choices(row)
     if row.expected and row.expected not in known:
         raise place.at("expected").wrong(
-            f"is {row.expected!r}, which is none of {', '.join(known)}"
+            "is {expected!r}, which is none of {known}",
+            expected=row.expected,
+            known=", ".join(known),
         )
     return row
 

@@ -75,7 +75,9 @@ class CriteriaType:
                     raise place.at(name).wrong("is empty")
         elif given["kind"] != self.kind:
             raise place.at("kind").wrong(
-                f"must be {self.kind}, as the judge is, not {given['kind']!r}"
+                "must be {kind}, as the judge is, not {given!r}",
+                kind=self.kind,
+                given=given["kind"],
             )
         else:
             parse_entry(given, place)
@@ -91,13 +93,15 @@ def criteria_said(
     for place, each in found:
         if each.kind != kind:
             raise place.wrong(
-                f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one "
-                f"is {kind}"
+                "criteria {name!r} are for {kind} judges, and this one is {kind2}",
+                name=each.criteria.name,
+                kind=each.kind,
+                kind2=kind,
             )
     names = [each.criteria.name for _, each in found]
     for index, (place, each) in enumerate(found):
         if each.criteria.name in names[:index]:
-            raise place.wrong(f"criteria {each.criteria.name!r} stand here twice")
+            raise place.wrong("criteria {name!r} stand here twice", name=each.criteria.name)
     return tuple(each.criteria for _, each in found)
 
 

@@ -233,7 +233,9 @@ def run_diff(
                 rows,
             )
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
-            raise SetupError(f"no row of {one} or {two} has anything in a column {id!r}")
+            raise SetupError(
+                "no row of {one} or {two} has anything in a column {id!r}", one=one, two=two, id=id
+            )
         _join_renamed_judges(table)
         _pair(table)
         yield RunDiff(settings, table, by_column=cluster is not None)

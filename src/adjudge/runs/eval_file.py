@@ -58,10 +58,8 @@ or compared systems.
 class DataEntry:
     path: str = key(
         Text(),
-        (
-            "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; "
-            "- is standard input."
-        ),
+        "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; "
+        "- is standard input.",
     )
     format: str | None = key(
         Word(FORMATS), "What the file is, where its name does not show it.", None
@@ -125,10 +123,8 @@ class JudgeEntry:
 
     kind: str = key(
         Text(),
-        (
-            "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-            "dimensions; evidence: sentence by sentence."
-        ),
+        "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
+        "dimensions; evidence: sentence by sentence.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None
@@ -147,18 +143,14 @@ class JudgeEntry:
     )
     per: Per = key(
         Word[Per](PER),
-        (
-            "What is judged of a row: all of it, or each turn of its conversation, or the "
-            "conversation."
-        ),
+        "What is judged of a row: all of it, or each turn of its conversation, or the "
+        "conversation.",
         "row",
     )
     fail_under: FailUnder | None = key(
         _BARS,
-        (
-            "The gate of this judge: its mean score by each criteria; or by name, also of a "
-            "compared system."
-        ),
+        "The gate of this judge: its mean score by each criteria; or by name, also of a "
+        "compared system.",
         None,
     )
     line: int = 1
@@ -173,18 +165,14 @@ class CascadeEntry(JudgeEntry):
 
     cascade: tuple[StepEntry, ...] = key(
         Many(Record(StepEntry, short="model")),
-        (
-            "Instead of models: those to ask one after the other, the cheapest first, until one "
-            "is sure enough."
-        ),
+        "Instead of models: those to ask one after the other, the cheapest first, until one "
+        "is sure enough.",
         (),
     )
     calibration: str | None = key(
         Text((".json",)),
-        (
-            "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, "
-            "or weights; relative to this file."
-        ),
+        "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, "
+        "or weights; relative to this file.",
         None,
     )
     otherwise: Literal["abstain", "last"] = key(
@@ -205,10 +193,8 @@ class AspectEntry(CascadeEntry):
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
     weights: Weights = key(
         WeightsType(),
-        (
-            "How much each model of the panel counts: numbers by model, or 'from labels': as "
-            "the calibration says."
-        ),
+        "How much each model of the panel counts: numbers by model, or 'from labels': as "
+        "the calibration says.",
         (),
     )
 
@@ -319,10 +305,8 @@ class Gates:
 
     fail_under: FailUnder | None = key(
         _BARS,
-        (
-            "What every judge without a gate of its own must reach, by each of its criteria; or "
-            "by their names."
-        ),
+        "What every judge without a gate of its own must reach, by each of its criteria; or "
+        "by their names.",
         None,
     )
     max_failed: float | None = key(
@@ -341,10 +325,8 @@ class Gates:
     margin: float = key(Number(least=0), "By how much it may be worse than that run.", 0.0)
     cluster: str | None = key(
         Text(),
-        (
-            "A column whose equal values belong together, such as conversation: such rows are "
-            "no independent ones."
-        ),
+        "A column whose equal values belong together, such as conversation: such rows are "
+        "no independent ones.",
         None,
     )
 
@@ -442,10 +424,12 @@ def parse_eval(
         if (
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
-            raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
+            raise place.wrong(
+                "its aliases unfold to more than {MOST_VALUES:,} values", MOST_VALUES=_MOST_VALUES
+            )
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
-        raise SetupError(f"{path}: is nested too deep") from error
+        raise SetupError("{path}: is nested too deep", path=path) from error
     said_language = isinstance(place.value, Mapping) and "language" in place.value
     return _completed(
         replace(found, path=Path(path)), project or Project(), said_language=said_language

@@ -221,9 +221,11 @@ class EvalRun:
         rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
         if rows > limit:
             raise SetupError(
-                f"{self.folder} holds {rows} judged rows, and a limit of {limit} would take "
-                "the others from it: leave the limit "
-                "out, or use another folder"
+                "{folder} holds {rows} judged rows, and a limit of {limit} would take the "
+                "others from it: leave the limit out, or use another folder",
+                folder=self.folder,
+                rows=rows,
+                limit=limit,
             )
 
     def check_batches(self, settings: BatchSettings) -> None:

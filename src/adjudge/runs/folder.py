@@ -138,11 +138,12 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
         raise RunError(
-            f"{folder} holds what workers were answered, and no run yet: 'adjudge resume "
-            f"{folder}' makes one of it"
+            "{folder} holds what workers were answered, and no run yet: 'adjudge resume "
+            "{folder}' makes one of it",
+            folder=folder,
         )
     if not path.is_file():
-        raise RunError(f"{folder} holds no run: there is no {FILE} in it")
+        raise RunError("{folder} holds no run: there is no {file} in it", folder=folder, file=FILE)
     refuse_links(path.parent)
     refuse_empty(path)
     try:
@@ -204,7 +205,11 @@ def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
         account.write_off()
         return OpenBudget(account=account).spent
     except (KeyError, TypeError, ValueError) as error:
-        raise RunError(f"{folder}: its account is not what adjudge writes ({error!r})") from error
+        raise RunError(
+            "{folder}: its account is not what adjudge writes ({error!r})",
+            folder=folder,
+            error=error,
+        ) from error
 
 
 def settings_in(folder: str | Path) -> list[Mapping[str, Any]]:
@@ -318,7 +323,8 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     place = Path(folder)
     if place.is_symlink():
         raise RunError(
-            f"{place} is a symbolic link: delete the run where it lies, or the link by itself"
+            "{place} is a symbolic link: delete the run where it lies, or the link by itself",
+            place=place,
         )
     if holds_labels(place):
         raise RunError(
@@ -351,7 +357,8 @@ def _refuse_open_batches(place: Path) -> None:
     if collectable(batches):
         raise RunError(
             "its batches are under way, and would be lost: collect them with 'adjudge "
-            f"resume {place}'"
+            "resume {place}'",
+            place=place,
         )
 
 
@@ -404,8 +411,10 @@ def cell_of_column(record: Mapping[str, object], column: str) -> str | int | flo
         if name.casefold() == column.casefold():
             return value if isinstance(value, str | int | float) else str(value)
     raise SetupError(
-        f"row {record.get('id') or record.get('row')} has no column {column!r}; it has "
-        f"{', '.join(held)}"
+        "row {record} has no column {column!r}; it has {held}",
+        record=record.get("id") or record.get("row"),
+        column=column,
+        held=", ".join(held),
     )
 
 

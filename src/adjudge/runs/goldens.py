@@ -65,8 +65,9 @@ class Goldens:
             return cls(entry, entry.golden)
         if not entry.criteria.examples:
             raise SetupError(
-                f"{file}: criteria {entry.criteria.name!r} have no golden cases: write some "
-                "under golden"
+                "{file}: criteria {name!r} have no golden cases: write some under golden",
+                file=file,
+                name=entry.criteria.name,
             )
         return cls(
             replace(entry, criteria=replace(entry.criteria, examples=())),
@@ -100,8 +101,9 @@ def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[in
     """
     if not entry.golden:
         raise SetupError(
-            f"{file}: criteria {entry.criteria.name!r} have no golden cases to update: "
-            "write some under golden"
+            "{file}: criteria {name!r} have no golden cases to update: write some under golden",
+            file=file,
+            name=entry.criteria.name,
         )
     return {
         place: one.chosen

@@ -58,9 +58,9 @@ def label_scales(folder: str | Path) -> list[JudgedScale]:
     found = scales_in(folder)
     if not found:
         raise RunError(
-            f"{folder} has no verdict that people could be asked for: its judges asked "
-            "nothing (rules, measures), or it does not "
-            "say what"
+            "{folder} has no verdict that people could be asked for: its judges asked "
+            "nothing (rules, measures), or it does not say what",
+            folder=folder,
         )
     return found
 
@@ -80,11 +80,21 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
     found = label_scales(folder)
     names = ", ".join(repr(one.name) for one in found)
     if criteria is None and len(found) > 1:
-        raise SetupError(f"{folder} has {len(found)} criteria: say which with --criteria: {names}")
+        raise SetupError(
+            "{folder} has {count} criteria: say which with --criteria: {names}",
+            folder=folder,
+            count=len(found),
+            names=names,
+        )
     for one in found:
         if criteria in (None, one.name):
             return one
-    raise SetupError(f"{folder} has no criteria {criteria!r}; it has {names}")
+    raise SetupError(
+        "{folder} has no criteria {criteria!r}; it has {names}",
+        folder=folder,
+        criteria=criteria,
+        names=names,
+    )
 
 
 def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
@@ -185,7 +195,9 @@ def criteria_of(said: Mapping[str, object]) -> Criteria:
     try:
         return Criteria(**rest, options=tuple(options), examples=tuple(examples))  # type: ignore[arg-type]
     except TypeError as error:
-        raise RunError(f"the run holds criteria that adjudge did not write: {error}") from error
+        raise RunError(
+            "the run holds criteria that adjudge did not write: {error}", error=error
+        ) from error
 
 
 def _list(value: object) -> Sequence[object]:

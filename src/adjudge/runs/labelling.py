@@ -247,8 +247,9 @@ class Labelling:
         texts = fields.get(compared)
         if texts is None or isinstance(texts, str):
             raise SetupError(
-                f"row {row.id or row.number + 1} holds no responses to compare in its field "
-                f"{compared!r}"
+                "row {id} holds no responses to compare in its field {compared!r}",
+                id=row.id or row.number + 1,
+                compared=compared,
             )
         order = list(range(len(texts)))
         random.Random(f"{self._draw.seed}:{self._who.name}:{row.identity}").shuffle(order)  # noqa: S311 - no secret
@@ -262,8 +263,9 @@ class Labelling:
         instance = Instance(result["fields"]) if result else None
         if instance is None or instance.identity != row.identity:
             raise RunError(
-                f"the rows of {self._store.folder} changed meanwhile: start again; every "
-                "label until now is kept"
+                "the rows of {folder} changed meanwhile: start again; every label until now "
+                "is kept",
+                folder=self._store.folder,
             )
         return instance.fields
 

@@ -15,8 +15,9 @@ def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
     """The file with its models asked there."""
     if not file.models and not all(one.models or _is_cascade(one) for one in file.judges):
         raise SetupError(
-            f"{file.path} names no model to ask at a server: add models, such as models: "
-            "openai/gpt-4o-mini"
+            "{path} names no model to ask at a server: add models, such as models: "
+            "openai/gpt-4o-mini",
+            path=file.path,
         )
     judges = tuple(with_models(one, server.over) for one in file.judges)
     return replace(file, models=tuple(map(server.over, file.models)), judges=judges)

@@ -171,16 +171,16 @@ class PartitionJudge:
     ) -> None:
         if settings.share < 1:
             raise SetupError(
-                "share is how many partitions are judged at once, one at least, not "
-                f"{settings.share}"
+                "share is how many partitions are judged at once, one at least, not {share}",
+                share=settings.share,
             )
         file = _shared(eval_file_of(eval_file), settings.share)
         if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
-                f"{file.path} limits what the whole run may spend, and one partition does "
-                "not know what the others do: "
-                "give this partition its part, such as budget=Budget(max_calls=100), or use "
-                "--on ray, which shares one budget"
+                "{path} limits what the whole run may spend, and one partition does not "
+                "know what the others do: give this partition its part, such as "
+                "budget=Budget(max_calls=100), or use --on ray, which shares one budget",
+                path=file.path,
             )
         self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=settings.cache)
         self.store = opened_store(store)
@@ -357,14 +357,16 @@ def _check_numbered(chunk: Sequence[Numbered]) -> None:
             case (int() as number, Instance() | Mapping()):
                 why = "it is given twice" if number in numbers else "numbers go from 0 to 2⁶³ - 1"
                 raise SetupError(
-                    "a row's number is its place in the whole data set, which it has "
-                    f"alone, and {number} is none: {why}"
+                    "a row's number is its place in the whole data set, which it has alone, "
+                    "and {number} is none: {why}",
+                    number=number,
+                    why=why,
                 )
             case _:
                 raise SetupError(
-                    f"rows are (number, row) pairs, such as (0, {{'response': '…'}}), where "
-                    "the row is a mapping of columns or "
-                    f"an Instance, and not {repr(pair)[:100]}"
+                    "rows are (number, row) pairs, such as (0, {{'response': '…'}}), where "
+                    "the row is a mapping of columns or an Instance, and not {pair}",
+                    pair=repr(pair)[:100],
                 )
     if len(kinds) > 1:
         raise SetupError(

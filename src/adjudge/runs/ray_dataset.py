@@ -68,8 +68,8 @@ def judge_dataset(
     """
     if not isinstance(dataset, RowSet):
         raise SetupError(
-            f"judge_dataset takes a ray.data.Dataset, not {type(dataset).__name__}: "
-            "ray.data.from_items makes one"
+            "judge_dataset takes a ray.data.Dataset, not {name}: ray.data.from_items makes one",
+            name=type(dataset).__name__,
         )
     made = EvalRun.of(
         eval_file_of(eval_file),

@@ -24,8 +24,9 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
     for one in judgments(folder):
         if names_only(one.get(INPUT)):
             raise RunError(
-                f"{folder} holds the names of its rows and not their texts, so that they "
-                "cannot be judged anew"
+                "{folder} holds the names of its rows and not their texts, so that they "
+                "cannot be judged anew",
+                folder=folder,
             )
         about = {
             name: one[key] for name, key in (("row", INPUT), ("systems", "systems")) if one.get(key)

@@ -118,7 +118,8 @@ def refuse_unfinished(folder: Path) -> None:
     """What was begun here and is not complete has answers that workers would not know of."""
     if run_info(folder).state != "complete":
         raise RunError(
-            f"{folder} was begun on one machine: resume it without --on, or use another folder"
+            "{folder} was begun on one machine: resume it without --on, or use another folder",
+            folder=folder,
         )
 
 

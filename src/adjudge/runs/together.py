@@ -172,8 +172,9 @@ class _Ranges:
             if chunk[0][0] == span.first:
                 return chunk
         raise RunError(
-            f"rows {span.first + 1} to {span.last + 1} are not in the data: all processes "
-            "must read the same rows"
+            "rows {first} to {last} are not in the data: all processes must read the same rows",
+            first=span.first + 1,
+            last=span.last + 1,
         )
 
 

@@ -49,7 +49,9 @@ class Limits:
                 or not 0 <= value < float("inf")
             ):
                 raise SetupError(
-                    f"limit {field.name}={value!r}: it must be a finite number and not negative"
+                    "limit {name}={value!r}: it must be a finite number and not negative",
+                    name=field.name,
+                    value=value,
                 )
 
 

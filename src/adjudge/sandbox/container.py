@@ -52,7 +52,7 @@ class Container(Wall):
 
     def __post_init__(self) -> None:
         if shutil.which(self.name) is None:
-            raise SetupError(f"{self.name} is not installed")
+            raise SetupError("{name} is not installed", name=self.name)
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
         """How the process is started in this scratch folder."""

@@ -38,7 +38,11 @@ def find_sandbox(name: str | None = None) -> Sandbox:
     if name == "none":
         return NoSandbox()
     if name is not None and name not in WALLS:
-        raise SetupError(f"unknown sandbox {name!r}: there are {', '.join(WALLS)} and none")
+        raise SetupError(
+            "unknown sandbox {name!r}: there are {WALLS} and none",
+            name=name,
+            WALLS=", ".join(WALLS),
+        )
     reasons = []
     for candidate in WALLS if name is None else (name,):
         found = _probe_once(candidate)

@@ -76,7 +76,7 @@ class Job:
             return strict_json(message)
         except (TypeError, ValueError, RecursionError) as error:
             raise SetupError(
-                f"the inputs of generated code must be JSON values: {error}"
+                "the inputs of generated code must be JSON values: {error}", error=error
             ) from error
 
 
@@ -141,7 +141,11 @@ def _start(launch: Launch) -> Process:
             start_new_session=True,
         )
     except OSError as error:
-        raise SetupError(f"the sandbox cannot be started: {launch.command[0]}: {error}") from error
+        raise SetupError(
+            "the sandbox cannot be started: {command}: {error}",
+            command=launch.command[0],
+            error=error,
+        ) from error
 
 
 class _Talk:

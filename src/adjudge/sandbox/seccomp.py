@@ -225,8 +225,9 @@ def filter_program(machine: str = "") -> bytes:
     machine = machine or platform.machine()
     if machine not in _COLUMN:
         raise SetupError(
-            f"no system call filter for {machine}: generated code can be confined on x86_64 "
-            "and aarch64"
+            "no system call filter for {machine}: generated code can be confined on x86_64 "
+            "and aarch64",
+            machine=machine,
         )
     return b"".join(_instructions(machine))
 

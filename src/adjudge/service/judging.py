@@ -108,7 +108,9 @@ class JudgingService:
         """Which response is better; ``both_orders`` asks again with the responses reversed."""
         if not 2 <= len(responses) <= MOST_RESPONSES:
             raise SetupError(
-                f"a comparison has 2 to {MOST_RESPONSES} responses, and {len(responses)} were given"
+                "a comparison has 2 to {most_responses} responses, and {count} were given",
+                most_responses=MOST_RESPONSES,
+                count=len(responses),
             )
         asked = self.criteria(criteria, "pairwise")
         row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
@@ -126,8 +128,10 @@ class JudgingService:
             found = parse_entry(dict(said), Place("criteria"), self.language, kind)
             if found.kind != kind:
                 raise SetupError(
-                    f"criteria {found.criteria.name!r} are {found.kind}, and {kind} ones "
-                    "are needed here"
+                    "criteria {name!r} are {kind}, and {kind2} ones are needed here",
+                    name=found.criteria.name,
+                    kind=found.kind,
+                    kind2=kind,
                 )
             return found.criteria
         if not said.strip():
@@ -184,14 +188,19 @@ def _beside(fields: Fields | None, asked: Criteria) -> Fields:
     """What else is read; what is judged stands in one place only."""
     if fields and asked.to_evaluate_field in fields:
         raise SetupError(
-            f"fields holds {asked.to_evaluate_field!r} too, which is what is judged: give it once"
+            "fields holds {to_evaluate_field!r} too, which is what is judged: give it once",
+            to_evaluate_field=asked.to_evaluate_field,
         )
     return fields or {}
 
 
 def _votes(wanted: int) -> int:
     if not 1 <= wanted <= MOST_VOTES:
-        raise SetupError(f"votes must be from 1 to {MOST_VOTES}, not {wanted}")
+        raise SetupError(
+            "votes must be from 1 to {most_votes}, not {wanted}",
+            most_votes=MOST_VOTES,
+            wanted=wanted,
+        )
     return wanted
 
 
@@ -199,7 +208,9 @@ def _check_length(values: Iterable[object]) -> None:
     length = sum(len(text) for text in _texts(values))
     if length > LONGEST:
         raise SetupError(
-            f"the texts have {length} characters together, and at most {LONGEST} are taken"
+            "the texts have {length} characters together, and at most {longest} are taken",
+            length=length,
+            longest=LONGEST,
         )
 
 

@@ -47,7 +47,9 @@ class RunShelf:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise SetupError(f"{root} is no folder: name a run folder, or a folder of runs")
+            raise SetupError(
+                "{root} is no folder: name a run folder, or a folder of runs", root=root
+            )
         self._root = root.resolve()
 
     def runs(self) -> list[dict[str, object]]:
@@ -78,12 +80,18 @@ class RunShelf:
         before.
         """
         if not 1 <= limit <= MOST_ROWS:
-            raise SetupError(f"limit must be from 1 to {MOST_ROWS}, not {limit}")
+            raise SetupError(
+                "limit must be from 1 to {most_rows}, not {limit}", most_rows=MOST_ROWS, limit=limit
+            )
         with reading(self._find(name)) as connection:
             judges = judges_in(connection)
             chosen = judge or (judges[0] if judges else "")
             if judges and chosen not in judges:
-                raise SetupError(f"the run has no judge {chosen!r}; it has {', '.join(judges)}")
+                raise SetupError(
+                    "the run has no judge {chosen!r}; it has {judges}",
+                    chosen=chosen,
+                    judges=", ".join(judges),
+                )
             filters = Filters(
                 judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort)
             )
@@ -102,7 +110,9 @@ class RunShelf:
     def _find(self, name: str) -> Path:
         found = runs_inside(self._root).get(name)
         if found is None:
-            raise NoSuchRun(f"there is no run {name!r}: the list of runs shows those there are")
+            raise NoSuchRun(
+                "there is no run {name!r}: the list of runs shows those there are", name=name
+            )
         return found
 
 

@@ -66,7 +66,7 @@ def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasRepor
     of 0.09 lies outside its interval in 7 % of runs over 30 items, in 5 % over 100.
     """
     if not 0 < level < 1:
-        raise SetupError(f"level must lie between 0 and 1, not {level!r}")
+        raise SetupError("level must lie between 0 and 1, not {level!r}", level=level)
     measured = [_item(result.votes) for result in results]
     rates = [rate for rate in measured if rate is not None]
     left_out = len(measured) - len(rates)

@@ -50,7 +50,11 @@ class RankMeasure:
         if found is None or name is None:
             return None
         if found[2] is not None and int(found[2]) < 1:
-            raise SetupError(f"{text}: a ranking is cut off after 1 or more, such as {name}@3")
+            raise SetupError(
+                "{text}: a ranking is cut off after 1 or more, such as {name}@3",
+                text=text,
+                name=name,
+            )
         return cls(name, int(found[2]) if found[2] else None)
 
     def __str__(self) -> str:

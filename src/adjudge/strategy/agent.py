@@ -51,11 +51,12 @@ class Agent:
         check_schema(self.output_schema)
         for name, tool in self.toolbox.items():
             if not callable(tool):
-                raise SetupError(f"tool {name!r} is no function: {tool!r:.80}")
+                raise SetupError("tool {name!r} is no function: {tool!r:.80}", name=name, tool=tool)
             if not name.isidentifier() or iskeyword(name):
                 raise SetupError(
-                    f"tool {name!r} cannot be called from code: give it a name with "
-                    f"tools={{'name': function}}"
+                    "tool {name!r} cannot be called from code: give it a name with "
+                    "tools={{'name': function}}",
+                    name=name,
                 )
 
     @property

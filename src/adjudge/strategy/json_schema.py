@@ -26,7 +26,9 @@ def check_json_schema(schema: JsonSchema) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise SetupError(
-            f"output_schema{_place(error.absolute_path)} is not JSON Schema: {error.message}"
+            "output_schema{place} is not JSON Schema: {the_message}",
+            place=_place(error.absolute_path),
+            the_message=error.message,
         ) from None
     _check_references(schema)
 
@@ -52,7 +54,8 @@ def _check_references(schema: JsonSchema) -> None:
             resolver.lookup(reference)
         except Unresolvable:
             raise SetupError(
-                f"output_schema refers to {reference!r}, which is not in it: put it under $defs"
+                "output_schema refers to {reference!r}, which is not in it: put it under $defs",
+                reference=reference,
             ) from None
 
 

@@ -46,7 +46,7 @@ class Program:
         try:
             ended = await run_code(self.sandbox, self.agent, self.code, inputs or {}, self.limits)
         except WrongShape as error:
-            raise SandboxError(f"the program ran, but {error}") from None
+            raise SandboxError("the program ran, but {error}", error=error) from None
         return ended.output
 
     run = sync_edge(arun)
@@ -79,16 +79,17 @@ def check_inputs(agent: Agent, inputs: Inputs) -> None:
     missing = [name for name in agent.inputs if name not in inputs]
     if missing:
         raise SetupError(
-            f"the agent needs the inputs {', '.join(missing)}: give them with inputs={{…}}"
+            "the agent needs the inputs {missing}: give them with inputs={{…}}",
+            missing=", ".join(missing),
         )
     both = [name for name in inputs if name in agent.toolbox]
     if both:
         raise SetupError(
-            f"{', '.join(both)} cannot be an input and a tool at once: give one of them "
-            "another name"
+            "{both} cannot be an input and a tool at once: give one of them another name",
+            both=", ".join(both),
         )
     for name, value in inputs.items():
         try:
             conform(value, agent.inputs.get(name))
         except WrongShape as error:
-            raise SetupError(f"input {name!r}: {error}") from None
+            raise SetupError("input {name!r}: {error}", name=name, error=error) from None

@@ -314,7 +314,8 @@ def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> Non
     foreign = sorted({name.partition(".")[0] for name in allowed} - sys.stdlib_module_names)
     if foreign and (sandbox is None or isinstance(sandbox, str)):
         raise SetupError(
-            f"allowed_imports names {', '.join(foreign)}, but the sandbox holds the "
-            "standard library and no installed packages: "
-            "give the agent a tool that uses them, since tools run outside"
+            "allowed_imports names {foreign}, but the sandbox holds the standard library "
+            "and no installed packages: give the agent a tool that uses them, since tools "
+            "run outside",
+            foreign=", ".join(foreign),
         )

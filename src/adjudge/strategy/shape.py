@@ -98,9 +98,12 @@ def _json_schema_of(model: Validating) -> object:
         Exception
     ) as error:  # a class of somebody's own: whatever it raises, there is nothing to check by
         raise SetupError(
-            f"output_schema {model.__name__} cannot be described as a JSON schema "
-            f"({type(error).__name__}: {error}): "
-            "give a pydantic model with fields of its own, a dataclass or a JSON schema"
+            "output_schema {name} cannot be described as a JSON schema ({error_name}: "
+            "{error}): give a pydantic model with fields of its own, a dataclass or a JSON "
+            "schema",
+            name=model.__name__,
+            error_name=type(error).__name__,
+            error=error,
         ) from error
 
 
@@ -121,9 +124,9 @@ def _describe_generic(schema: object, origin: object, parts: Sequence[object]) -
         )
         return f"a list {inner}"
     raise SetupError(
-        f"output_schema {schema!r} cannot be checked: use int, float, str, bool, list, "
-        "dict, list[…], dict[str, …], a dataclass, "
-        "a TypedDict, a pydantic model or a JSON schema"
+        "output_schema {schema!r} cannot be checked: use int, float, str, bool, list, dict, "
+        "list[…], dict[str, …], a dataclass, a TypedDict, a pydantic model or a JSON schema",
+        schema=schema,
     )
 
 

@@ -89,8 +89,10 @@ class Strategy:
         if self.min_candidates_for_comparison > self.num_candidates:
             few = f"num_candidates={self.num_candidates}"
             raise SetupError(
-                f"min_candidates_for_comparison={self.min_candidates_for_comparison} can "
-                f"never be reached with {few}"
+                "min_candidates_for_comparison={min_candidates_for_comparison} can never be "
+                "reached with {few}",
+                min_candidates_for_comparison=self.min_candidates_for_comparison,
+                few=few,
             )
         self._check_parts()
 
@@ -98,17 +100,19 @@ class Strategy:
         for check in self.verifiers:
             if not isinstance(check, Verifies) and not callable(check):
                 raise SetupError(
-                    "verify takes a QualitativeCriteria or a function (code, agent), not "
-                    f"{_kind(check)}"
+                    "verify takes a QualitativeCriteria or a function (code, agent), not {kind}",
+                    kind=_kind(check),
                 )
         for part in self.costings:
             if not isinstance(part, Computes) and not callable(part):
                 raise SetupError(
-                    "cost takes a QuantitativeCriteria or a function (code, agent), not "
-                    f"{_kind(part)}"
+                    "cost takes a QuantitativeCriteria or a function (code, agent), not {kind}",
+                    kind=_kind(part),
                 )
         if self.generate is not None and not callable(self.generate):
-            raise SetupError(f"generate takes a function (task, agent), not {_kind(self.generate)}")
+            raise SetupError(
+                "generate takes a function (task, agent), not {kind}", kind=_kind(self.generate)
+            )
         for name in ("accept_cost_threshold", "compare_cost_threshold"):
             self._check_threshold(name, getattr(self, name))
         if self.fresh_samples and not self.costings:
@@ -124,13 +128,13 @@ class Strategy:
             or not isinstance(value, int | float)
             or not math.isfinite(value)
         ):
-            raise SetupError(f"{name} must be a number, not {value!r}")
+            raise SetupError("{name} must be a number, not {value!r}", name=name, value=value)
 
     def check_ready(self) -> None:
         """Say so before anything is asked when a threshold has nothing to compare with."""
         for name in ("accept_cost_threshold", "compare_cost_threshold"):
             if getattr(self, name) is not None and not self.costings:
-                raise SetupError(f"{name} needs a cost to compare with: give cost=…")
+                raise SetupError("{name} needs a cost to compare with: give cost=…", name=name)
 
     @property
     def verifiers(self) -> tuple[Verifier, ...]:

@@ -196,7 +196,9 @@ def _against(said: _Said, name: str) -> str | None:
     passed, reason = _passed(said.value)
     if passed is None:
         raise SetupError(
-            f"verify must give a bool or (bool, reason); {name} gave {said.value!r:.80}"
+            "verify must give a bool or (bool, reason); {name} gave {value!r:.80}",
+            name=name,
+            value=said.value,
         )
     if passed:
         return None
@@ -242,7 +244,9 @@ def _number(said: _Said, name: str) -> float:
         raise _NoCost(f"its cost is not known: {'; '.join(map(_too_few, said.fallbacks))}")
     value = said.value
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise SetupError(f"cost must give a number; {name} gave {value!r:.80}")
+        raise SetupError(
+            "cost must give a number; {name} gave {value!r:.80}", name=name, value=value
+        )
     if not math.isfinite(value):
         raise _NoNumber(f"its cost is not known: {name} gave {value}")
     return float(value)

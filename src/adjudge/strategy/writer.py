@@ -69,10 +69,15 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
             raise
         except Exception as error:
             raise ModelError(
-                f"it raised {type(error).__name__}: {error}", model=_name(function)
+                "it raised {name}: {error}",
+                model=_name(function),
+                name=type(error).__name__,
+                error=error,
             ) from error
         if not isinstance(written, str):
-            raise ModelError(f"it gave {type(written).__name__}, not a text", model=_name(function))
+            raise ModelError(
+                "it gave {name}, not a text", model=_name(function), name=type(written).__name__
+            )
         return Written(written)
 
     return write

@@ -237,8 +237,9 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
     ]
     if not labels:
         raise RunError(
-            f"{folder} has no labels of people to measure judges by: label rows with "
-            f"'adjudge label {folder}'"
+            "{folder} has no labels of people to measure judges by: label rows with "
+            "'adjudge label {folder}'",
+            folder=folder,
         )
     configurations = as_mapping(as_mapping(meta.get("configuration")).get("judges"))
     found = [
@@ -253,8 +254,9 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
     ]
     if not found:
         raise RunError(
-            f"{folder} has labels, and no judge that judged those rows: name models with "
-            "-m, and criteria with -c"
+            "{folder} has labels, and no judge that judged those rows: name models with -m, "
+            "and criteria with -c",
+            folder=folder,
         )
     groups: dict[str, list[BenchedJudge]] = {}
     for one in found:

@@ -17,6 +17,7 @@ from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.messages import Message
 from adjudge.runs.folder import judgments_in, reading, votes_of
 from adjudge.stats.correction import (
     Corrected,
@@ -162,8 +163,8 @@ def calibrate(
     names = list(dict.fromkeys(one.criteria.name for one in made))
     if len(names) != 1:
         raise SetupError(
-            "calibrate takes results by one criteria, not by "
-            f"{', '.join(map(repr, names)) or 'none'}"
+            "calibrate takes results by one criteria, not by {names}",
+            names=", ".join(map(repr, names)) or Message("none"),
         )
     used = labels_used(
         (one for one in labels if one.criteria == names[0]),
@@ -233,7 +234,12 @@ def calibrate_run(
         for one in wanted
     ]
     if judge is not None and judge not in (known := configurations(folder)):
-        raise SetupError(f"{folder} has no judge {judge!r}; it has {', '.join(map(repr, known))}")
+        raise SetupError(
+            "{folder} has no judge {judge!r}; it has {known}",
+            folder=folder,
+            judge=judge,
+            known=", ".join(map(repr, known)),
+        )
     return found
 
 

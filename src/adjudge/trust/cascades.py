@@ -121,9 +121,11 @@ def _is_cascade(one: LabelledJudge) -> bool:
         return False
     if as_mapping(one.configuration.get("settings")).get("calibration") is not None:
         raise SetupError(
-            f"the cascade {one.judge!r} of {one.folder} had thresholds, so that not every "
-            "step was asked about every row: take "
-            "'calibration' out of the eval file, run it into another folder and calibrate that"
+            "the cascade {judge!r} of {folder} had thresholds, so that not every step was "
+            "asked about every row: take 'calibration' out of the eval file, run it into "
+            "another folder and calibrate that",
+            judge=one.judge,
+            folder=one.folder,
         )
     return True
 
@@ -231,8 +233,6 @@ def _refusal(used: LabelsUsed, found: CascadeThresholds) -> Refusal | None:
         return None
     return Refusal(
         "never_accept",
-        (
-            f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or "
-            "allow more"
-        ),
+        f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or "
+        "allow more",
     )

@@ -75,10 +75,8 @@ class Contestants:
             return None
         return Refusal(
             "several_systems",
-            (
-                f"{self.count} systems are compared, and a win rate is of two: 'adjudge rank' "
-                "ranks them"
-            ),
+            f"{self.count} systems are compared, and a win rate is of two: 'adjudge rank' "
+            "ranks them",
         )
 
 

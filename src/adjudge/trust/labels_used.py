@@ -11,10 +11,8 @@ from adjudge.stats.refusal import Refusal
 
 MODEL_MADE = Refusal(
     "model_made_labels",
-    (
-        "the labels were made by a model, and would correct one model by another; label rows by "
-        "hand, or say --labels-are-model-made"
-    ),
+    "the labels were made by a model, and would correct one model by another; label rows by "
+    "hand, or say --labels-are-model-made",
 )
 
 

@@ -222,8 +222,9 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
             ).add(record)
     if not found:
         raise SetupError(
-            f"{folder} compares nothing: only comparisons ('adjudge compare', pairwise "
-            "judges) can be ranked"
+            "{folder} compares nothing: only comparisons ('adjudge compare', pairwise "
+            "judges) can be ranked",
+            folder=folder,
         )
     return [_ranked(judge, criteria, one, wanted) for (judge, criteria), one in found.items()]
 

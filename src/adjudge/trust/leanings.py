@@ -80,10 +80,8 @@ def _order(folder: str | Path, judge: str) -> Leaning:
     )
     return Leaning(
         "order",
-        (
-            f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of "
-            f"votes; {floor})"
-        ),
+        f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of "
+        f"votes; {floor})",
     )
 
 

@@ -207,8 +207,11 @@ class Rows:
         if said not in known:
             row = record.get("id") or record.get("row")
             raise RunError(
-                f"row {row} got the verdict {said!r}, which is no option of "
-                f"{self.scale.name!r}: {', '.join(known)}"
+                "row {row} got the verdict {said!r}, which is no option of {name!r}: {known}",
+                row=row,
+                said=said,
+                name=self.scale.name,
+                known=", ".join(known),
             )
 
     def _named(self, record: Record, verdict: str) -> str:

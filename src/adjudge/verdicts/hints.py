@@ -67,17 +67,13 @@ _MEETS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _FALLS_SHORT = re.compile(
-    (
-        rf"\b{_JUDGED}\s+(?:(?:\w+ly|also|still|therefore|thus|however,?)\s+)?fail(?:s"
-        r"|ed)(?=\s+(?:to|because|since)\b|\s*+(?:[.,;:!)]|\Z))"
-    ),
+    rf"\b{_JUDGED}\s+(?:(?:\w+ly|also|still|therefore|thus|however,?)\s+)?fail(?:s"
+    r"|ed)(?=\s+(?:to|because|since)\b|\s*+(?:[.,;:!)]|\Z))",
     re.IGNORECASE,
 )
 _TELLS = re.compile(
-    (
-        r"\b(?:why|when|how|where|whether|if|once|because|although|though|while|unless"
-        r"|should)\s+(?:(?:the|this|a|an)\s+)?\Z"
-    ),
+    r"\b(?:why|when|how|where|whether|if|once|because|although|though|while|unless"
+    r"|should)\s+(?:(?:the|this|a|an)\s+)?\Z",
     re.IGNORECASE,
 )
 """What follows is what the judged text tells of: "it explains why it fails to start"."""
@@ -137,10 +133,8 @@ _SCORED = re.compile(
 )
 """A number that ends its clause, or is what the clause is about."""
 _IF = re.compile(
-    (
-        r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы"
-        r"|был[оа]? бы)\W+\Z"
-    ),
+    r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы"
+    r"|был[оа]? бы)\W+\Z",
     re.IGNORECASE,
 )
 _NEEDS = re.compile(

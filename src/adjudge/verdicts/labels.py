@@ -34,10 +34,8 @@ _ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|
     |evaluation|ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta
     |risultato|结论|结果|答案|結論|結果|答え|결론|답"""
 _ASKED_WORDS = re.compile(
-    (
-        r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель"
-        r"|choice|выбор"
-    ),
+    r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель"
+    r"|choice|выбор",
     re.IGNORECASE,
 )
 _PASS_WORDS = re.compile(r"pass(?:ed)?|meets.*|соответствует.*", re.IGNORECASE | re.DOTALL)

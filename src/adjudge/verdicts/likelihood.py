@@ -42,9 +42,9 @@ def labels_for(question: Question) -> Labels:
     if isinstance(question, Comparison):
         if len(question.labels) > len(ascii_uppercase):
             raise SetupError(
-                f"{len(question.letters)} responses are compared in one call, more than "
-                "there are letters: use contests='pairs' "
-                "or mode='generate'"
+                "{count} responses are compared in one call, more than there are letters: "
+                "use contests='pairs' or mode='generate'",
+                count=len(question.letters),
             )
         return Labels("pair", question.labels, tuple(ascii_uppercase[: len(question.labels)]))
     if isinstance(question, Rating):
@@ -59,7 +59,8 @@ def labels_for(question: Question) -> Labels:
         return Labels("letter", names, names)
     if len(names) > len(ascii_uppercase):
         raise SetupError(
-            f"there are {len(names)} options, more than there are letters: use mode='generate'"
+            "there are {count} options, more than there are letters: use mode='generate'",
+            count=len(names),
         )
     return Labels("letter", question.labels, tuple(ascii_uppercase[: len(names)]))
 

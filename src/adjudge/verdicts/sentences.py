@@ -26,10 +26,8 @@ DENIES = re.compile(
     re.IGNORECASE,
 )
 ASIDE = re.compile(
-    (
-        r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а "
-        r"не)\W+(?:\w+\W+){0,1}\Z"
-    ),
+    r"\b(?:rather than|instead of|than|nor|or|versus|vs\.?|вместо|чем|или|а "
+    r"не)\W+(?:\w+\W+){0,1}\Z",
     re.IGNORECASE,
 )
 

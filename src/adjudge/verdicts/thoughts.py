@@ -21,10 +21,8 @@ _OPENING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    (
-        r"<(reasoning|reflection|analysis|reason)>(?:(?!</?(?:reasoning|reflection|analysis"
-        r"|reason)>).)*+</\1>"
-    ),
+    r"<(reasoning|reflection|analysis|reason)>(?:(?!</?(?:reasoning|reflection|analysis"
+    r"|reason)>).)*+</\1>",
     re.DOTALL | re.IGNORECASE,
 )
 """What may also stand behind an answer, as its reason."""

@@ -167,7 +167,7 @@ def _votes(given: Mapping[str, object]) -> int:
 def _whole(value: object, place: Place) -> int:
     found = number(value, place)
     if not found.is_integer():
-        raise place.wrong(f"must be a whole number, not {what(value)}")
+        raise place.wrong("must be a whole number, not {what}", what=what(value))
     return int(found)
 
 
@@ -178,7 +178,7 @@ async def _body(
     try:
         given = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise _PLACE.wrong(f"is not JSON: {error}") from error
+        raise _PLACE.wrong("is not JSON: {error}", error=error) from error
     return mapping(given, _PLACE, valid, required)
 
 

@@ -56,10 +56,8 @@ class ApiGuard:
             return problem(
                 421,
                 "host",
-                (
-                    "this name is not served here: use the address that adjudge serve printed, "
-                    "or --name"
-                ),
+                "this name is not served here: use the address that adjudge serve printed, "
+                "or --name",
             )
         if headers.get("origin") is not None or headers.get("sec-fetch-site", "none") not in (
             "none",

@@ -58,7 +58,11 @@ def chosen(files: Mapping[str, FoundFile], name: str, what: str) -> FoundFile:
     """The file of that name, as it is now."""
     found = files.get(name)
     if found is None or found.path.is_symlink() or not found.path.is_file():
-        raise SetupError(f"there is no {what} {name!r} below the folder where the page was started")
+        raise SetupError(
+            "there is no {what} {name!r} below the folder where the page was started",
+            what=what,
+            name=name,
+        )
     return found
 
 

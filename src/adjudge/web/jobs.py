@@ -18,6 +18,7 @@ from typing import IO
 
 from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.ledger.file import holds_run
+from adjudge.messages import reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.folder import spent_in
 from adjudge.web.spending import Share, Spending
@@ -109,10 +110,11 @@ class Jobs:
         """Give a command that judges into ``folder``, with ``usd`` more than it has spent."""
         with self._lock:
             if (known := self.of(folder)) and known.is_running:
-                raise SetupError(f"{folder.name} is under way already")
+                raise SetupError("{name} is under way already", name=folder.name)
             if sum(job.is_running for job in self._jobs.values()) >= _MOST_AT_ONCE:
                 raise SetupError(
-                    f"{_MOST_AT_ONCE} runs are under way: wait for one of them, or stop it"
+                    "{MOST_AT_ONCE} runs are under way: wait for one of them, or stop it",
+                    MOST_AT_ONCE=_MOST_AT_ONCE,
                 )
             before, share = dollars_in(folder), self._spending.set_aside(usd)
             said = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
@@ -179,7 +181,8 @@ class Jobs:
         with self._lock:
             if len(self._estimates) >= _ESTIMATES_AT_ONCE:
                 raise SetupError(
-                    f"{_ESTIMATES_AT_ONCE} estimates are under way: wait for one of them"
+                    "{ESTIMATES_AT_ONCE} estimates are under way: wait for one of them",
+                    ESTIMATES_AT_ONCE=_ESTIMATES_AT_ONCE,
                 )
             pipe = subprocess.PIPE
             try:
@@ -205,7 +208,7 @@ class Jobs:
 
 
 def _no_process(error: OSError) -> RunError:
-    return RunError(f"no process could be started: {error.strerror or error}")
+    return RunError("no process could be started: {reason}", reason=reason_of(error))
 
 
 def dollars_in(folder: Path) -> float:

@@ -101,8 +101,9 @@ class Library:
         place = self._known.get(id)
         if place is None or not is_inside(place.folder, self.root) or not holds_run(place.folder):
             raise NoSuchRun(
-                f"there is no run {id!r} under {self.root.name}: the list of runs shows "
-                "those there are"
+                "there is no run {id!r} under {name}: the list of runs shows those there are",
+                id=id,
+                name=self.root.name,
             )
         return place
 

@@ -173,6 +173,8 @@ def _listening(port: int, host: str) -> socket.socket:
         made.close()
         why = error.strerror or error
         raise SetupError(
-            f"port {port} cannot be used: {why}; choose another with --port, or leave it out"
+            "port {port} cannot be used: {why}; choose another with --port, or leave it out",
+            port=port,
+            why=why,
         ) from error
     return made

@@ -125,15 +125,19 @@ def plan_of(
         raise SetupError("say what to judge by: choose criteria, or write a question")
     if len(question) > _LONGEST_QUESTION:
         raise SetupError(
-            f"a question has at most {_LONGEST_QUESTION} characters: write it as criteria in a file"
+            "a question has at most {LONGEST_QUESTION} characters: write it as criteria in a file",
+            LONGEST_QUESTION=_LONGEST_QUESTION,
         )
     if kind not in KINDS:
-        raise SetupError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+        raise SetupError(
+            "kind must be one of {KINDS}, not {kind!r}", KINDS=", ".join(KINDS), kind=kind
+        )
     if not models:
         raise SetupError("say who judges: choose a model")
     if unknown := [name for name in models if name not in site.known_models()]:
         raise SetupError(
-            f"{unknown[0]!r} may not be asked from this page: name it with -m when you start it"
+            "{unknown!r} may not be asked from this page: name it with -m when you start it",
+            unknown=unknown[0],
         )
     return Plan(
         data=chosen(data_files(site.home), asked.get("data", ""), "data file"),
@@ -177,14 +181,17 @@ def new_folder(root: Path, name: str) -> Path:
     """
     if not _NAME.fullmatch(name):
         raise SetupError(
-            f"{name!r} is no name for a run: take letters, digits, dots, dashes and "
-            "underscores, at most 60 of them"
+            "{name!r} is no name for a run: take letters, digits, dots, dashes and "
+            "underscores, at most 60 of them",
+            name=name,
         )
     folder = root / name
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise SetupError(f"there is a {name!r} already: give the run another name") from None
+        raise SetupError(
+            "there is a {name!r} already: give the run another name", name=name
+        ) from None
     return folder
 
 
@@ -196,7 +203,7 @@ def suggested_name(data: str) -> str:
 
 def _known(name: str, own: Mapping[str, FoundFile]) -> str:
     if name not in own and name not in catalog.all_names():
-        raise SetupError(f"there are no criteria {name!r}: choose some of the list")
+        raise SetupError("there are no criteria {name!r}: choose some of the list", name=name)
     return name
 
 
@@ -213,7 +220,12 @@ def _whole(asked: QueryParams | Mapping[str, str], name: str, most: int) -> int 
         return None
     found = whole(text)
     if found is None or not 1 <= found <= most:
-        raise SetupError(f"{name} must be a whole number from 1 to {most}, not {text!r}")
+        raise SetupError(
+            "{name} must be a whole number from 1 to {most}, not {text!r}",
+            name=name,
+            most=most,
+            text=text,
+        )
     return found
 
 

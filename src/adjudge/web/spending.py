@@ -55,9 +55,11 @@ class Spending:
             left = self._left()
             if usd is not None and usd > left:
                 raise BudgetSpent(
-                    f"${usd:.2f} is more than the page has left to spend (${left:.2f} of "
-                    f"${self.max_usd:.2f}): take less, or "
-                    "start it with a higher --max-usd"
+                    "${usd:.2f} is more than the page has left to spend (${left:.2f} of "
+                    "${max_usd:.2f}): take less, or start it with a higher --max-usd",
+                    usd=usd,
+                    left=left,
+                    max_usd=self.max_usd,
                 )
             share = Share(self, left if usd is None else usd)
             self._open.add(share)
@@ -82,7 +84,8 @@ def refuse_unpriced(models: Iterable[str], prices: PriceTable | None = None) -> 
     unknown = [model for model in models if table.of(model) is None]
     if unknown:
         raise SetupError(
-            f"the price of {', '.join(unknown)} is not known, so no budget would hold: give "
-            "it in a file of prices "
-            "(ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the terminal"
+            "the price of {unknown} is not known, so no budget would hold: give it in a "
+            "file of prices (ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the "
+            "terminal",
+            unknown=", ".join(unknown),
         )

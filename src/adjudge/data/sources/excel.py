@@ -18,15 +18,18 @@ def excel_rows(path: Path, origin: Origin) -> Rows:
         from openpyxl.utils.exceptions import InvalidFileException
     except ImportError as error:
         raise SetupError(
-            f"{origin.name}: to read Excel workbooks, pip install 'adjudge[excel]', or save "
-            "the table as CSV in UTF-8"
+            "{name}: to read Excel workbooks, pip install 'adjudge[excel]', or save the "
+            "table as CSV in UTF-8",
+            name=origin.name,
         ) from error
     with path.open("rb") as file:
         try:
             book = load_workbook(file, read_only=True, data_only=True)
         except (InvalidFileException, BadZipFile, KeyError, ValueError, OSError) as error:
             raise WrongData(
-                f"{origin.name} cannot be read as an Excel workbook: {' '.join(str(error).split())}"
+                "{name} cannot be read as an Excel workbook: {split}",
+                name=origin.name,
+                split=" ".join(str(error).split()),
             ) from error
         try:
             yield from _rows(_cells(book))

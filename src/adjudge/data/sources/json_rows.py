@@ -10,6 +10,7 @@ from adjudge.data.rendered import is_chat
 from adjudge.data.sources.row import Row, Rows
 from adjudge.data.sources.text import HEAD, LONGEST, Text
 from adjudge.errors import WrongData
+from adjudge.messages import Message
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENS, _CLOSES = 1, 2
@@ -124,7 +125,9 @@ class JsonDocument:
                 if self.peek() == "{":
                     if found is not None:
                         raise self.wrong(
-                            f"{key!r} is a second list of rows after {found!r}: keep one of them"
+                            "{key!r} is a second list of rows after {found!r}: keep one of them",
+                            key=key,
+                            found=found,
                         )
                     found = key
                     yield from self.items()
@@ -136,8 +139,8 @@ class JsonDocument:
         self._at += 1
         if found is None:
             raise WrongData(
-                f"{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or "
-                f'{{"data": [{{…}}]}}'
+                '{name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',
+                name=self._origin.name,
             )
 
     def value(self) -> object:
@@ -149,7 +152,7 @@ class JsonDocument:
             except json.JSONDecodeError as error:
                 inside = error.pos - self._at
                 if not self._is_cut(error) or not self._more(size):
-                    raise self.wrong(error.msg, self._at + inside) from error
+                    raise self.wrong(error.msg, at=self._at + inside) from error
                 size *= 2  # so that a long value is not begun too often
                 continue
             except RecursionError as error:
@@ -214,7 +217,11 @@ class JsonDocument:
         """The next character that is no blank, which must be one of ``allowed``."""
         found = self.peek()
         if not found or found not in allowed:
-            raise self.wrong(f"{what} should stand here, not {found or 'the end'!r}")
+            raise self.wrong(
+                "{what} should stand here, not {found!r}",
+                what=what,
+                found=found or Message("the end"),
+            )
         self._at += 1
         return found
 
@@ -236,14 +243,17 @@ class JsonDocument:
         self._counted = self._at
         return self._line
 
-    def wrong(self, reason: str, at: int | None = None) -> WrongData:
+    def wrong(self, reason: str, /, *, at: int | None = None, **values: object) -> WrongData:
         """What to raise about this place."""
         self._here()
         at = self._at if at is None else at
         line = self._line + self._buffer.count("\n", self._at, at)
         newline = self._buffer.rfind("\n", 0, at)
         column = at - newline if newline >= 0 else self._gone + at + 1
-        return self._origin.wrong(line, f"column {column}: {reason}")
+        return self._origin.wrong(
+            line,
+            Message("column {column}: {reason}", column=column, reason=Message(reason, **values)),
+        )
 
 
 def _holds_list(line: str) -> bool:

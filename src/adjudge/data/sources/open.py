@@ -15,6 +15,7 @@ from adjudge.data.sources.text import Text, open_text
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance
 from adjudge.errors import WrongData
+from adjudge.messages import reason_of
 
 
 def is_frame(source: object) -> bool:
@@ -121,7 +122,11 @@ def open_source(
     Steps of an agent's trace are no rows: the first of them raises a WrongData.
     """
     if format is not None and format not in FORMATS:
-        raise WrongData(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+        raise WrongData(
+            "there is no format {format!r}; there are {FORMATS}",
+            format=format,
+            FORMATS=", ".join(FORMATS),
+        )
     origin, rows = _opened(source, format, encoding, field)
     return origin, _without_traces(rows, origin)
 
@@ -148,7 +153,7 @@ def _opened(
         origin = Origin("the data")
         return origin, item_rows(source, field, origin)
     raise WrongData(
-        f"rows come from a path, a data frame or a list, not from {type(source).__name__}"
+        "rows come from a path, a data frame or a list, not from {name}", name=type(source).__name__
     )
 
 
@@ -169,14 +174,16 @@ def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Or
     chosen = format or _FORMAT_OF.get(path.suffix.lower())
     if path.suffix.lower() in _SPREADSHEETS and format is None:
         raise WrongData(
-            f"{path} is {_SPREADSHEETS[path.suffix.lower()]}: save the table as .xlsx, or "
-            "as CSV in UTF-8"
+            "{path} is {SPREADSHEETS}: save the table as .xlsx, or as CSV in UTF-8",
+            path=path,
+            SPREADSHEETS=_SPREADSHEETS[path.suffix.lower()],
         )
     if chosen is None:
         raise WrongData(
-            f"{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
-            f"one of {', '.join(ROW_FILES)}, "
-            f"or say which it is, such as format='csv'"
+            "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
+            "one of {ROW_FILES}, or say which it is, such as format='csv'",
+            path=path,
+            ROW_FILES=", ".join(ROW_FILES),
         )
     origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
     return origin, _file_rows(path, origin, chosen, encoding)
@@ -190,7 +197,9 @@ def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) ->
         with path.open("rb") as file:
             yield from _text_rows(file, origin, format, encoding)
     except OSError as error:
-        raise WrongData(f"{path} cannot be read: {error.strerror or error}") from error
+        raise WrongData(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 def _table_rows(path: Path, origin: Origin, format: str) -> Rows:
@@ -206,7 +215,9 @@ def _table_rows(path: Path, origin: Origin, format: str) -> Rows:
 
 def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
     if format in _TABLES:
-        raise WrongData(f"{format} cannot be read from standard input: save it to a file")
+        raise WrongData(
+            "{format} cannot be read from standard input: save it to a file", format=format
+        )
     if isinstance(sys.stdin, _Held):
         sys.stdin.seek(0)
     yield from _text_rows(sys.stdin.buffer, origin, format, encoding)

@@ -19,7 +19,7 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise SetupError(
-            f"{origin.name}: to read Parquet, pip install 'adjudge[parquet]'"
+            "{name}: to read Parquet, pip install 'adjudge[parquet]'", name=origin.name
         ) from error
     try:
         with path.open("rb") as file:
@@ -30,7 +30,9 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
                 yield Row(number, cells)
     except pyarrow.ArrowException as error:
         raise WrongData(
-            f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}"
+            "{name} cannot be read as Parquet: {split}",
+            name=origin.name,
+            split=" ".join(str(error).split()),
         ) from error
 
 

@@ -123,7 +123,7 @@ class Origin:
 
     def wrong(self, number: int, reason: str) -> WrongData:
         """What to raise when nothing after a row can be read either."""
-        return WrongData(f"{self.where(number)}: {reason}")
+        return WrongData("{where}: {reason}", where=self.where(number), reason=reason)
 
 
 def _nth(nth: int) -> str:

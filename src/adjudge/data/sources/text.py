@@ -113,7 +113,12 @@ class Text:
             raise self._not_decoded(error) from error
 
     def _not_decoded(self, error: UnicodeError) -> WrongData:
-        return WrongData(f"{self.origin.name} is not {self._encoding.upper()}: {error}")
+        return WrongData(
+            "{name} is not {upper}: {error}",
+            name=self.origin.name,
+            upper=self._encoding.upper(),
+            error=error,
+        )
 
 
 def likely_encoding(raw: bytes) -> str:
@@ -167,7 +172,8 @@ def check_encoding(name: str) -> str:
         "".encode(name)
     except (LookupError, ValueError) as error:
         raise SetupError(
-            f"there is no encoding {name!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1"
+            "there is no encoding {name!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1",
+            name=name,
         ) from error
     return name
 
@@ -180,20 +186,23 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     if given is not None:
         if marked and codecs.lookup(check_encoding(given)).name not in marked:
             raise WrongData(
-                f"{origin.name} begins with the byte order mark of {marked[0].upper()}, so "
-                f"that it is not {given.upper()}: "
-                "leave the encoding out"
+                "{name} begins with the byte order mark of {upper}, so that it is not "
+                "{upper2}: leave the encoding out",
+                name=origin.name,
+                upper=marked[0].upper(),
+                upper2=given.upper(),
             )
         return check_encoding(given)
     if marked:
         return marked[0]
     for magic, what in _NO_TEXT:
         if first.startswith(magic):
-            raise WrongData(f"{origin.name} is {what}")
+            raise WrongData("{name} is {what}", name=origin.name, what=what)
     if b"\0" in first:
         known = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise WrongData(
-            f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say "
-            f"encoding={known!r}"
+            "{name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}",
+            name=origin.name,
+            known=known,
         )
     return "utf-8"

@@ -103,7 +103,8 @@ class PostgresLimits:
             return await self._answer(lambda: self._granted(likely, most))
         except RunError as error:
             raise RunStopped(
-                f"nothing is spent while the budget that processes share cannot be read: {error}"
+                "nothing is spent while the budget that processes share cannot be read: {error}",
+                error=error,
             ) from error
 
     async def _answer(self, ask: Callable[[], T]) -> T:

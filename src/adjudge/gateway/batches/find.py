@@ -44,7 +44,9 @@ def batch_api(model: Model, api: str | None = None, command: str | None = None) 
     if command is not None:
         return CommandBatches(provider, command)
     if api is not None and api not in APIS:
-        raise SetupError(f"there is no batch API {api!r}: choose one of {', '.join(APIS)}")
+        raise SetupError(
+            "there is no batch API {api!r}: choose one of {APIS}", api=api, APIS=", ".join(APIS)
+        )
     host = urlsplit(provider.connection.base_url).hostname or ""
     found = api or ("azure" if host.endswith(_AZURE) else provider.connection.provider)
     return APIS[found](provider) if found in APIS else None

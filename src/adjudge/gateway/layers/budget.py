@@ -51,7 +51,11 @@ class Budget:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and value >= 0):
-                raise SetupError(f"{name} must be a number that is not below zero: {value!r}")
+                raise SetupError(
+                    "{name} must be a number that is not below zero: {value!r}",
+                    name=name,
+                    value=value,
+                )
 
 
 _LEASE = 256
@@ -280,7 +284,7 @@ class OpenBudget:
                 continue
             self.raise_if_halted()
             if limit := self._passed(self.spent + self._in_batches + likely):
-                spent = BudgetSpent(f"the budget is spent: {limit}")
+                spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
                 if not self.puts_off:
                     self.halt(spent)
                 raise spent

@@ -12,6 +12,7 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Layer, Model
+from adjudge.messages import reason_of
 
 _BEGINNING = b'{"model": '
 
@@ -123,7 +124,9 @@ def _end_with_a_whole_line(path: Path) -> None:
             elif last:
                 file.write(b"\n")
     except OSError as error:
-        raise SetupError(f"replies cannot be kept in {path}: {error.strerror or error}") from error
+        raise SetupError(
+            "replies cannot be kept in {path}: {reason}", path=path, reason=reason_of(error)
+        ) from error
 
 
 def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
@@ -134,7 +137,9 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
     try:
         lines = path.read_bytes().split(b"\n")  # splitlines() would also split inside a reply
     except OSError as error:
-        raise SetupError(f"recorded replies {path} cannot be read: {error}") from error
+        raise SetupError(
+            "recorded replies {path} cannot be read: {error}", path=path, error=error
+        ) from error
     found: list[tuple[str, str, Reply]] = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or (number == len(lines) and _is_cut(line)):
@@ -143,7 +148,12 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
             data = json.loads(line)
             found.append((str(data["model"]), str(data["request"]), reply_from(data)))
         except (ValueError, KeyError, TypeError) as error:
-            raise SetupError(f"{path}, line {number} is no recorded reply: {error}") from error
+            raise SetupError(
+                "{path}, line {number} is no recorded reply: {error}",
+                path=path,
+                number=number,
+                error=error,
+            ) from error
     return found
 
 

@@ -214,7 +214,9 @@ class Timed(Layer):
         except asyncio.CancelledError:
             if not attempt.expired or attempt.cancelled_by_others:
                 raise
-            raise Unavailable(f"no reply within {self.timeout:g} s", model=self.name) from None
+            raise Unavailable(
+                "no reply within {timeout:g} s", model=self.name, timeout=self.timeout
+            ) from None
         finally:
             self._attempts.pop(attempt, None)
             if attempt.expired:
@@ -264,10 +266,12 @@ class Guarded:
             raise ModelError("it was cancelled from within", model=self.name) from None
         except Exception as error:
             raise ModelError(
-                f"it raised {type(error).__name__}: {error}", model=self.name
+                "it raised {name}: {error}", model=self.name, name=type(error).__name__, error=error
             ) from error
         if not isinstance(reply, Reply):
-            raise ModelError(f"it returned {type(reply).__name__}, not a Reply", model=self.name)
+            raise ModelError(
+                "it returned {name}, not a Reply", model=self.name, name=type(reply).__name__
+            )
         return reply
 
 

@@ -81,10 +81,8 @@ class ReplyStore:
         if taken > self.max_bytes:
             gone = count - int(count * _KEPT_SHARE * self.max_bytes / taken)
             self._execute(
-                (
-                    "DELETE FROM replies WHERE number IN (SELECT number FROM replies ORDER BY "
-                    "number LIMIT ?)"
-                ),
+                "DELETE FROM replies WHERE number IN (SELECT number FROM replies ORDER BY "
+                "number LIMIT ?)",
                 (gone,),
             )
             self._give_room_back()

@@ -74,8 +74,8 @@ class Connection:
             self.key or "authorization" in map(str.lower, self.headers.sent)
         ):
             raise SetupError(
-                f"{self.name}: the base URL holds a password and there is a key too, give "
-                "one of the two"
+                "{name}: the base URL holds a password and there is a key too, give one of the two",
+                name=self.name,
             )
         proxy_for(self.base_url)  # one that cannot be used is said now, not at the first call
 
@@ -318,12 +318,15 @@ def shown_address(base_url: str, of: str = "") -> str:
         )
     except ValueError:  # not shown: what cannot be read may be a password, with a "/" or "#" in it
         raise SetupError(
-            f"{of}what was given is no base URL, write it like http://host:port/v1; in a "
-            "password # is %23, / is %2F, ? is %3F"
+            "{of}what was given is no base URL, write it like http://host:port/v1; in a "
+            "password # is %23, / is %2F, ? is %3F",
+            of=of,
         ) from None
     if not usable:
         raise SetupError(
-            f"{of}{shown(base_url)!r} is no base URL, write it like http://host:port/v1"
+            "{of}{shown!r} is no base URL, write it like http://host:port/v1",
+            of=of,
+            shown=shown(base_url),
         )
     return without_secrets(base_url)
 

@@ -26,6 +26,8 @@ class FunctionModel:
         text = await call(self._function, request.prompt.text)
         if not isinstance(text, str):
             raise ModelError(
-                f"the function returned {type(text).__name__}, not a text", model=self.name
+                "the function returned {name}, not a text",
+                model=self.name,
+                name=type(text).__name__,
             )
         return Reply(text=text, latency=perf_counter() - started)

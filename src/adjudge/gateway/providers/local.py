@@ -188,8 +188,9 @@ def _existing(path: str) -> Path:
     found = Path(path).expanduser()
     if not found.is_file():
         raise SetupError(
-            f"there is no local model {path!r}: give the path of a .gguf file, or one of "
-            f"{', '.join(KNOWN)}"
+            "there is no local model {path!r}: give the path of a .gguf file, or one of {KNOWN}",
+            path=path,
+            KNOWN=", ".join(KNOWN),
         )
     return found
 

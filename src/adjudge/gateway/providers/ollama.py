@@ -126,7 +126,9 @@ def _window_set_by_user() -> int | None:
     given = os.environ.get(WINDOW_VARIABLE, "").strip()
     if given and not given.isdecimal():
         raise SetupError(
-            f"{WINDOW_VARIABLE} must be a number of tokens, such as 8192, not {given!r}"
+            "{window_variable} must be a number of tokens, such as 8192, not {given!r}",
+            window_variable=WINDOW_VARIABLE,
+            given=given,
         )
     return int(given or 0) or None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.cache import read_replies
+from adjudge.messages import Message
 
 NOT_RECORDED = "no reply was recorded for this request"
 
@@ -28,19 +29,26 @@ class ReplayModel:
         file, _, only = path.partition("#")
         if not Path(file).is_file():
             raise SetupError(
-                f"there are no recorded replies at {file!r}: record some with open_model(…, "
-                f"cache={file!r})"
+                "there are no recorded replies at {file!r}: record some with open_model(…, "
+                "cache={file!r})",
+                file=file,
             )
         kept = [
             entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)
         ]
         if not kept:
-            raise SetupError(f"{file!r} holds no replies{f' of {only}' if only else ''}")
+            raise SetupError(
+                "{file!r} holds no replies{clause}",
+                file=file,
+                clause=Message(" of {only}", only=only) if only else "",
+            )
         if not only and len({model for model, _, _ in kept}) > 1:
             models = ", ".join(sorted({model for model, _, _ in kept}))
             raise SetupError(
-                f"{file!r} holds replies of several models ({models}): choose one with "
-                f"replay/{file}#MODEL"
+                "{file!r} holds replies of several models ({models}): choose one with "
+                "replay/{file}#MODEL",
+                file=file,
+                models=models,
             )
         self._replies = {key: reply for _, key, reply in kept}
 

@@ -75,8 +75,9 @@ def refuse_newer(folder: Path, store: Store | None = None) -> None:
     """
     if is_newer(folder) or (store and store.begun_with()[1] != _started(folder)):
         raise RunError(
-            f"{folder} holds a run that was not made of this store alone: merge into "
-            "another folder, or resume it where it is"
+            "{folder} holds a run that was not made of this store alone: merge into another "
+            "folder, or resume it where it is",
+            folder=folder,
         )
 
 

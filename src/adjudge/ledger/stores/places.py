@@ -87,8 +87,9 @@ def place_of(location: str | Path) -> Place:
         if urlsplit(location).scheme not in SCHEMES:
             raise SetupError(
                 "a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an "
-                "object store "
-                f"({', '.join(f'{one}://' for one in SCHEMES[:3])} …), not {location!r}"
+                "object store ({SCHEMES} …), not {location!r}",
+                SCHEMES=", ".join(f"{one}://" for one in SCHEMES[:3]),
+                location=location,
             )
         return ObjectStore(location)
     return Folder(Path(location))
@@ -167,13 +168,16 @@ class ObjectStore:
         self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
         if parts.scheme == "file" and not Path(unquote(parts.path)).is_dir():
             raise SetupError(
-                f"the store {self._name} cannot be used: there is no folder "
-                f"{unquote(parts.path)}, make it first"
+                "the store {name} cannot be used: there is no folder {unquote}, make it first",
+                name=self._name,
+                unquote=unquote(parts.path),
             )
         try:
             self._store = _told(lambda: from_url(address))
         except OSError as error:
-            raise SetupError(f"the store {self._name} cannot be used: {error}") from error
+            raise SetupError(
+                "the store {name} cannot be used: {error}", name=self._name, error=error
+            ) from error
 
     @property
     def name(self) -> str:

@@ -141,8 +141,8 @@ class PostgresStore:
         self._url, _, self.run = url.partition("#")
         if not self.run:
             raise SetupError(
-                f"{self.name.partition(',')[0]} does not say which run it is: write "
-                "postgresql://host/database#NAME"
+                "{partition} does not say which run it is: write postgresql://host/database#NAME",
+                partition=self.name.partition(",")[0],
             )
         self._connection: Connection | None = None
         self._widest = -1
@@ -179,10 +179,11 @@ class PostgresStore:
             connection.execute(_TABLES)
         except InsufficientPrivilege as error:
             raise RunError(
-                f"the store {self.name} lacks tables of adjudge, and this role may not make them "
-                f"({str(error).splitlines()[0]}): have a role that may begin a run there "
-                "once, and grant this one SELECT, INSERT "
-                "and UPDATE on them"
+                "the store {name} lacks tables of adjudge, and this role may not make them "
+                "({splitlines}): have a role that may begin a run there once, and grant "
+                "this one SELECT, INSERT and UPDATE on them",
+                name=self.name,
+                splitlines=str(error).splitlines()[0],
             ) from error
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
@@ -191,7 +192,7 @@ class PostgresStore:
             asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
             row = connection.execute(asked, (self.run,)).fetchone()
         if row is None:
-            raise RunError(f"{self.name} holds no partitions")
+            raise RunError("{name} holds no partitions", name=self.name)
         return json.loads(row[0]), float(row[1])
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
@@ -344,9 +345,13 @@ class PostgresStore:
             yield self._connection
         except psycopg.OperationalError as error:
             raise ServerAway(
-                f"the store {self.name} cannot be used: {str(error).splitlines()[0]}"
+                "the store {name} cannot be used: {splitlines}",
+                name=self.name,
+                splitlines=str(error).splitlines()[0],
             ) from error
         except psycopg.Error as error:
             raise RunError(
-                f"the store {self.name} cannot be used: {str(error).splitlines()[0]}"
+                "the store {name} cannot be used: {splitlines}",
+                name=self.name,
+                splitlines=str(error).splitlines()[0],
             ) from error

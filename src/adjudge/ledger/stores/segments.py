@@ -24,6 +24,7 @@ from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.places import Place, place_of
 from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
+from adjudge.messages import reason_of
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
@@ -95,22 +96,32 @@ class SegmentStore:
             found = json.loads(self._place.read(BEGUN))
             if found.get("format", _FORMAT) > _FORMAT:
                 raise RunError(
-                    f"{self.name}/{BEGUN} was written by a newer adjudge: update this one"
+                    "{name}/{begun} was written by a newer adjudge: update this one",
+                    name=self.name,
+                    begun=BEGUN,
                 )
             return found["configuration"], float(found["started"])
         except FileNotFoundError:
-            raise RunError(f"{self.name} holds no partitions: there is no {BEGUN} in it") from None
+            raise RunError(
+                "{name} holds no partitions: there is no {begun} in it", name=self.name, begun=BEGUN
+            ) from None
         except OSError as error:
             raise self._trouble(error) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{self.name}/{BEGUN} is not what adjudge writes: {error!r}") from error
+            raise RunError(
+                "{name}/{begun} is not what adjudge writes: {error!r}",
+                name=self.name,
+                begun=BEGUN,
+                error=error,
+            ) from error
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
         """One more segment; it is kept when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
                 "a writer is called by up to 64 letters, digits, dots, hyphens and "
-                f"underscores, not {session.writer!r}"
+                "underscores, not {writer!r}",
+                writer=session.writer,
             )
         content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)
         digest = hashlib.sha256(content).hexdigest()[:16]
@@ -193,7 +204,9 @@ class SegmentStore:
             yield record_of(line)
 
     def _trouble(self, error: OSError) -> RunError:
-        return RunError(f"the store {self.name} cannot be used: {error.strerror or error}")
+        return RunError(
+            "the store {name} cannot be used: {reason}", name=self.name, reason=reason_of(error)
+        )
 
 
 def _folder_of(span: Span) -> str:

@@ -25,6 +25,7 @@ from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.weights.gguf import Header, read_header
 from adjudge.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
+from adjudge.messages import reason_of
 
 _EDITION = 4
 """Raised whenever the same sources are made into other weights."""
@@ -45,7 +46,12 @@ def precision() -> Precision:
     """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``mixed``."""
     wanted = os.environ.get(_WANTED) or "mixed"
     if wanted not in get_args(Precision):
-        raise SetupError(f"{_WANTED} is {wanted!r}: it can be {', '.join(get_args(Precision))}")
+        raise SetupError(
+            "{WANTED} is {wanted!r}: it can be {get_args}",
+            WANTED=_WANTED,
+            wanted=wanted,
+            get_args=", ".join(get_args(Precision)),
+        )
     return cast(Precision, wanted)
 
 
@@ -76,9 +82,12 @@ def made_weights(
                 _make(base, adapter, wanted, path)
     except OSError as error:
         raise SetupError(
-            f"the weights of {name} could not be made in {path.parent}: "
-            f"{error.strerror or error}; free some space there, or set "
-            "ADJUDGE_CACHE to a folder you may write to and run 'adjudge models pull'"
+            "the weights of {name} could not be made in {parent}: {reason}; free some space "
+            "there, or set ADJUDGE_CACHE to a folder you may write to and run 'adjudge "
+            "models pull'",
+            name=name,
+            parent=path.parent,
+            reason=reason_of(error),
         ) from error
     return path
 
@@ -172,7 +181,7 @@ def _frame(header: Header) -> tuple[str, str, str]:
     between, found, after = rest.partition(_SLOTS[1])
     if not found:
         raise SetupError(
-            f"{header.path}: its chat template has no place for a system and a user turn"
+            "{path}: its chat template has no place for a system and a user turn", path=header.path
         )
     return before, between, after
 
@@ -184,7 +193,9 @@ def _samples(header: Header, before: str, between: str, after: str) -> list[list
         known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens
     )
     if not any(before.startswith(token) for token in header.special_tokens):
-        raise SetupError(f"{header.path}: its chat template does not begin with a control token")
+        raise SetupError(
+            "{path}: its chat template does not begin with a control token", path=header.path
+        )
     text = (files(__package__) / "samples.txt").read_text(encoding="utf-8")
     turns = (sample.partition("\n") for sample in text.strip().split("\n---\n"))
     return [

@@ -61,7 +61,11 @@ def shape_of(header: Header) -> Shape:
     """The sizes of the model in a GGUF file."""
     known = header.metadata
     if header.architecture != "llama":
-        raise SetupError(f"{header.path} is of the architecture {header.architecture!r}, not llama")
+        raise SetupError(
+            "{path} is of the architecture {architecture!r}, not llama",
+            path=header.path,
+            architecture=header.architecture,
+        )
     return Shape(
         layers=header.layers,
         width=known["llama.embedding_length"],
@@ -256,7 +260,9 @@ def _read(header: Header, name: str) -> Floats:
     """A tensor as 32-bit numbers, numbers out by numbers in."""
     found = next((tensor for tensor in header.tensors if tensor.name == name), None)
     if found is None or found.size is None:
-        raise SetupError(f"{header.path} has no tensor {name} that can be read")
+        raise SetupError(
+            "{path} has no tensor {name} that can be read", path=header.path, name=name
+        )
     with header.path.open("rb") as file:
         file.seek(header.data_start + found.offset)
         raw = np.frombuffer(file.read(found.size), np.uint8)
@@ -268,7 +274,10 @@ def _dequantised(raw: Array, tensor: Tensor, path: Path) -> Floats:
         return raw.view(np.float32 if tensor.kind == F32 else np.float16).astype(np.float32)
     if tensor.kind not in (Q8_0, Q4_0, Q4_1):
         raise SetupError(
-            f"{path} holds tensor {tensor.name} in a format that is not read here ({tensor.kind})"
+            "{path} holds tensor {name} in a format that is not read here ({kind})",
+            path=path,
+            name=tensor.name,
+            kind=tensor.kind,
         )
     blocks = raw.reshape(-1, BLOCKS[tensor.kind][1])
     scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)

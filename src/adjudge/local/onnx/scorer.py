@@ -73,7 +73,8 @@ class Scorer:
         ids = self._shared(f" {label}" if self._spaced else label)
         if len(ids) != 1:
             raise SetupError(
-                f"the label {label!r} is not one token of this model: use mode='generate'"
+                "the label {label!r} is not one token of this model: use mode='generate'",
+                label=label,
             )
         return ids[0]
 
@@ -117,7 +118,9 @@ class Scorer:
 
     def _too_long(self, length: int) -> ModelError:
         return ModelError(
-            f"the prompt has {length} tokens, the model reads {self._context}: shorten the text"
+            "the prompt has {length} tokens, the model reads {context}: shorten the text",
+            length=length,
+            context=self._context,
         )
 
 

@@ -85,7 +85,9 @@ def read_tensors(path: Path) -> Tensors:
         arrays = {name: _array(np, data, 8 + length, entry) for name, entry in header.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SetupError(
-            f"{path} cannot be read ({error}): run 'adjudge models pull' again"
+            "{path} cannot be read ({error}): run 'adjudge models pull' again",
+            path=path,
+            error=error,
         ) from error
     return Tensors(arrays, metadata)
 

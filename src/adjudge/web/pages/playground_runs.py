@@ -22,7 +22,11 @@ def try_rows(request: Request, form: Form) -> Response:
     place, typed = site.library.find(values.get("run", "")), values.get("count", "20")
     count = whole(typed) or 0
     if not 1 <= count <= MOST_ROWS:
-        raise SetupError(f"the number of rows must be from 1 to {MOST_ROWS}, not {typed!r}")
+        raise SetupError(
+            "the number of rows must be from 1 to {most_rows}, not {typed!r}",
+            most_rows=MOST_ROWS,
+            typed=typed,
+        )
     case = Draft.of_form(form).case_of()
     found = rows_to_try(place.folder, case, count)
     trial = site.trials.start(

@@ -90,7 +90,9 @@ def rewrite(request: Request, form: Form) -> Response:
     action = next((one for one in TEXT_ACTIONS if one == values.get("action")), None)
     if action is None:
         raise SetupError(
-            f"a text can be changed by {', '.join(TEXT_ACTIONS)}, not by {values.get('action')!r}"
+            "a text can be changed by {TEXT_ACTIONS}, not by {values!r}",
+            TEXT_ACTIONS=", ".join(TEXT_ACTIONS),
+            values=values.get("action"),
         )
     text = values.get("text", "")
     if not text.strip():
@@ -108,7 +110,11 @@ def make_data(request: Request, form: Form) -> Response:
     typed = values.get("how_many", "3")
     count = whole(typed) or 0
     if not 1 <= count <= MOST_AT_ONCE:
-        raise SetupError(f"the number of instances must be from 1 to {MOST_AT_ONCE}, not {typed!r}")
+        raise SetupError(
+            "the number of instances must be from 1 to {most_at_once}, not {typed!r}",
+            most_at_once=MOST_AT_ONCE,
+            typed=typed,
+        )
     rows = made_rows(
         _desk(site, form, case), case, values.get("data_kind", ""), count, values.get("about", "")
     )
@@ -138,8 +144,9 @@ def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
     name = dict(form).get("writer") or known[0]
     if name not in known:
         raise SetupError(
-            f"{name} is no model that the page may ask: it may ask {', '.join(known)}; "
-            f"start it with -m {name}"
+            "{name} is no model that the page may ask: it may ask {known}; start it with -m {name}",
+            name=name,
+            known=", ".join(known),
         )
     return WritingDesk(
         site.project.with_defaults(ModelEntry(model=name)), site.spending, case.settings.language

@@ -90,7 +90,12 @@ def row_data(
     with reading(place.folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
         if found is None:
-            raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
+            raise RunError(
+                "the run {name} has no row {row} of judge {judge!r}",
+                name=place.name,
+                row=row,
+                judge=judge,
+            )
         prompts = shown_prompts(connection, judge, row - 1)
         same = (
             same_text(connection, judge, row - 1)

@@ -165,7 +165,11 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
 def _judge(asked: QueryParams, judges: list[str]) -> str:
     wanted = asked.get("judge") or (judges[0] if judges else "")
     if judges and wanted not in judges:
-        raise SetupError(f"the run has no judge {wanted!r}; it has {', '.join(judges)}")
+        raise SetupError(
+            "the run has no judge {wanted!r}; it has {judges}",
+            wanted=wanted,
+            judges=", ".join(judges),
+        )
     return wanted
 
 
@@ -176,7 +180,7 @@ def _number(asked: QueryParams, name: str) -> float | None:
     except ValueError:
         value = math.nan
     if value is not None and not math.isfinite(value):
-        raise SetupError(f"{name} must be a number, not {text!r}")
+        raise SetupError("{name} must be a number, not {text!r}", name=name, text=text)
     return value
 
 

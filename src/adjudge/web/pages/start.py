@@ -113,7 +113,7 @@ def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
     except ValueError:
         usd = math.nan
     if not math.isfinite(usd) or usd < 0:
-        raise SetupError(f"the budget must be a number of dollars, not {text!r}")
+        raise SetupError("the budget must be a number of dollars, not {text!r}", text=text)
     return usd
 
 

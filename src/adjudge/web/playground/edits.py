@@ -28,13 +28,14 @@ def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
     if name in _WITH:
         field, change = _WITH[name]
         return change(draft, values.get(field, ""))
-    raise SetupError(f"the form has no button {name!r}: reload the page")
+    raise SetupError("the form has no button {name!r}: reload the page", name=name)
 
 
 def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
     if len(draft.rows) + len(rows) > MOST_ROWS:
         raise SetupError(
-            f"a test case has at most {MOST_ROWS} instances: make a data file of them, and a run"
+            "a test case has at most {most_rows} instances: make a data file of them, and a run",
+            most_rows=MOST_ROWS,
         )
     return replace(draft, rows=(*draft.rows, *rows))
 

@@ -70,7 +70,7 @@ def case_of_row(
     with reading(folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=number - 1), None)
     if found is None:
-        raise RunError(f"the run has no row {number} of judge {judge!r}")
+        raise RunError("the run has no row {number} of judge {judge!r}", number=number, judge=judge)
     scales = label_scales(folder)
     scale = next(
         (one for one in scales if one.name == found.get("criteria") and judge in one.judges),
@@ -82,7 +82,8 @@ def case_of_row(
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
         raise SetupError(
-            f"{scale.name!r} asks for a number, and the playground is for options and comparisons"
+            "{name!r} asks for a number, and the playground is for options and comparisons",
+            name=scale.name,
         )
     row = _row(instance, _agreed(labels).get(instance.identity, ""), str(found["id"] or number))
     return TestCase(
@@ -127,8 +128,10 @@ def _expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
         said = ", ".join(sorted({str(mark.answer) for one in rows.rows for mark in one.marks})[:5])
         options = ", ".join(criteria.option_names)
         raise SetupError(
-            f"people labelled the run's rows {said}, and the criteria offers {options}: "
-            "call the options so"
+            "people labelled the run's rows {said}, and the criteria offers {options}: call "
+            "the options so",
+            said=said,
+            options=options,
         ) from error
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from adjudge.aio.files import write_new
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 from adjudge.runs.case_file import TestCase, parse_case
 
 FOLDER = "test-cases"
@@ -69,8 +70,10 @@ class CaseStore:
             )
         if latest != (base or 0):
             raise SetupError(
-                f"version {latest} was saved since version {base} was opened: "
-                "open it and look at the difference, or save under another name"
+                "version {latest} was saved since version {base} was opened: open it and "
+                "look at the difference, or save under another name",
+                latest=latest,
+                base=base,
             )
         write_new(folder / f"v{latest + 1}.yaml", case.to_yaml(), ANOTHER_NAME)
         return latest + 1
@@ -84,14 +87,19 @@ class CaseStore:
         files = dict(self._files(self._find(name)))
         if version is not None and version not in files:
             raise SetupError(
-                f"test case {name!r} has no version {version}; it has "
-                f"{', '.join(map(str, sorted(files)))}"
+                "test case {name!r} has no version {version}; it has {files}",
+                name=name,
+                version=version,
+                files=", ".join(map(str, sorted(files))),
             )
         number = max(files) if version is None else version
         path = files[number]
         if path.stat().st_size > _LARGEST:
             raise SetupError(
-                f"{path.name} of test case {name!r} is larger than {_LARGEST // 1_000_000} MB"
+                "{name} of test case {name2!r} is larger than {LARGEST} MB",
+                name=path.name,
+                name2=name,
+                LARGEST=_LARGEST // 1_000_000,
             )
         return number, path.read_text(encoding="utf-8")
 
@@ -99,7 +107,9 @@ class CaseStore:
         folder = dict(self._folders()).get(name)
         if folder is None:
             raise SetupError(
-                f"there is no test case {name!r} in {FOLDER}: the list shows those there are"
+                "there is no test case {name!r} in {folder}: the list shows those there are",
+                name=name,
+                folder=FOLDER,
             )
         return folder
 
@@ -127,7 +137,8 @@ def check_name(name: str) -> None:
     """A name of a file of ours has letters, digits, blanks and a few marks."""
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
         raise SetupError(
-            f"{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most"
+            "{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most",
+            name=name,
         )
 
 
@@ -138,14 +149,15 @@ def made_folder(home: Path, *parts: str) -> Path:
         inner = folder / part
         if not is_own(inner, folder):
             raise SetupError(
-                f"{part} is a link to elsewhere: the page writes only below the folder it "
-                "was started in"
+                "{part} is a link to elsewhere: the page writes only below the folder it "
+                "was started in",
+                part=part,
             )
         try:
             inner.mkdir(exist_ok=True)
         except OSError as error:
             raise RunError(
-                f"the folder {part} cannot be made: {error.strerror or error}"
+                "the folder {part} cannot be made: {reason}", part=part, reason=reason_of(error)
             ) from error
         folder = inner
     return folder

@@ -66,9 +66,9 @@ class WritingDesk:
         model = open_entry(self.entry, cache=True)
         if model.capabilities.exact_logprobs:
             raise SetupError(
-                f"{model.name} judges and cannot write: start the page with a model that "
-                "can, such as -m openai/gpt-4o-mini, "
-                "and choose it as the writer"
+                "{name} judges and cannot write: start the page with a model that can, such "
+                "as -m openai/gpt-4o-mini, and choose it as the writer",
+                name=model.name,
             )
         return model
 
@@ -98,7 +98,12 @@ class WritingDesk:
                     reason = vote.reason
                 except ValueError as error:
                     reason = str(error)
-        raise RunError(f"{model.name} wrote nothing that can be used in {_TRIES} tries: {reason}")
+        raise RunError(
+            "{name} wrote nothing that can be used in {TRIES} tries: {reason}",
+            name=model.name,
+            TRIES=_TRIES,
+            reason=reason,
+        )
 
 
 def rewritten(desk: WritingDesk, action: TextAction, text: str, case: TestCase) -> str:
@@ -175,7 +180,11 @@ def _wanted(case: TestCase, sort: str, option: str, count: int, about: str) -> D
     names = list(case.criteria.option_names)
     known = [BETTER, CLOSE, TIE] if case.compares else names
     if option not in known:
-        raise SetupError(f"{option!r} is none of {', '.join(known)}: nothing can be written for it")
+        raise SetupError(
+            "{option!r} is none of {known}: nothing can be written for it",
+            option=option,
+            known=", ".join(known),
+        )
     between: tuple[str, ...] = ()
     if sort == "border" and not case.compares:
         at = names.index(option)

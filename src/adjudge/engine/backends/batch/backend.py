@@ -216,8 +216,9 @@ class Batches:
         """
         if self._folder.is_symlink():
             raise RunError(
-                f"{self._folder} is a symbolic link, which adjudge never makes: copy what "
-                "it points to, or delete it"
+                "{folder} is a symbolic link, which adjudge never makes: copy what it "
+                "points to, or delete it",
+                folder=self._folder,
             )
         await self._table.forget_failures()
         for batch in self._table.under_way():
@@ -285,7 +286,7 @@ class Batches:
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
         if limit or (limit := self._budget.over()):
-            self._spent = BudgetSpent(f"the budget is spent: {limit}")
+            self._spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
 
     async def _look(self) -> bool:
         """Whether some are still under way."""
@@ -353,8 +354,9 @@ def batchable(
     without = [every[identity].name for identity, api in apis.items() if api is None]
     if without and (settings.batch_only or len(without) == len(every)):
         raise SetupError(
-            f"{', '.join(without)} has no batch API that adjudge knows: leave --batch out, "
-            "or say with --batch-api which one its "
-            f"server speaks ({', '.join(APIS)})"
+            "{without} has no batch API that adjudge knows: leave --batch out, or say with "
+            "--batch-api which one its server speaks ({APIS})",
+            without=", ".join(without),
+            APIS=", ".join(APIS),
         )
     return {identity: (every[identity], api) for identity, api in apis.items() if api is not None}

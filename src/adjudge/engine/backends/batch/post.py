@@ -66,12 +66,16 @@ class Post:
     def api_of(self, batch: Batch) -> BatchApi:
         """Where a batch was sent, which must be where it would be sent now."""
         if not is_id(batch.id):
-            raise RunError(f"the ledger holds a batch that adjudge did not make: {batch.id!r}")
+            raise RunError(
+                "the ledger holds a batch that adjudge did not make: {id!r}", id=batch.id
+            )
         _, api = self.models.get(batch.model, (None, None))
         if api is None:
             raise RunError(
-                f"the batch {batch.id} was sent for {batch.model}, which this run does not "
-                "ask in batches now"
+                "the batch {id} was sent for {model_name}, which this run does not ask in "
+                "batches now",
+                id=batch.id,
+                model_name=batch.model,
             )
         return api
 
@@ -114,9 +118,11 @@ class Post:
             if not error.retryable:
                 return False
             raise RunError(
-                f"whether the batch {batch.id} can be read with the key that asks now "
-                "cannot be told, since "
-                f"{batch.provider} does not answer ({error}): resume the run later"
+                "whether the batch {id} can be read with the key that asks now cannot be "
+                "told, since {provider_name} does not answer ({error}): resume the run later",
+                id=batch.id,
+                provider_name=batch.provider,
+                error=error,
             ) from None
         return named or (
             batch.state is State.INTENDED and api.organisation == batch.organisation != ""
@@ -124,13 +130,13 @@ class Post:
 
     def _of_another_key(self, batch: Batch) -> RunError:
         return RunError(
-            f"the batch {batch.remote_id or batch.id} was sent to {batch.provider} with "
-            "another key or command, "
+            "the batch {remote_id} was sent to {provider_name} with another key or command, "
             "and the one that asks now cannot read it: resume with the one that began the "
-            "run, or with another key "
-            "of the same account; if this is one, 'adjudge resume RUN --batch adopt' takes "
-            "your word for it; "
-            "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
+            "run, or with another key of the same account; if this is one, 'adjudge resume "
+            "RUN --batch adopt' takes your word for it; 'adjudge resume RUN --batch "
+            "resubmit' asks again what was sent, and pays twice",
+            remote_id=batch.remote_id or batch.id,
+            provider_name=batch.provider,
         )
 
     def _check_vouched(self, batch: Batch) -> None:
@@ -139,11 +145,12 @@ class Post:
         """
         if self.api_of(batch).account != batch.account:
             raise RunError(
-                f"the batch {batch.remote_id or batch.id}, which another key sent to "
-                f"{batch.provider}, is not there for the "
-                "key that asks now, so that they seem to be of two accounts: resume with "
-                "the key that began the run; "
-                "'adjudge resume RUN --batch resubmit' asks again what was sent, and pays twice"
+                "the batch {remote_id}, which another key sent to {provider_name}, is not "
+                "there for the key that asks now, so that they seem to be of two accounts: "
+                "resume with the key that began the run; 'adjudge resume RUN --batch "
+                "resubmit' asks again what was sent, and pays twice",
+                remote_id=batch.remote_id or batch.id,
+                provider_name=batch.provider,
             )
 
     # -- sending -------------------------------------------------------------------
@@ -171,8 +178,10 @@ class Post:
                 _LOG.info("%s; sending the batch again", error)
                 await self.budget.pause(wait_before_retry(error, attempt))
         raise RunError(
-            f"the batch {batch.id} could not be sent, since {batch.provider} does not "
-            "answer: resume the run later"
+            "the batch {id} could not be sent, since {provider_name} does not answer: "
+            "resume the run later",
+            id=batch.id,
+            provider_name=batch.provider,
         )
 
     async def _create(self, batch: Batch) -> None:
@@ -306,11 +315,13 @@ class Post:
                 batch, f"{batch.provider} may have taken it before, and does not list its batches"
             )
         raise RunError(
-            f"whether the batch {batch.id} has arrived at {batch.provider} cannot be told, "
-            "since its list of batches is refused "
-            f"({error}): use a key that may read it, or send the batch again with 'adjudge "
-            "resume RUN --batch resubmit', "
-            "and perhaps pay twice"
+            "whether the batch {id} has arrived at {provider_name} cannot be told, since "
+            "its list of batches is refused ({error}): use a key that may read it, or send "
+            "the batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay "
+            "twice",
+            id=batch.id,
+            provider_name=batch.provider,
+            error=error,
         )
 
     async def _twice(
@@ -335,11 +346,13 @@ class Post:
             return await self._twice(batch, f"there is also {', '.join(fitting)}", fitting)
         if len(fitting) > 1 and self.settings.orphans is None:
             raise RunError(
-                f"{len(fitting)} batches at {batch.provider} may be the one that was about "
-                "to be sent when the run ended "
-                f"({', '.join(fitting)}): 'adjudge resume RUN --batch adopt' waits for them "
-                "and takes the one whose results fit, "
-                "'adjudge resume RUN --batch resubmit' sends it again, and may pay twice"
+                "{count} batches at {provider_name} may be the one that was about to be "
+                "sent when the run ended ({fitting}): 'adjudge resume RUN --batch adopt' "
+                "waits for them and takes the one whose results fit, 'adjudge resume RUN "
+                "--batch resubmit' sends it again, and may pay twice",
+                count=len(fitting),
+                provider_name=batch.provider,
+                fitting=", ".join(fitting),
             )
         await self.table.keep(
             replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting})
@@ -450,11 +463,12 @@ class Post:
 
     def _cannot_tell(self, batch: Batch, remote_id: str, why: str) -> RunError:
         return RunError(
-            f"whether {remote_id} at {batch.provider} is the batch that was about to be "
-            "sent when the run ended cannot be told "
-            f"({why}): resume the run later, or send the batch again with 'adjudge resume "
-            "RUN --batch resubmit', and perhaps pay "
-            "twice"
+            "whether {remote_id} at {provider_name} is the batch that was about to be sent "
+            "when the run ended cannot be told ({why}): resume the run later, or send the "
+            "batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay twice",
+            remote_id=remote_id,
+            provider_name=batch.provider,
+            why=why,
         )
 
     async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool | None:
@@ -475,7 +489,9 @@ class Post:
         if not remote.too_many or self.rejections >= _MOST_REJECTIONS:
             model = self.models[batch.model][0]
             raise ModelUnusable(
-                f"the batch was rejected: {remote.reason or remote.said}", model=model.name
+                "the batch was rejected: {reason}",
+                model=model.name,
+                reason=remote.reason or remote.said,
             )
         _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
 
@@ -510,10 +526,12 @@ class Post:
         if replies or self.settings.orphans == "resubmit":
             return await self._twice(batch, missing, requests=answered - replies)
         raise RunError(
-            f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} "
-            "are answered, and its results hold "
-            "no reply: resume the run later, or have them asked and paid for again with "
-            "'adjudge resume RUN --batch resubmit'"
+            "{provider_name} says that {answered} requests of the batch {remote_id} are "
+            "answered, and its results hold no reply: resume the run later, or have them "
+            "asked and paid for again with 'adjudge resume RUN --batch resubmit'",
+            provider_name=batch.provider,
+            answered=answered,
+            remote_id=batch.remote_id,
         )
 
     async def _finish(self, batch: Batch, said: str) -> None:

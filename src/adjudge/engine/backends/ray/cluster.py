@@ -121,7 +121,8 @@ def check_address(where: str) -> str:
         )
     if where != RAY and not _NAMED.fullmatch(where):
         raise SetupError(
-            f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}"
+            "--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}",
+            where=where,
         )
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
     _refuse_open(address, None if _OURS in os.environ else os.environ.get(_AUTHENTICATION))
@@ -132,9 +133,10 @@ def _refuse_open(address: str, mode: str | None) -> None:
     if address == "local" or _is_loopback(address) or mode == "token":
         return
     raise SetupError(
-        f"the Ray cluster at {address} lets in anybody who reaches it: start it with "
-        f"{_AUTHENTICATION}=token, and set that "
-        "here too"
+        "the Ray cluster at {address} lets in anybody who reaches it: start it with "
+        "{AUTHENTICATION}=token, and set that here too",
+        address=address,
+        AUTHENTICATION=_AUTHENTICATION,
     )
 
 
@@ -164,9 +166,11 @@ def check_reached(address: str) -> None:
 def _unreached(address: str, error: Exception) -> RunError:
     why = str(error).strip().split("\n")[0].rstrip(".")
     return RunError(
-        f"the Ray cluster at {address} cannot be reached: {why}. Is it running, with the "
-        "same version of Ray? Where it asks "
-        f"for a token, set {_AUTHENTICATION}=token here too"
+        "the Ray cluster at {address} cannot be reached: {why}. Is it running, with the "
+        "same version of Ray? Where it asks for a token, set {AUTHENTICATION}=token here too",
+        address=address,
+        why=why,
+        AUTHENTICATION=_AUTHENTICATION,
     )
 
 
@@ -336,7 +340,7 @@ class _Driver(Generic[C, D, N]):
         try:
             found: T = self._ray.get(one)
         except self._ray.exceptions.RayError as error:
-            self._end(RunError(f"a worker of the cluster failed: {error}"))
+            self._end(RunError("a worker of the cluster failed: {error}", error=error))
             return None
         return found
 

@@ -133,7 +133,8 @@ def _refuse_unfinished(folder: Path) -> None:
         ended = read_meta(connection).get("ended")
     if ended != "complete":
         raise RunError(
-            f"{folder} was begun on one machine: resume it without on=, or use another folder"
+            "{folder} was begun on one machine: resume it without on=, or use another folder",
+            folder=folder,
         )
 
 
@@ -142,7 +143,7 @@ def _check_sendable(judge: object, items: Sequence[object]) -> None:
     try:
         pickle.dumps((judge, items[:1]))
     except (TypeError, AttributeError, pickle.PicklingError) as error:
-        raise SetupError(f"the judge cannot be sent to the workers: {error}") from error
+        raise SetupError("the judge cannot be sent to the workers: {error}", error=error) from error
 
 
 def _routed(items: Sequence[I], workers: int) -> Iterator[tuple[int, Chunk[I]]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from adjudge.aio.files import written_whole
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
 
 RAY = "ray"
 PARTITIONS = "partitions"
@@ -36,7 +37,10 @@ class Cluster:
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise SetupError(f"workers is how many a cluster has, one at least, not {self.workers}")
+            raise SetupError(
+                "workers is how many a cluster has, one at least, not {workers}",
+                workers=self.workers,
+            )
 
     def store_of(self, folder: Path) -> str:
         """Where the workers write whose run is kept in ``folder``."""
@@ -62,7 +66,9 @@ def kept_facts(folder: Path) -> Mapping[str, object] | None:
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} is not what adjudge writes: {error!r}") from error
+        raise RunError(
+            "{path} is not what adjudge writes: {error!r}", path=path, error=error
+        ) from error
     return found if isinstance(found, dict) else {}
 
 
@@ -74,7 +80,9 @@ def keep_facts(folder: Path, facts: Mapping[str, object]) -> None:
         with written_whole(place / FACTS) as file:
             file.write(json.dumps(dict(facts)).encode())
     except OSError as error:
-        raise RunError(f"{place} cannot be written: {error.strerror or error}") from error
+        raise RunError(
+            "{place} cannot be written: {reason}", place=place, reason=reason_of(error)
+        ) from error
 
 
 def forget_facts(folder: Path) -> None:

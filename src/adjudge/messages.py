@@ -1,0 +1,198 @@
+"""Sentences as values: a message is its English text, and remembers what it was made of.
+
+``Message("criterion {name!r} offers no options", name=name)`` is an ordinary string. At the edges
+(terminal, page, report) ``render`` looks its *template* up in the catalogue of a language and puts
+the values in again: a value of the user's is never looked up, a clause of ours is a message inside
+a message, numbers and plurals follow the language.
+
+A catalogue is a file, ``locales/LANGUAGE/LC_MESSAGES/adjudge.po``, kept with ``make messages``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import NamedTuple, Self
+
+Values = Mapping[str, object]
+
+
+class Message(str):
+    """A sentence of ours. Without values its text is taken as it stands, braces included."""
+
+    __slots__ = ("context", "plural", "template", "values")
+
+    template: str
+    plural: str
+    """The template for any number but one, where ``values["count"]`` decides."""
+    context: str
+    """Tells apart what is one word in English and two elsewhere."""
+    values: Values
+
+    def __new__(cls, template: str, /, **values: object) -> Self:
+        return cls.make(template, "", "", values)
+
+    @classmethod
+    def make(cls, template: str, plural: str, context: str, values: Values) -> Self:
+        values = {name: _value_of(value) for name, value in values.items()}
+        many = plural and values["count"] != 1
+        message = super().__new__(cls, _fill(plural if many else template, values))
+        message.template, message.plural, message.context = template, plural, context
+        message.values = values
+        return message
+
+    def render(self, language: str) -> str:
+        if language == "en":
+            return str.__str__(self)
+        catalogue = read_catalogue(language)
+        values = {name: _localize(value, language) for name, value in self.values.items()}
+        found = catalogue.look_up(self.template, self.context, values.get("count"))
+        return _fill(found or self._pick(), values)
+
+    def _pick(self) -> str:
+        return self.plural if self.plural and self.values["count"] != 1 else self.template
+
+    def __str__(self) -> str:
+        """Itself, so that ``str(error)`` is still a message."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (self.make, (self.template, self.plural, self.context, dict(self.values)))
+
+
+def plural(one: str, many: str, /, count: int, **values: object) -> Message:
+    """A message whose wording depends on ``count``: ``plural("{count} row",
+    "{count} rows", 3)``.
+    """
+    return Message.make(one, many, "", {"count": count, **values})
+
+
+def term(context: str, text: str, /, **values: object) -> Message:
+    """A message that other languages translate differently in ``context``."""
+    return Message.make(text, "", context, values)
+
+
+class Joined(Message):
+    """Messages and texts in a row; each is rendered by itself."""
+
+    __slots__ = ("parts", "separator")
+
+    parts: tuple[str, ...]
+    separator: str
+
+    def __new__(cls, separator: str, parts: Iterable[str], /) -> Self:
+        parts = tuple(parts)
+        joined = cls.make(separator.join(parts), "", "", {})
+        joined.separator, joined.parts = separator, parts
+        return joined
+
+    def render(self, language: str) -> str:
+        return self.separator.join(render(part, language) for part in self.parts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Joined, (self.separator, self.parts))
+
+
+def join(separator: str, parts: Iterable[str]) -> Message:
+    """``separator.join(parts)`` that remembers which of its parts are messages."""
+    return Joined(separator, parts)
+
+
+def render(text: object, language: str) -> str:
+    """``text`` in ``language``: a message, or an error that carries one; anything else as it is."""
+    found = _localize(text, language)
+    return found if isinstance(found, str) else str(found)
+
+
+def reason_of(error: OSError) -> Message:
+    """What the operating system says went wrong."""
+    return Message(error.strerror) if error.strerror else Message("{reason}", reason=str(error))
+
+
+class Catalogue(NamedTuple):
+    """The translations of one language."""
+
+    texts: Mapping[tuple[str, str], tuple[str, ...]]
+    """From context and template to the translation, or to one for each plural form."""
+    plural_form: Callable[[int], int]
+
+    def look_up(self, template: str, context: str = "", count: object = None) -> str | None:
+        forms = self.texts.get((context, template))
+        if forms is None:
+            return None
+        return (
+            forms[self.plural_form(count)]
+            if len(forms) > 1 and isinstance(count, int)
+            else forms[0]
+        )
+
+
+@cache
+def read_catalogue(language: str) -> Catalogue:
+    """The catalogue of ``language``; an empty one where there is none."""
+    from importlib.resources import files
+
+    path = files("adjudge") / "locales" / language / "LC_MESSAGES" / "adjudge.po"
+    return (
+        parse_po(path.read_text(encoding="utf-8")) if path.is_file() else Catalogue({}, lambda _: 0)
+    )
+
+
+def parse_po(text: str) -> Catalogue:
+    """The translations in a gettext file; fuzzy and obsolete ones are left out."""
+    from ast import literal_eval
+    from gettext import c2py
+
+    texts: dict[tuple[str, str], tuple[str, ...]] = {}
+    form = "0"
+    for block in text.split("\n\n"):
+        entry: dict[str, str] = {}
+        keyword = ""
+        lines = block.splitlines()
+        if any(line.startswith("#,") and "fuzzy" in line for line in lines):
+            continue
+        for line in lines:
+            if line.startswith("#"):
+                continue
+            start = line.index('"')
+            keyword = line[:start].strip() or keyword
+            entry[keyword] = entry.get(keyword, "") + literal_eval(line[start:])
+        if entry.get("msgid") == "":
+            form = entry["msgstr"].partition("plural=")[2].partition(";")[0] or form
+        forms = tuple(entry[key] for key in sorted(entry) if key.startswith("msgstr"))
+        if entry.get("msgid") and all(forms):
+            texts[entry.get("msgctxt", ""), entry["msgid"]] = forms
+    return Catalogue(texts, c2py(form))
+
+
+class _CommaNumber(float):
+    """A number that is written with a decimal comma."""
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec).replace(".", ",")
+
+    def __str__(self) -> str:
+        return super().__repr__().replace(".", ",")
+
+    __repr__ = __str__
+
+
+_DECIMAL_COMMA = frozenset({"ru"})
+
+
+def _value_of(value: object) -> object:
+    """An error stands for what it says: it would keep its traceback alive."""
+    if isinstance(value, BaseException):
+        return getattr(value, "full_message", None) or getattr(value, "message", None) or str(value)
+    return value
+
+
+def _fill(template: str, values: Values) -> str:
+    return template.format_map(values) if values else template
+
+
+def _localize(value: object, language: str) -> object:
+    if isinstance(value, float) and language in _DECIMAL_COMMA:
+        return _CommaNumber(value)
+    localize = getattr(value, "render", None)
+    return localize(language) if localize is not None else value

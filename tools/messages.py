@@ -1,0 +1,148 @@
+"""Bring the catalogues of translations in step with the code: ``make messages``.
+
+Templates are collected from the calls of ``Message``, ``plural``, ``term`` and of every error, and
+from the pages; each catalogue keeps its translations and gets the new templates, empty.
+With ``--check`` nothing is written, and what is missing, left over or wrong is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import string
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "adjudge"
+LOCALES = PACKAGE / "locales"
+
+
+class Found(NamedTuple):
+    """A template in the code."""
+
+    context: str
+    template: str
+    plural: str
+    place: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if any is amiss"
+    )
+    check = parser.parse_args().check
+    found = sorted(set(templates(PACKAGE)))
+    amiss = False
+    for path in sorted(LOCALES.glob("*/LC_MESSAGES/adjudge.po")):
+        before = read(path)
+        after = updated(before, found)
+        problems = list(faults(after))
+        print(f"{path.relative_to(ROOT)}: {len(after)} templates")
+        for problem in problems:
+            print(f"  {problem}")
+        amiss = amiss or bool(problems) or _ids(before) != _ids(after)
+        if not check:
+            write(path, after)
+    return int(check and amiss)
+
+
+def templates(package: Path) -> Iterator[Found]:
+    """Every template of the package, in the order of its files."""
+    errors = _error_names(package)
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                yield from _of_call(node, errors, place)
+
+
+def _of_call(call: ast.Call, errors: frozenset[str], place: str) -> Iterator[Found]:
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    texts = [
+        argument.value if isinstance(argument, ast.Constant) else None for argument in call.args
+    ]
+    match name, texts:
+        case "plural", [str(one), str(many), *_]:
+            yield Found("", one, many, place)
+        case "term", [str(context), str(text), *_]:
+            yield Found(context, text, "", place)
+        case ("WrongValue", [_, str(text), *_]) | ("Message" | "wrong", [str(text), *_]):
+            yield from _single(text, place)
+        case _, [str(text), *_] if name in errors:
+            yield from _single(text, place)
+
+
+def _single(text: str, place: str) -> Iterator[Found]:
+    if any(letter.isalpha() for part, *_ in string.Formatter().parse(text) for letter in part):
+        yield Found("", text, "", place)
+
+
+def _error_names(package: Path) -> frozenset[str]:
+    """The classes of the error tree, wherever they are defined."""
+    bases: dict[str, set[str]] = {}
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                names = {base.id for base in node.bases if isinstance(base, ast.Name)}
+                bases.setdefault(node.name, set()).update(names)
+    known = {"AdjudgeError"}
+    while more := {name for name, of in bases.items() if of & known} - known:
+        known |= more
+    return frozenset(known)
+
+
+def read(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=path.parts[-3])
+
+
+def updated(before: Catalog, found: list[Found]) -> Catalog:
+    """The catalogue with just the templates that were found, and the translations it had."""
+    after = Catalog(before.locale, project="adjudge", charset="utf-8", fuzzy=False)
+    for one in found:
+        old = before.get(one.template, one.context or None)
+        id = (one.template, one.plural) if one.plural else one.template
+        message = after.add(id, context=one.context or None, locations=[(one.place, "")])
+        if old and old.string and isinstance(old.string, tuple) == bool(one.plural):
+            message.string = old.string
+    return after
+
+
+def faults(catalog: Catalog) -> Iterator[str]:
+    """What is not translated, or has other places than its template."""
+    for message in catalog:
+        if not message.id:
+            continue
+        forms = message.string if isinstance(message.string, tuple) else (message.string,)
+        if not all(forms):
+            yield f"no translation: {message.id!r}"
+            continue
+        template = message.id if isinstance(message.id, str) else message.id[1]
+        wanted = _places(template)
+        for form in forms:
+            if not wanted >= _places(form) or (len(forms) == 1 and wanted != _places(form)):
+                yield f"other places than its template: {message.id!r} → {form!r}"
+
+
+def _places(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+def _ids(catalog: Catalog) -> set[tuple[object, object]]:
+    return {(message.context, message.id) for message in catalog}
+
+
+def write(path: Path, catalog: Catalog) -> None:
+    with path.open("wb") as file:
+        write_po(file, catalog, width=96, sort_output=True, omit_header=False, include_lineno=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
