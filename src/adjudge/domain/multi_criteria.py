@@ -56,7 +56,8 @@ class MultiCriteria:
 
     Parameters:
         items: the criteria, as items with a weight each; bare ones have equal weights, and a text
-        is a yes/no question. normalize_scores: bring each criteria's scores to 0…1 first.
+            is a yes/no question.
+        normalize_scores: bring each criteria's scores to 0…1 first.
     """
 
     items: tuple[MultiCriteriaItem, ...]

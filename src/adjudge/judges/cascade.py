@@ -83,11 +83,12 @@ class Cascade(Judge[I, R]):
 
     Parameters:
         steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same;
-        the cheapest first. calibration: the file that ``adjudge calibrate`` wrote; it is refused
-        where a step has changed since. otherwise: what becomes of an item that no step is sure
-        enough of: "abstain" (no verdict: the stated risk holds for
-            every verdict that there is), or "last" (the last step decides, and the risk is stated
-            of the others alone).
+            the cheapest first.
+        calibration: the file that ``adjudge calibrate`` wrote; it is refused where a step has
+            changed since.
+        otherwise: what becomes of an item that no step is sure enough of: "abstain" (no verdict:
+            the stated risk holds for every verdict that there is), or "last" (the last step
+            decides, and the risk is stated of the others alone).
     """
 
     steps: Sequence[Judge[I, R]]

@@ -97,11 +97,14 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     Parameters:
         llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is
-        the embedded model. num_samples: samples per model, all at once. language: of the prompt and
-        the explanation: "en" or "ru". temperature: by default the model's own setting, else 0 for
-        one sample and 1 for several. seed: of the first sample, the next one has the next number;
-        None: the model's own, if it has one. max_repairs: how often a model is asked again after a
-        reply that cannot be read. on_result: called with every full result.
+            the embedded model.
+        num_samples: samples per model, all at once.
+        language: of the prompt and the explanation: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
+        seed: of the first sample, the next one has the next number; None: the model's own, if it
+            has one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_result: called with every full result.
     """
 
     expression: str

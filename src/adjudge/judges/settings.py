@@ -162,8 +162,7 @@ class ModelSettings(VoteSettings):
 
     Parameters:
         inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or
-        engines of unitxt's; None
-            is the embedded model.
+            engines of unitxt's; None is the embedded model.
     """
 
     inference_engine: EngineLike | Sequence[EngineLike] | None = field(

@@ -49,8 +49,7 @@ class _UnitxtSettings(VoteSettings):
 
     Parameters:
         inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a
-        model; None is the embedded
-            model.
+            model; None is the embedded model.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
     """
