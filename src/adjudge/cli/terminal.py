@@ -13,5 +13,5 @@ def open_console(*, soft_wrap: bool = False, stderr: bool = False, quiet: bool =
 
 
 def plain_table(*headings: str, gap: int = 2, title: Text | None = None) -> Table:
-    """A table without lines."""
+    """A table without lines, its columns ``gap`` apart."""
     return Table(*headings, box=None, padding=(0, gap, 0, 0), title=title, title_justify="left")
