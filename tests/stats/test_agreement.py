@@ -222,7 +222,9 @@ def test_ac1_of_raters_who_agree_is_one_and_of_one_option_needs_to_know_of_the_o
 
 
 def test_alpha_of_words_needs_their_order() -> None:
-    rows = Counter(zip(["low", "high", "mid"], ["low", "mid", "mid"], strict=True))
+    rows: Counter[Ratings] = Counter(
+        zip(["low", "high", "mid"], ["low", "mid", "mid"], strict=True)
+    )
     with pytest.raises(ValueError, match="give the order"):
         krippendorff_alpha(rows, "ordinal")
     words = krippendorff_alpha(rows, "interval", ["low", "mid", "high"])
