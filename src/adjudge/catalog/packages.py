@@ -27,7 +27,7 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     known = entry_points(group=GROUP)
     modules = sorted({one.value for one in known if one.name == package})
     if not modules:
-        there = ", ".join(sorted(known.names)) or "none"
+        there = ", ".join(sorted(known.names)) or Message("none")
         raise SetupError(
             "no installed package brings criteria called {package!r} (entry point {group}); "
             "there are: {there}",

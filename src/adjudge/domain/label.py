@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 Winner = int | Literal["tie"]
 State = Literal["given", "unsure", "skipped", "withdrawn"]
@@ -171,8 +172,12 @@ class LabelScale:
         if text in found or len(found) == 1:
             return text if text in found else found[0]
         raise ValueError(
-            f"{text!r} is no option of criteria {self.name!r}: "
-            f"{', '.join(self.criteria.option_names)}"
+            Message(
+                "{text!r} is no option of criteria {name!r}: {options}",
+                text=text,
+                name=self.name,
+                options=", ".join(self.criteria.option_names),
+            )
         )
 
     def _winner(self, text: str, responses: int | None) -> Winner:
@@ -195,7 +200,12 @@ class LabelScale:
             ]
         )
         raise ValueError(
-            f"{text!r} is no response of criteria {self.name!r}: {known}, or an index from 0"
+            Message(
+                "{text!r} is no response of criteria {name!r}: {known}, or an index from 0",
+                text=text,
+                name=self.name,
+                known=known,
+            )
         )
 
 
@@ -236,7 +246,14 @@ def _number(text: str, lowest: float, highest: float) -> float:
         value = math.nan
     if lowest <= value <= highest:
         return value
-    raise ValueError(f"{text!r} is no number from {lowest:g} to {highest:g}")
+    raise ValueError(
+        Message(
+            "{text!r} is no number from {lowest:g} to {highest:g}",
+            text=text,
+            lowest=lowest,
+            highest=highest,
+        )
+    )
 
 
 def _index(text: str) -> int:
