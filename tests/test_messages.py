@@ -113,8 +113,8 @@ def test_every_place_has_a_value() -> None:
     """
     calls = tool.error_names(tool.PACKAGE) | {"Message", "plural", "term", "wrong"}
     missing = []
-    for path in tool.PACKAGE.rglob("*.py"):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for file, nodes in tool.parsed(tool.PACKAGE):
+        for call in nodes:
             if not isinstance(call, ast.Call) or tool.called(call) not in calls:
                 continue
             given = {keyword.arg for keyword in call.keywords} - _parameters(tool.called(call))
@@ -122,8 +122,8 @@ def test_every_place_has_a_value() -> None:
                 continue
             given |= {"count"} if tool.called(call) == "plural" else set()
             missing += [
-                (path.name, call.lineno, place)
-                for found in tool.templates_of(call, calls, path.name)
+                (file, call.lineno, place)
+                for found in tool.templates_of(call, calls, file)
                 for place in tool.places(found.plural or found.template) - given
             ]
     assert not missing

@@ -12,6 +12,7 @@ import ast
 import string
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,11 +57,26 @@ def main() -> int:
 def templates(package: Path) -> Iterator[Found]:
     """Every template of the package, in the order of its files."""
     errors = error_names(package)
-    for path in sorted(package.rglob("*.py")):
-        place = path.relative_to(package).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for place, nodes in parsed(package):
+        for node in nodes:
             if isinstance(node, ast.Call):
                 yield from templates_of(node, errors, place)
+
+
+@cache
+def parsed(package: Path) -> tuple[tuple[str, tuple[ast.Call | ast.ClassDef, ...]], ...]:
+    """The calls and classes of each file of the package."""
+    return tuple(
+        (
+            path.relative_to(package).as_posix(),
+            tuple(
+                node
+                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                if isinstance(node, ast.Call | ast.ClassDef)
+            ),
+        )
+        for path in sorted(package.rglob("*.py"))
+    )
 
 
 def called(call: ast.Call) -> str:
@@ -93,8 +109,8 @@ def _single(text: str, place: str) -> Iterator[Found]:
 def error_names(package: Path) -> frozenset[str]:
     """The classes of the error tree, wherever they are defined."""
     bases: dict[str, set[str]] = {}
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for _, nodes in parsed(package):
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 names = {base.id for base in node.bases if isinstance(base, ast.Name)}
                 bases.setdefault(node.name, set()).update(names)
