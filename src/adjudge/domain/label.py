@@ -83,7 +83,9 @@ class Label:
         answers = [value for value in (self.option, self.score, self.winner) if value is not None]
         if len(answers) != (self.state == "given"):
             wanted = (
-                "exactly one of option, score and winner" if self.state == "given" else "no answer"
+                Message("exactly one of option, score and winner")
+                if self.state == "given"
+                else Message("no answer")
             )
             raise SetupError(
                 "a label that is {state} has {wanted}, not {count}",

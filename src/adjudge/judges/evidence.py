@@ -241,7 +241,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             source_field=self.source_field,
             invented=_invented(votes),
             model_scales=panel if len(panel) > 1 else {},
-            notes=(*result.notes, *notes_on(asked, self.temperatures)),
+            notes=(*result.notes, *notes_on(asked, self.language, self.temperatures)),
         )
 
     def _pooled(

@@ -111,7 +111,7 @@ def row_instance(row: Row) -> Instance:
 
     What criteria read beyond that is taken from the row when they are known: ``fitted``.
     """
-    cells, place = row.cells, f"row {row.number}"
+    cells, place = row.cells, Message("row {row}", row=row.number)
     if isinstance(cells, Instance):
         return cells
     columns = Columns({}, (), None)
@@ -158,7 +158,7 @@ def comparison_instance(item: Row | Cells) -> Instance:
             single = mapping_instance(item)
             check_responses(item, single.fields)
             return PairwiseInstance(single.fields, single.id, single.metadata)
-        cells, place = item.cells, f"row {item.number}"
+        cells, place = item.cells, Message("row {row}", row=item.number)
         return (
             cells
             if isinstance(cells, Instance)

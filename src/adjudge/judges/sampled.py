@@ -196,7 +196,9 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
         """What a reader of the result must know."""
-        return notes_on(votes, {vote.model: vote.ballot.temperature for vote in votes})
+        return notes_on(
+            votes, self.language, {vote.model: vote.ballot.temperature for vote in votes}
+        )
 
     def enough(self, votes: Sequence[Vote]) -> bool:
         """Whether so many samples are valid that they count."""

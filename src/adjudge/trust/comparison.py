@@ -19,7 +19,7 @@ from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
-from adjudge.pooling.majority import ONE_ORDER
+from adjudge.pooling.majority import one_order_note
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
@@ -341,7 +341,7 @@ def _compared(
         margin=margin,
         reach=_reach(measure),
         system=system,
-        notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
+        notes=(*notes, one_order_note("en")) if one_order else tuple(notes),
     )
     return replace(made, outcome=_outcome(made))
 

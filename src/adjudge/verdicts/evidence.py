@@ -87,9 +87,10 @@ def read_sentences(
     said = [one for one in listed["sentences"][0] if isinstance(one, Mapping)]
     numbers = [whole_number(one.get("number")) for one in said]
     if numbers != list(range(1, question.count + 1)):
-        reason = (
-            f'"sentences" must hold one object for each number from 1 to {question.count}, in '
-            "that order"
+        reason = Message(
+            '"{name}" must hold one object for each number from 1 to {count}, in that order',
+            name="sentences",
+            count=question.count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     options = [match_option(_first(one, _OPTION_KEYS), SUPPORTS) for one in said]

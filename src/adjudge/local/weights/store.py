@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adjudge.aio.files import cache_folder, locked, sha256, written_whole
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.messages import Message, reason_of
 
 LOCK = "lock"
 _MANIFEST = "manifest.json"
@@ -140,9 +140,17 @@ def condition(name: str, *, hashed: bool = False) -> Condition:
     except FileNotFoundError:
         return Condition(trouble=Message("gone from the cache folder"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Condition(trouble=f"damaged ({weights_folder(name) / _MANIFEST}: {error})")
+        return Condition(
+            trouble=Message(
+                "damaged ({path}: {error})", path=weights_folder(name) / _MANIFEST, error=error
+            )
+        )
     except OSError as error:
-        return Condition(trouble=f"unreadable ({weights_folder(name)}: {error.strerror or error})")
+        return Condition(
+            trouble=Message(
+                "unreadable ({path}: {reason})", path=weights_folder(name), reason=reason_of(error)
+            )
+        )
 
 
 def read_manifest(name: str) -> Manifest | None:
