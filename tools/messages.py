@@ -12,6 +12,7 @@ import ast
 import string
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,16 +56,37 @@ def main() -> int:
 
 def templates(package: Path) -> Iterator[Found]:
     """Every template of the package, in the order of its files."""
-    errors = _error_names(package)
-    for path in sorted(package.rglob("*.py")):
-        place = path.relative_to(package).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    errors = error_names(package)
+    for place, nodes in parsed(package):
+        for node in nodes:
             if isinstance(node, ast.Call):
-                yield from _of_call(node, errors, place)
+                yield from templates_of(node, errors, place)
 
 
-def _of_call(call: ast.Call, errors: frozenset[str], place: str) -> Iterator[Found]:
-    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+@cache
+def parsed(package: Path) -> tuple[tuple[str, tuple[ast.Call | ast.ClassDef, ...]], ...]:
+    """The calls and classes of each file of the package."""
+    return tuple(
+        (
+            path.relative_to(package).as_posix(),
+            tuple(
+                node
+                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                if isinstance(node, ast.Call | ast.ClassDef)
+            ),
+        )
+        for path in sorted(package.rglob("*.py"))
+    )
+
+
+def called(call: ast.Call) -> str:
+    """The name of what is called."""
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def templates_of(call: ast.Call, errors: frozenset[str], place: str) -> Iterator[Found]:
+    """The templates that a call gives, where it makes a message."""
+    name = called(call)
     texts = [
         argument.value if isinstance(argument, ast.Constant) else None for argument in call.args
     ]
@@ -84,11 +106,11 @@ def _single(text: str, place: str) -> Iterator[Found]:
         yield Found("", text, "", place)
 
 
-def _error_names(package: Path) -> frozenset[str]:
+def error_names(package: Path) -> frozenset[str]:
     """The classes of the error tree, wherever they are defined."""
     bases: dict[str, set[str]] = {}
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for _, nodes in parsed(package):
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 names = {base.id for base in node.bases if isinstance(base, ast.Name)}
                 bases.setdefault(node.name, set()).update(names)
@@ -125,13 +147,14 @@ def faults(catalog: Catalog) -> Iterator[str]:
             yield f"no translation: {message.id!r}"
             continue
         template = message.id if isinstance(message.id, str) else message.id[1]
-        wanted = _places(template)
+        wanted = places(template)
         for form in forms if wanted else ():
-            if not wanted >= _places(form) or (len(forms) == 1 and wanted != _places(form)):
+            if not wanted >= places(form) or (len(forms) == 1 and wanted != places(form)):
                 yield f"other places than its template: {message.id!r} → {form!r}"
 
 
-def _places(template: str) -> set[str]:
+def places(template: str) -> set[str]:
+    """The names of the values that a template has places for."""
     return {name for _, name, _, _ in string.Formatter().parse(template) if name}
 
 

@@ -125,7 +125,7 @@ class ModelUnusable(ModelError):
     """The model's first requests show that it cannot work; the run ends before the rest is sent."""
 
 
-NOT_ASKED = "not asked"
+NOT_ASKED = Message("not asked")
 """How the reason of a vote begins whose model was paused."""
 
 

@@ -87,7 +87,8 @@ class Joined(Message):
         return joined
 
     def render(self, language: str) -> str:
-        return self.separator.join(render(part, language) for part in self.parts)
+        separator = render(self.separator, language)
+        return separator.join(render(part, language) for part in self.parts)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Joined, (self.separator, self.parts))
@@ -152,7 +153,7 @@ def parse_po(text: str) -> Catalogue:
         if any(line.startswith("#,") and "fuzzy" in line for line in lines):
             continue
         for line in lines:
-            if line.startswith("#"):
+            if not line.startswith(("msg", '"')):
                 continue
             start = line.index('"')
             keyword = line[:start].strip() or keyword

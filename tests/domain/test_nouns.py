@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
-from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request, Usage
+from adjudge.domain.message import Capabilities, ChatMessage, Prompt, Reply, Request, Usage
 from adjudge.domain.question import Choice, question_of
 from adjudge.domain.results import AspectResult, ModelVerdict, Status
 from adjudge.domain.verdict import Chosen
@@ -40,7 +40,7 @@ INSTANCE = Instance(
 )
 BALLOT = Ballot(CRITERIA, INSTANCE, question_of(CRITERIA), "aspect", "m")
 TURNED = Choice(CRITERIA.option_names, CRITERIA.points, (1, 0))
-PROMPT = Prompt((Message("system", "s"), Message("user", "u")))
+PROMPT = Prompt((ChatMessage("system", "s"), ChatMessage("user", "u")))
 VOTE = Vote(
     ballot=BALLOT,
     outcome=Outcome.OK,
@@ -296,7 +296,7 @@ def test_an_instance_gives_its_values_by_name() -> None:
 
 
 def test_a_prompt_as_one_text_keeps_the_order_of_its_turns() -> None:
-    assert PROMPT.followed_by(Message("assistant", "a")).text == "s\n\nu\n\na"
+    assert PROMPT.followed_by(ChatMessage("assistant", "a")).text == "s\n\nu\n\na"
     assert PROMPT.text == "s\n\nu"
 
 
@@ -371,7 +371,7 @@ def test_the_identity_is_the_same_in_every_process() -> None:
 
 def test_a_request_is_found_in_caches_that_older_versions_wrote() -> None:
     request = Request(
-        Prompt((Message("user", "x é"),), 1),
+        Prompt((ChatMessage("user", "x é"),), 1),
         schema={"a": [1, 2.0]},
         temperature=1.0,
         labels=("a",),

@@ -28,7 +28,7 @@ from adjudge import (
 )
 from adjudge.aio import event_loop
 from adjudge.aio.files import cache_folder
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
@@ -192,7 +192,7 @@ def test_one_load_is_shared_by_all_judges() -> None:
         (model,) = critic.panel.values()
         event_loop.run(
             model.complete(
-                Request(Prompt((Message("user", "Hello."),)), temperature=0, max_tokens=1)
+                Request(Prompt((ChatMessage("user", "Hello."),)), temperature=0, max_tokens=1)
             )
         )
     assert _loaded.cache_info().misses - before[0] <= 1

@@ -13,7 +13,7 @@ import pytest
 
 from adjudge import AspectCritic, ModelError, Outcome, Request, open_model
 from adjudge.aio import event_loop
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 
 KEY = "a-key-for-this-test"
 
@@ -52,7 +52,7 @@ def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
         "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]},
     }
     schema = {"type": "object", "properties": properties, "required": list(properties)}
-    prompt = Prompt((Message("user", "Does 'built in 1889' contain a year? Answer in JSON."),))
+    prompt = Prompt((ChatMessage("user", "Does 'built in 1889' contain a year? Answer in JSON."),))
     reply = event_loop.run(
         open_model(url, api_key=KEY).complete(
             Request(prompt, schema=schema, temperature=0, max_tokens=250)
@@ -64,7 +64,7 @@ def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
 
 
 def test_an_answer_without_an_end_is_cut_off(url: str) -> None:
-    prompt = Prompt((Message("user", "Count from 1 to 10000, all numbers."),))
+    prompt = Prompt((ChatMessage("user", "Count from 1 to 10000, all numbers."),))
     reply = event_loop.run(open_model(url, api_key=KEY).complete(Request(prompt, temperature=0)))
     assert reply.usage.completion_tokens <= 40
 
@@ -80,7 +80,7 @@ def test_likelihood_is_read_from_a_server_that_gives_log_probabilities(url: str)
 
 def test_the_same_seed_gives_the_same_text(url: str) -> None:
     model = open_model(url, api_key=KEY)
-    prompt = Prompt((Message("user", "Say something about rivers."),))
+    prompt = Prompt((ChatMessage("user", "Say something about rivers."),))
     # The first one reads the prompt, the others find it in memory: only these are asked in exactly
     # the same way.
     _, *replies = [
@@ -94,5 +94,7 @@ def test_the_same_seed_gives_the_same_text(url: str) -> None:
 def test_who_has_no_key_is_not_let_in(url: str) -> None:
     model = open_model(url, api_key="another-key", max_retries=0)
     with pytest.raises(ModelError, match="401"):
-        event_loop.run(model.complete(Request(Prompt((Message("user", "Hello"),)), max_tokens=1)))
+        event_loop.run(
+            model.complete(Request(Prompt((ChatMessage("user", "Hello"),)), max_tokens=1))
+        )
     event_loop.run(open_model(url, api_key=KEY).probe())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.prompts import fence
@@ -42,7 +42,7 @@ def _rendered_whole(ballot: Ballot) -> Prompt:
     )
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": parts})
-    return Prompt((Message("system", system), Message("user", user)))
+    return Prompt((ChatMessage("system", system), ChatMessage("user", user)))
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -76,5 +76,5 @@ def test_a_text_is_made_harmless_as_by_every_pattern_in_turn(text: str) -> None:
 
 @given(st.lists(st.text(), min_size=1, max_size=4))
 def test_the_hash_of_a_prompt_is_the_one_that_older_ledgers_hold(texts: list[str]) -> None:
-    prompt = Prompt(tuple(Message("user", text) for text in texts))
+    prompt = Prompt(tuple(ChatMessage("user", text) for text in texts))
     assert prompt.hash == text_hash(*(("user", text) for text in texts))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjudge import AspectCritic, Reply, Request, open_model
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.gateway.open import OpenModel
 from support.fake_provider import KEY, FakeProvider
 
@@ -53,8 +53,8 @@ def a_request(
     text: str = "REC-00001-Y", *, system: str | None = "You judge.", **parts: Any
 ) -> Request:
     """A request about ``text``."""
-    turns = (Message("system", system),) if system else ()
-    return Request(Prompt((*turns, Message("user", text))), **parts)
+    turns = (ChatMessage("system", system),) if system else ()
+    return Request(Prompt((*turns, ChatMessage("user", text))), **parts)
 
 
 def ask(model: Any, text: str = "REC-00001-Y", **parts: Any) -> Reply:

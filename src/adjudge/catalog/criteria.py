@@ -12,6 +12,7 @@ from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.packages import PACKAGED, packaged_entry
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 _DATA = files(__package__).joinpath("data", "criteria")
 _SUFFIX = ".yaml"
@@ -28,15 +29,15 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
     if found.kind == kind:
         return found.criteria
     does, wanted = (
-        ("judge one text", "compares responses")
+        (Message("judge one text"), Message("compares responses"))
         if kind == "pairwise"
-        else ("compare responses", "judges one text")
+        else (Message("compare responses"), Message("judges one text"))
     )
     twin = f"pairwise_{name}" if kind == "pairwise" else name.removeprefix("pairwise_")
     instead = (
-        f"use {twin!r}"
+        Message("use {name!r}", name=twin)
         if twin in all_names(language)
-        else f"`adjudge criteria --kind {kind}` lists those that fit"
+        else Message("`adjudge criteria --kind {kind}` lists those that fit", kind=kind)
     )
     raise SetupError(
         "the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or "
@@ -127,5 +128,7 @@ def languages_of(name: str) -> list[str]:
 def _near(name: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     return (
-        f"did you mean {' or '.join(near)}?" if near else "`adjudge criteria` lists those there are"
+        Message("did you mean {near}?", near=" or ".join(near))
+        if near
+        else Message("`adjudge criteria` lists those there are")
     )

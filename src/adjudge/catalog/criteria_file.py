@@ -15,6 +15,7 @@ from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.domain.frozen import plain
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.reading.values import (
     Place,
     WrongValue,
@@ -245,7 +246,7 @@ def _load(content: str, file: str) -> Place:
         return Place(file, value=json.loads(content, object_pairs_hook=_object))
     except (ValueError, RecursionError) as error:
         raise SetupError(
-            "{file} is not JSON: {split}", file=file, split=" ".join(str(error).split())
+            "{file} is not JSON: {said}", file=file, said=" ".join(str(error).split())
         ) from error
 
 
@@ -253,7 +254,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     keys = [key for key, _ in pairs]
     for index, key in enumerate(keys):
         if key in keys[:index]:
-            raise ValueError(f"the key {key!r} stands twice in one place")
+            raise ValueError(Message("the key {key!r} stands twice in one place", key=key))
     return dict(pairs)
 
 

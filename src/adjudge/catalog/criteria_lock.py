@@ -12,7 +12,7 @@ from adjudge.catalog.criteria import entry
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.domain.frozen import content_hash
 from adjudge.errors import RunError, SetupError
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 Locked = dict[str, dict[str, str]]
 _ORIGIN = ("from", "licence")
@@ -73,12 +73,18 @@ def _write(found: Locked, path: Path) -> None:
 def lock_changes(sources: Sequence[str], path: Path) -> list[str]:
     """What is not as it was locked, a line each."""
     before, now = _read(path), locked_now(sources)
-    gone = [f"{name}: locked, and not there" for name in before if name not in now]
-    new = [f"{name}: not locked" for name in now if name not in before]
+    gone = [
+        Message("{name}: locked, and not there", name=name) for name in before if name not in now
+    ]
+    new = [Message("{name}: not locked", name=name) for name in now if name not in before]
     changed = [
         (
-            f"{name}: changed since it was locked (version "
-            f"{before[name].get('version') or 'none'}, now {one['version'] or 'none'})"
+            Message(
+                "{name}: changed since it was locked (version {before}, now {now})",
+                name=name,
+                before=before[name].get("version") or Message("none"),
+                now=one["version"] or Message("none"),
+            )
         )
         for name, one in now.items()
         if name in before and before[name].get("sha256") != one["sha256"]

@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import CriteriaExample
+from adjudge.messages import Message, join
 
 
 def criteria_diff(old: Sequence[CatalogEntry], new: Sequence[CatalogEntry]) -> Iterator[str]:
@@ -17,7 +18,7 @@ def criteria_diff(old: Sequence[CatalogEntry], new: Sequence[CatalogEntry]) -> I
         if name not in after:
             yield f"{name}: removed"
         elif name not in before:
-            yield f"{name}: added"
+            yield Message("{name}: added", name=name)
         else:
             yield from _changed(before[name], after[name])
 
@@ -27,24 +28,29 @@ def _changed(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
     wording = list(_lines(_asked(old), _asked(new)))
     golden = list(_lines(_cases("golden", old.golden), _cases("golden", new.golden)))
     versions = (
-        f"{old.version or 'no version'} → {new.version or 'no version'}"
+        join(" → ", (one.version or Message("no version") for one in (old, new)))
         if old.version != new.version
         else new.version
     )
-    yield (
-        f"{name}{f' ({versions})' if versions else ''}: "
-        f"{'changed' if wording or golden else 'the same'}"
-    )
+    title = join("", (name, " (", versions, ")")) if versions else name
+    yield join(": ", (title, Message("changed") if wording or golden else Message("the same")))
     yield from (*wording, *golden)
     if wording and (old.version or new.version) and old.version == new.version:
         yield (
-            f"{name}: what is asked changed, and the version is still {new.version}: give it "
-            "another"
+            Message(
+                "{name}: what is asked changed, and the version is still {version}: give it "
+                "another",
+                name=name,
+                version=new.version,
+            )
         )
     if wording:
         yield (
-            f"{name}: verdicts by the two are not comparable: judge the rows again before you "
-            "compare runs"
+            Message(
+                "{name}: verdicts by the two are not comparable: judge the rows again before "
+                "you compare runs",
+                name=name,
+            )
         )
 
 

@@ -16,6 +16,7 @@ from adjudge.catalog.double_barrelled import double_barrelled
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.verdict import TIE
+from adjudge.messages import Message
 from adjudge.reading.values import Place, WrongValue, nearest
 
 Severity = Literal["error", "warning"]
@@ -93,7 +94,7 @@ def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
         yield (
             severity,
             field.partition("[")[0],
-            f"there are more than these {_MOST} of the kind: mend them first",
+            Message("there are more than these {count} of the kind: mend them first", count=_MOST),
         )
 
 
@@ -103,7 +104,9 @@ def _question(criteria: Criteria) -> Iterator[_Remark]:
         yield (
             "warning",
             "description",
-            f"seems to ask two things at once ({pair!r}): make two criteria of it",
+            Message(
+                "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
+            ),
         )
 
 
@@ -112,7 +115,11 @@ def _same_names(criteria: Criteria) -> Iterator[_Remark]:
         yield (
             "error",
             "options",
-            f"{_shown(one.name)} and {_shown(other.name)} differ only in case or punctuation",
+            Message(
+                "{one} and {other} differ only in case or punctuation",
+                one=_shown(one.name),
+                other=_shown(other.name),
+            ),
         )
 
 
@@ -122,7 +129,11 @@ def _same_descriptions(criteria: Criteria) -> Iterator[_Remark]:
         yield (
             "error",
             "options",
-            f"{_shown(one.name)} and {_shown(other.name)} have the same description",
+            Message(
+                "{one} and {other} have the same description",
+                one=_shown(one.name),
+                other=_shown(other.name),
+            ),
         )
 
 
@@ -155,7 +166,11 @@ def _confusable(criteria: Criteria) -> Iterator[_Remark]:
             yield (
                 "warning",
                 "options",
-                f"{one} and {other} are easily confused: one name contains the other",
+                Message(
+                    "{one} and {other} are easily confused: one name contains the other",
+                    one=one,
+                    other=other,
+                ),
             )
 
 
@@ -165,7 +180,10 @@ def _unreachable(criteria: Criteria) -> Iterator[_Remark]:
         yield (
             "error",
             "options",
-            f"{_shown(options[0].name)} is the only option: there is nothing to decide",
+            Message(
+                "{option} is the only option: there is nothing to decide",
+                option=_shown(options[0].name),
+            ),
         )
     silent = [option for option in options if not option.description.strip()]
     if len(silent) < len(options):
@@ -174,8 +192,11 @@ def _unreachable(criteria: Criteria) -> Iterator[_Remark]:
                 "warning",
                 "options",
                 (
-                    f"{_shown(option.name)} has no description, others have one: a judge will "
-                    "seldom choose it"
+                    Message(
+                        "{option} has no description, others have one: a judge will seldom "
+                        "choose it",
+                        option=_shown(option.name),
+                    )
                 ),
             )
     yield from _indistinct(silent)
@@ -184,8 +205,12 @@ def _unreachable(criteria: Criteria) -> Iterator[_Remark]:
 
 def _indistinct(silent: list[CriteriaOption]) -> Iterator[_Remark]:
     for one, other in _alike((option for option in silent if _score(option) is not None), _score):
-        names = f"{_shown(one.name)} and {_shown(other.name)}"
-        yield "warning", "options", f"{names} have one score and no description to tell them apart"
+        names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
+        yield (
+            "warning",
+            "options",
+            Message("{names} have one score and no description to tell them apart", names=names),
+        )
 
 
 def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[_Remark]:
@@ -197,8 +222,12 @@ def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[_Remark]:
     for (below, one), (above, other) in steps:
         is_silent = not one.description.strip() and not other.description.strip()
         if above - below > _WIDE_STEP * narrowest and is_silent:
-            names = f"{_shown(one.name)} and {_shown(other.name)}"
-            yield "warning", "options", f"nothing lies between {names}, and no description says why"
+            names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
+            yield (
+                "warning",
+                "options",
+                Message("nothing lies between {names}, and no description says why", names=names),
+            )
 
 
 def _scale(criteria: Criteria) -> Iterator[_Remark]:
@@ -210,13 +239,16 @@ def _scale(criteria: Criteria) -> Iterator[_Remark]:
         yield (
             "warning",
             "options",
-            "some have a score and some have none: those without leave no number behind",
+            Message("some have a score and some have none: those without leave no number behind"),
         )
     if sorted(scores) not in (scores, scores[::-1]):
         yield (
             "warning",
             "options",
-            "the scores go up and down: list the options from best to worst, or from worst to best",
+            Message(
+                "the scores go up and down: list the options from best to worst, or from "
+                "worst to best"
+            ),
         )
     if all(option.score is None for option in criteria.options):
         return  # numbers as names are a scale of their own
@@ -229,19 +261,31 @@ def _range(worst: float, best: float) -> Iterator[_Remark]:
             "warning",
             "options",
             (
-                f"the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere "
-                "else, 1 the good one"
+                Message(
+                    "the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere "
+                    "else, 1 the good one",
+                    worst=worst,
+                    best=best,
+                )
             ),
         )
     elif worst >= 0.5 or best <= 0.5:
-        above = f"all scores lie above the middle ({worst:g} to {best:g}): what is the other end?"
-        below = f"all scores lie below the middle ({worst:g} to {best:g}): what is the other end?"
+        above = Message(
+            "all scores lie above the middle ({worst:g} to {best:g}): what is the other end?",
+            worst=worst,
+            best=best,
+        )
+        below = Message(
+            "all scores lie below the middle ({worst:g} to {best:g}): what is the other end?",
+            worst=worst,
+            best=best,
+        )
         yield "warning", "options", above if worst >= 0.5 else below
     else:
         if best != 1:
-            yield "warning", "options", f"the best score is {best:g}, not 1"
+            yield "warning", "options", Message("the best score is {best:g}, not 1", best=best)
         if worst != 0:
-            yield "warning", "options", f"the worst score is {worst:g}, not 0"
+            yield "warning", "options", Message("the worst score is {worst:g}, not 0", worst=worst)
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:
@@ -255,22 +299,32 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
             yield (
                 "error",
                 f"examples[{number}].option",
-                f"{_shown(example.option)} is not an option; there are {named}",
+                Message(
+                    "{option} is not an option; there are {options}",
+                    option=_shown(example.option),
+                    options=named,
+                ),
             )
         for field in _unshown(criteria, example):
             yield (
                 "error",
                 f"examples[{number}].fields",
                 (
-                    f"the criteria reads {_shown(field)}, the example has only "
-                    f"{_listed(sorted(example.fields))}"
+                    Message(
+                        "the criterion reads {field}, the example has only {fields}",
+                        field=_shown(field),
+                        fields=_listed(sorted(example.fields)),
+                    )
                 ),
             )
     if len(criteria.examples) > 1 and len(chosen) == 1:
         yield (
             "warning",
             "examples",
-            f"all of them are {_shown(chosen.pop())}: a judge learns to say nothing else",
+            Message(
+                "all of them are {option}: a judge learns to say nothing else",
+                option=_shown(chosen.pop()),
+            ),
         )
 
 
@@ -287,7 +341,15 @@ def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Re
     for field in _read(criteria):
         if field not in fields:
             key = "to_evaluate_field" if field == criteria.to_evaluate_field else "context_fields"
-            yield "error", key, f"no row has {field!r}; {nearest(field, sorted(fields))}"
+            yield (
+                "error",
+                key,
+                Message(
+                    "no row has {field!r}; {hint}",
+                    field=field,
+                    hint=nearest(field, sorted(fields)),
+                ),
+            )
 
 
 def _read(criteria: Criteria) -> list[str]:

@@ -22,7 +22,7 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     """
     package, _, own = name.partition("/")
     if package not in CRITERIA:
-        there = ", ".join(one for one in CRITERIA if one not in CRITERIA.ours) or "none"
+        there = ", ".join(one for one in CRITERIA if one not in CRITERIA.ours) or Message("none")
         raise SetupError(
             "no installed package brings criteria called {package!r} (entry point "
             "adjudge.criteria); there are: {there}",

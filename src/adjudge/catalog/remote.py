@@ -99,9 +99,9 @@ def _fetched(address: str) -> bytes | None:
         ) from error
     if len(body) > _LARGEST:
         raise RunError(
-            "{address} has more than {LARGEST} bytes: that is no criteria file",
+            "{address} has more than {most} bytes: that is no criteria file",
             address=address,
-            LARGEST=_LARGEST,
+            most=_LARGEST,
         )
     return body
 

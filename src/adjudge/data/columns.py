@@ -24,6 +24,7 @@ from adjudge.data.rendered import (
 from adjudge.data.sources.row import is_blank
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError, WrongData
+from adjudge.messages import Message
 
 ALIASES = {
     "response": (
@@ -239,7 +240,7 @@ class Columns:
         """Say so when a column that was named, or a field that is needed, is not in the data at
         all.
         """
-        has = f"it has: {', '.join(found)}"
+        has = Message("it has: {found}", found=", ".join(found))
         for field, column in self._wanted.items():
             if column_in(found, column) is None:
                 raise WrongData(
@@ -258,10 +259,10 @@ class Columns:
             if field not in self.chosen:
                 raise WrongData(
                     "{name} has no {field} column: name it with --column {field}=COLUMN "
-                    "(columns={{{field!r}: 'COLUMN'}}). I{has}",
+                    "(columns={{{field!r}: 'COLUMN'}}). It has: {found}",
                     name=name,
                     field=field,
-                    has=has[1:],
+                    found=", ".join(found),
                 )
 
     def refuse_doubles(self, found: Collection[str], name: str) -> None:
@@ -273,13 +274,13 @@ class Columns:
                 raise WrongData(
                     "{name} has the columns {column!r} and {other!r}, one name for two "
                     "columns: rename one, or say which is meant with --column "
-                    "{field}={quote} or --column {field}={quote2}",
+                    "{field}={first} or --column {field}={second}",
                     name=name,
                     column=column,
                     other=other,
                     field=field,
-                    quote=shlex.quote(column),
-                    quote2=shlex.quote(other),
+                    first=shlex.quote(column),
+                    second=shlex.quote(other),
                 )
 
     def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:
@@ -323,9 +324,11 @@ class Columns:
 def nothing_in(column: str, cells: Mapping[str, object]) -> str:
     """What is wrong with a row in which a text is missing."""
     return (
-        f"there is nothing in {column!r}"
+        Message("there is nothing in {column!r}", column=column)
         if column in cells
-        else f"the row has no {column!r}; it has: {', '.join(cells)}"
+        else Message(
+            "the row has no {column!r}; it has: {cells}", column=column, cells=", ".join(cells)
+        )
     )
 
 
@@ -372,9 +375,12 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
     """
     if not holds_chat(value):
         raise ValueError(
-            f"column {column!r} holds no chat to find the answer in, such as "
-            '[{"role": "assistant", "content": "…"}]: name the answer\'s column with '
-            "--column COLUMN"
+            Message(
+                'column {column!r} holds no chat to find the answer in, such as [{{"role": '
+                '"assistant", "content": "…"}}]: name the answer\'s column with --column '
+                "COLUMN",
+                column=column,
+            )
         )
     return _read_chat(value, column, chat_parts)
 
@@ -386,9 +392,11 @@ def call_fields(value: object, column: str) -> dict[str, str]:
     """
     if not holds_chat(value):
         raise ValueError(
-            f"column {column!r} holds no chat to find the call of a tool in: name the "
-            "call's column with "
-            "--column tool_call=COLUMN"
+            Message(
+                "column {column!r} holds no chat to find the call of a tool in: name the "
+                "call's column with --column tool_call=COLUMN",
+                column=column,
+            )
         )
     return _read_chat(value, column, chat_call)
 
@@ -456,12 +464,12 @@ def _shown(value: object, column: str) -> str:
     try:
         return shown(value) if isinstance(value, dict | list | tuple) else _written(value, column)
     except RecursionError:
-        raise ValueError(f"column {column!r} is nested too deep") from None
+        raise ValueError(Message("column {column!r} is nested too deep", column=column)) from None
 
 
 def _written(value: object, column: str) -> str:
     if isinstance(value, bytes | bytearray):
-        raise ValueError(f"column {column!r} holds bytes, not text")
+        raise ValueError(Message("column {column!r} holds bytes, not text", column=column))
     if not isinstance(value, dict | list | bool | int | float | str | None):
         return str(value)
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -24,6 +24,7 @@ from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Ro
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import NothingToJudge, SetupError, WrongData
+from adjudge.messages import Message
 
 __all__ = [
     "ALIASES",
@@ -269,8 +270,14 @@ def _each(
 
 def _nothing(origin: Origin, blank: int, trouble: str) -> str:
     if trouble:
-        return f"{origin.name} has no row that can be judged; {trouble}"
-    return f"{origin.name} has only blank rows" if blank else f"{origin.name} has no rows"
+        return Message(
+            "{name} has no row that can be judged; {trouble}", name=origin.name, trouble=trouble
+        )
+    return (
+        Message("{name} has only blank rows", name=origin.name)
+        if blank
+        else Message("{name} has no rows", name=origin.name)
+    )
 
 
 def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
@@ -328,7 +335,10 @@ def comparison_of(
     instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, about)
     if isinstance(instance.value("response") or "", str):
         raise ValueError(
-            f"no two responses found; name their columns with --column. It has: {', '.join(cells)}"
+            Message(
+                "no two responses found; name their columns with --column. It has: {cells}",
+                cells=", ".join(cells),
+            )
         )
     return instance
 

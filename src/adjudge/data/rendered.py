@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from adjudge.messages import Message
+
 _ROLES = (("role", "content"), ("from", "value"))
 """How chats say who speaks, and what is said."""
 _CALLS = ("tool_calls", "function_call")
@@ -69,8 +71,10 @@ def chat_parts(value: object) -> dict[str, str]:
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
         raise ValueError(
-            "nobody answers: the roles are "
-            f"{', '.join(dict.fromkeys(role for role, _ in messages))}"
+            Message(
+                "nobody answers: the roles are {roles}",
+                roles=", ".join(dict.fromkeys(role for role, _ in messages)),
+            )
         )
     before = messages[: spoken[-1]]
     asked = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
@@ -91,7 +95,7 @@ def chat_call(value: object) -> dict[str, str]:
     messages = list(value) if isinstance(value, list | tuple) else [value]
     calling = [place for place, one in enumerate(messages) if _calls_of(one)]
     if not calling:
-        raise ValueError("nobody calls a tool, so that there is no call to judge")
+        raise ValueError(Message("nobody calls a tool, so that there is no call to judge"))
     last = messages[calling[-1]]
     said = "\n".join(_part(part) for part in _parts_of(last) if part and not _is_call(part))
     before = [found for one in messages[: calling[-1]] if (found := _message(one))]
@@ -128,7 +132,7 @@ def chat_turns(value: object) -> list[dict[str, str]]:
         elif role in _USER and _in_words(one):
             answering = False
     if not ends:
-        raise ValueError("nobody answers in words")
+        raise ValueError(Message("nobody answers in words"))
     return [chat_parts(messages[: end + 1]) for end in ends]
 
 

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 Winner = int | Literal["tie"]
 State = Literal["given", "unsure", "skipped", "withdrawn"]
@@ -81,7 +82,9 @@ class Label:
         answers = [value for value in (self.option, self.score, self.winner) if value is not None]
         if len(answers) != (self.state == "given"):
             wanted = (
-                "exactly one of option, score and winner" if self.state == "given" else "no answer"
+                Message("exactly one of option, score and winner")
+                if self.state == "given"
+                else Message("no answer")
             )
             raise SetupError(
                 "a label that is {state} has {wanted}, not {count}",
@@ -170,8 +173,12 @@ class LabelScale:
         if text in found or len(found) == 1:
             return text if text in found else found[0]
         raise ValueError(
-            f"{text!r} is no option of criteria {self.name!r}: "
-            f"{', '.join(self.criteria.option_names)}"
+            Message(
+                "{text!r} is no option of criteria {name!r}: {options}",
+                text=text,
+                name=self.name,
+                options=", ".join(self.criteria.option_names),
+            )
         )
 
     def _winner(self, text: str, responses: int | None) -> Winner:
@@ -194,7 +201,12 @@ class LabelScale:
             ]
         )
         raise ValueError(
-            f"{text!r} is no response of criteria {self.name!r}: {known}, or an index from 0"
+            Message(
+                "{text!r} is no response of criteria {name!r}: {known}, or an index from 0",
+                text=text,
+                name=self.name,
+                known=known,
+            )
         )
 
 
@@ -235,7 +247,14 @@ def _number(text: str, lowest: float, highest: float) -> float:
         value = math.nan
     if lowest <= value <= highest:
         return value
-    raise ValueError(f"{text!r} is no number from {lowest:g} to {highest:g}")
+    raise ValueError(
+        Message(
+            "{text!r} is no number from {lowest:g} to {highest:g}",
+            text=text,
+            lowest=lowest,
+            highest=highest,
+        )
+    )
 
 
 def _index(text: str) -> int:

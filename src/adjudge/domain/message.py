@@ -20,7 +20,7 @@ Role = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """One turn of a conversation."""
 
     role: Role
@@ -31,7 +31,7 @@ class Message:
 class Prompt:
     """A rendered ballot: the messages that the model is shown."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     shared: int = 0
     """How many characters of the last message are the same in every prompt of the same kind."""
 
@@ -59,13 +59,13 @@ class Prompt:
         said.update(f"{''.join(last)}]".encode())
         return said.hexdigest()
 
-    def followed_by(self, *messages: Message) -> Prompt:
+    def followed_by(self, *messages: ChatMessage) -> Prompt:
         """This conversation with further turns."""
         return Prompt((*self.messages, *messages))
 
 
 @lru_cache(maxsize=256)
-def _hashed(messages: tuple[Message, ...]) -> HASH:
+def _hashed(messages: tuple[ChatMessage, ...]) -> HASH:
     """The beginning of a hash, as ``text_hash`` makes one: what stands before the last turn is the
     same in many prompts.
     """

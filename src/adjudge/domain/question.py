@@ -16,6 +16,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import match_number, without_note
 from adjudge.domain.options import are_numbers, match_integer, match_option
 from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated, best_of, letter
+from adjudge.messages import Message
 
 T = TypeVar("T")
 Schema = Mapping[str, object]
@@ -145,7 +146,7 @@ class Choice(_Asked):
         return match_option(value, self.labels, self.shown(self.points))
 
     def __str__(self) -> str:
-        return f"one of {', '.join(self.labels)}"
+        return Message("one of {labels}", labels=", ".join(self.labels))
 
 
 @dataclass(frozen=True)
@@ -266,8 +267,9 @@ class Comparison(_Asked):
     @property
     def choices(self) -> str:
         """What a judge of one's own may return, in words."""
-        return (
-            f"one of {', '.join([*map(str, range(len(self.order))), *([TIE] if self.tie else [])])}"
+        return Message(
+            "one of {labels}",
+            labels=", ".join([*map(str, range(len(self.order))), *([TIE] if self.tie else [])]),
         )
 
     def recorded(self, option: str, explanation: str | None, details: Details) -> Compared:
@@ -295,7 +297,7 @@ class Comparison(_Asked):
         return [self._label(one, tie=False) or "" for one in several]
 
     def __str__(self) -> str:
-        return f"one of {', '.join(self.labels)}"
+        return Message("one of {labels}", labels=", ".join(self.labels))
 
 
 @dataclass(frozen=True)
@@ -371,9 +373,13 @@ class Rating(_Asked):
 
     def __str__(self) -> str:
         return (
-            "an integer"
+            Message("an integer")
             if self.bounds is None
-            else f"a number from {self.bounds[0]:g} to {self.bounds[1]:g}"
+            else Message(
+                "a number from {lowest:g} to {highest:g}",
+                lowest=self.bounds[0],
+                highest=self.bounds[1],
+            )
         )
 
 

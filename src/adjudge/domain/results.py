@@ -26,6 +26,7 @@ from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote, named_by, used_by
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 _LONGEST_SHOWN = 120
 """Characters of an explanation in ``str(result)``."""
@@ -68,7 +69,7 @@ class StepTaken:
         )
 
 
-_UNSURE = "no step of the cascade was sure enough to be accepted"
+_UNSURE = Message("no step of the cascade was sure enough to be accepted")
 
 
 @light_dataclass(frozen=True, kw_only=True)

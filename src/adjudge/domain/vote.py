@@ -17,6 +17,7 @@ from adjudge.domain.question import Question
 from adjudge.domain.record import VoteRecord
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Verdict
+from adjudge.messages import Message, join
 
 T = TypeVar("T")
 Mode = Literal["generate", "likelihood"]
@@ -74,6 +75,16 @@ class Outcome(StrEnum):
     MODEL_ERROR = "model_error"
 
 
+_FAILURES = {
+    Outcome.OK: Message("ok"),
+    Outcome.REPAIRED: Message("repaired"),
+    Outcome.ABSTAINED: Message("abstained"),
+    Outcome.UNREADABLE: Message("unreadable"),
+    Outcome.REFUSED: Message("refused"),
+    Outcome.MODEL_ERROR: Message("model_error"),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote(Shown):
     """One asked ballot, whatever came of it."""
@@ -118,8 +129,15 @@ class Vote(Shown):
         """The probability of the verdict, where one was read, with a mark where it is low."""
         if self.verdict is None or not self.distribution:
             return None
-        mark = " (low confidence)" if self.low_confidence else ""
-        return f"p = {self.distribution[self.verdict.option]:.2f}{mark}"
+        probability = self.distribution[self.verdict.option]
+        if self.low_confidence:
+            return Message("p = {probability:.2f} (low confidence)", probability=probability)
+        return Message("p = {probability:.2f}", probability=probability)
+
+    @property
+    def failure(self) -> Message:
+        """How it ended without a verdict, and why."""
+        return join(": ", (_FAILURES[self.outcome], self.reason or ""))
 
     @property
     def model(self) -> str:

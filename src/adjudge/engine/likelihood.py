@@ -17,6 +17,7 @@ from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.local.priors import keep_prior, kept_prior
+from adjudge.messages import Message
 from adjudge.pooling.majority import winner
 from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
 from adjudge.verdicts.likelihood import (
@@ -76,7 +77,7 @@ def likelihood_vote(
     before the prior went out.
     """
     if read.logprobs is None:
-        reason = "none of the labels was among the likeliest tokens"
+        reason = Message("none of the labels was among the likeliest tokens")
         return Vote(
             ballot=ballot,
             outcome=Outcome.UNREADABLE,

@@ -27,6 +27,7 @@ from adjudge.gateway.layers.budget import Budget, OpenBudget, caller, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
 from adjudge.ledger.ledger import Ledger
+from adjudge.messages import Message
 
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
@@ -357,7 +358,9 @@ async def recorded(
     ledger: Ledger, run: Run, budget: Budget | None, prices: PriceTable
 ) -> AsyncIterator[OpenRun]:
     """The same with a ledger that is open, wherever it keeps what it is given."""
-    stopped = f"stopped: what was answered is in {run.folder}, and the same run resumes it"
+    stopped = Message(
+        "stopped: what was answered is in {folder}, and the same run resumes it", folder=run.folder
+    )
     open_budget = OpenBudget(
         budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account)
     )

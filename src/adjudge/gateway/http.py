@@ -27,6 +27,7 @@ from adjudge.errors import (
 )
 from adjudge.gateway import redact
 from adjudge.gateway.proxies import proxy_for
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
 _GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
 _HINTS = {
-    401: "check the API key",
-    402: "the account has no credit",
-    403: "this key may not use the model",
-    404: "check the model's name and the base URL",
-    413: "the text is too long for this model",
+    401: Message("check the API key"),
+    402: Message("the account has no credit"),
+    403: Message("this key may not use the model"),
+    404: Message("check the model's name and the base URL"),
+    413: Message("the text is too long for this model"),
 }
 MAX_REPLY = 32_000_000
 """Bytes, after decompression. What is longer is no reply."""
@@ -254,7 +255,7 @@ async def _body(
     """What was sent, up to the limit; decompressed piece by piece."""
     encodings = response.headers.getall("Content-Encoding", ())
     if len(encodings) > 1 or any("," in encoding for encoding in encodings):
-        raise _Unread("the server's answer is compressed more than once: it was not read")
+        raise _Unread(Message("the server's answer is compressed more than once: it was not read"))
     body = bytearray()
     while not response.content.at_eof():
         piece = await response.content.readany()
@@ -265,7 +266,10 @@ async def _body(
         if len(body) > MAX_REPLY:
             response.close()
             raise _Unread(
-                f"the reply is longer than {MAX_REPLY // 1_000_000} MB: it was not read to its end"
+                Message(
+                    "the reply is longer than {most} MB: it was not read to its end",
+                    most=MAX_REPLY // 1_000_000,
+                )
             )
     return bytes(body)
 
@@ -284,10 +288,12 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
         return endpoint.error(
-            ModelError, words, hint="check the user and password of the proxy in the environment"
+            ModelError,
+            words,
+            hint=Message("check the user and password of the proxy in the environment"),
         )
     kind = Unreachable if isinstance(trouble, aiohttp.ClientConnectorError) else Unavailable
-    return endpoint.error(kind, f"the connection failed: {words}")
+    return endpoint.error(kind, Message("the connection failed: {words}", words=words))
 
 
 def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> dict[str, object]:
@@ -297,14 +303,20 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> dict[str, obje
         data = json.loads(raw)
     except (ValueError, RecursionError):
         raise endpoint.error(
-            Unavailable, f"the server answered with something that is no JSON: {_brief(raw)}"
+            Unavailable,
+            Message("the server answered with something that is no JSON: {said}", said=_brief(raw)),
         ) from None
     if not isinstance(data, dict):
-        raise endpoint.error(Unavailable, "the server answered with JSON that is no object")
+        raise endpoint.error(
+            Unavailable, Message("the server answered with JSON that is no object")
+        )
     if data.get("error") and not of_error:
         raise endpoint.error(
             Unavailable,
-            f"the server answered with an error: {error_message(raw, endpoint.secrets)}",
+            Message(
+                "the server answered with an error: {said}",
+                said=error_message(raw, endpoint.secrets),
+            ),
         )
     return data
 
@@ -313,19 +325,26 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
     """No reply that grows beyond measure when it is understood."""
     if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise endpoint.error(
-            ModelError, f"the reply has more than {_MOST_VALUES:,} values: it was not looked into"
+            ModelError,
+            Message(
+                "the reply has more than {most:,} values: it was not looked into",
+                most=_MOST_VALUES,
+            ),
         )
     if len(raw) > MAX_REPLY // 2 and _WIDE.search(raw):
         most = MAX_REPLY // 2_000_000
         raise endpoint.error(
             ModelError,
-            f"the reply is longer than {most} MB and has characters that take four bytes each",
+            Message(
+                "the reply is longer than {most} MB and has characters that take four bytes each",
+                most=most,
+            ),
         )
 
 
 def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
     """What an answer means that is none; ``wait``: the seconds that it asks for."""
-    message = f"{status}: {error_message(raw, endpoint.secrets)}"
+    message = Message("{status}: {said}", status=status, said=error_message(raw, endpoint.secrets))
     meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
     error = _meaning(endpoint, meant, wait, raw, message)
     error.status = meant

@@ -17,6 +17,8 @@ from aiohttp.http_exceptions import (
     TransferEncodingError,
 )
 
+from adjudge.messages import Message
+
 NO_ANSWER = (
     aiohttp.ClientError,
     HttpProcessingError,
@@ -27,21 +29,21 @@ NO_ANSWER = (
     AssertionError,
 )
 """What the client raises when there is no answer; the last three when a server confuses it."""
-_NO_HTTP = "the server's answer is no valid HTTP"
+_NO_HTTP = Message("the server's answer is no valid HTTP")
 _WORDS: tuple[tuple[type[BaseException], str], ...] = (
-    (aiohttp.ClientHttpProxyError, "the proxy {proxy} answered {status}"),
-    (aiohttp.ClientProxyConnectionError, "Cannot connect to the proxy {proxy} ({reason})"),
+    (aiohttp.ClientHttpProxyError, Message("the proxy {proxy} answered {status}")),
+    (aiohttp.ClientProxyConnectionError, Message("Cannot connect to the proxy {proxy} ({reason})")),
     (
         aiohttp.ClientConnectorCertificateError,
-        "the certificate of {host} was not accepted ({reason})",
+        Message("the certificate of {host} was not accepted ({reason})"),
     ),
-    (aiohttp.ClientConnectorDNSError, "the host {host} is unknown"),
-    (aiohttp.ClientConnectorError, "Cannot connect to host {host} ({reason})"),
-    (aiohttp.ServerDisconnectedError, "the server closed it without an answer"),
-    (ContentEncodingError, "the server's answer cannot be decompressed"),
+    (aiohttp.ClientConnectorDNSError, Message("the host {host} is unknown")),
+    (aiohttp.ClientConnectorError, Message("Cannot connect to host {host} ({reason})")),
+    (aiohttp.ServerDisconnectedError, Message("the server closed it without an answer")),
+    (ContentEncodingError, Message("the server's answer cannot be decompressed")),
     (TransferEncodingError, _NO_HTTP),
-    (LineTooLong, "the headers of the server's answer are too long"),
-    (aiohttp.ClientPayloadError, "the server's answer broke off"),
+    (LineTooLong, Message("the headers of the server's answer are too long")),
+    (aiohttp.ClientPayloadError, Message("the server's answer broke off")),
     (aiohttp.ClientResponseError, _NO_HTTP),
     (HttpProcessingError, _NO_HTTP),
     (OSError, "{reason}"),
@@ -54,8 +56,8 @@ def describe(error: BaseException, host: str, proxy: str) -> str:
     status, reason = getattr(error, "status", ""), _reason(error)
     for kind, words in _WORDS:
         if isinstance(error, kind) or isinstance(error.__cause__, kind):
-            return words.format(host=host, proxy=proxy, status=status, reason=reason)
-    return f"{_NO_HTTP} ({type(error).__name__})"
+            return Message(words, host=host, proxy=proxy, status=status, reason=reason)
+    return Message("{problem} ({kind})", problem=_NO_HTTP, kind=type(error).__name__)
 
 
 def _reason(error: BaseException) -> str:
@@ -64,6 +66,6 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     if isinstance(error, ssl.SSLError):
-        return error.reason or "TLS failed"
+        return error.reason or Message("TLS failed")
     code = getattr(error, "errno", None)
     return os.strerror(code) if isinstance(code, int) and code > 0 else type(error).__name__

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import host_of
+from adjudge.messages import Message
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -35,22 +36,23 @@ def proxy_for(url: str) -> str | None:
 
 def _check(proxy: str, asked: SplitResult) -> None:
     scheme, host = proxy.partition("://")[0].lower(), host_of(proxy)
-    way_out = (
-        f"name an HTTP proxy in {asked.scheme.upper()}_PROXY, or put {asked.hostname} into "
-        "NO_PROXY to reach it without one"
+    way_out = Message(
+        "name an HTTP proxy in {scheme}_PROXY, or put {host} into NO_PROXY to reach it without one",
+        scheme=asked.scheme.upper(),
+        host=asked.hostname,
     )
     if scheme.startswith("socks"):
         raise SetupError(
             "the environment names a SOCKS proxy ({scheme}://{host}), which adjudge cannot "
-            "use: {way_out}",
+            "use: {advice}",
             scheme=scheme,
             host=host,
-            way_out=way_out,
+            advice=way_out,
         )
     if scheme not in _PORTS or not host:
         raise SetupError(
-            "the environment names a proxy that cannot be read as http://host:port: {way_out}",
-            way_out=way_out,
+            "the environment names a proxy that cannot be read as http://host:port: {advice}",
+            advice=way_out,
         )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import shown
+from adjudge.messages import Message
 from adjudge.plugins import Parts
 
 
@@ -265,6 +266,8 @@ def _near(model_id: str) -> str:
     if not near and ":" in model_id and "/" not in model_id:
         near = [f"ollama/{model_id}"]
     if near:
-        return f"did you mean {' or '.join(near)}?"
-    names = ", ".join(PROVIDERS)
-    return f"write provider/model with one of {names}, or http://host:port/v1#model"
+        return Message("did you mean {near}?", near=" or ".join(near))
+    return Message(
+        "write provider/model with one of {providers}, or http://host:port/v1#model",
+        providers=", ".join(PROVIDERS),
+    )

@@ -22,6 +22,7 @@ from adjudge.gateway.http import (
     retry_after,
 )
 from adjudge.gateway.proxies import proxy_for
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     import aiohttp
@@ -110,8 +111,10 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
             if file.tell() > _MOST:
                 return endpoint.error(
                     ModelError,
-                    f"the results are longer than {_MOST // 1_000_000_000} GB: they were "
-                    "not read to their end",
+                    Message(
+                        "the results are longer than {most} GB: they were not read to their end",
+                        most=_MOST // 1_000_000_000,
+                    ),
                 )
             with writing(part):  # else a full disk would be taken for a broken connection
                 file.write(piece)

@@ -16,6 +16,7 @@ from adjudge.aio.user_functions import call
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import HALTS
+from adjudge.messages import Message
 
 Run = Callable[[list[Instance], list[Criteria]], object]
 _PATIENCE, _TURNS = 0.001, 8
@@ -132,7 +133,13 @@ async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteri
             await call(copy_context().run, _listed_unless_awaitable, run, instances, criteria)
         )
     if len(answers) != len(instances):
-        raise ValueError(f"_run returned {len(answers)} answers for {len(instances)} cases")
+        raise ValueError(
+            Message(
+                "_run returned {answers} answers for {cases} cases",
+                answers=len(answers),
+                cases=len(instances),
+            )
+        )
     return answers
 
 
@@ -146,6 +153,9 @@ def _listed_unless_awaitable(
 def _listed(said: object) -> list[object]:
     if not isinstance(said, Iterable) or isinstance(said, str | Mapping):
         raise TypeError(
-            f"_run must return a list with an answer for each case, not {type(said).__name__}"
+            Message(
+                "_run must return a list with an answer for each case, not {name}",
+                name=type(said).__name__,
+            )
         )
     return list(said)

@@ -35,6 +35,7 @@ from adjudge.judges.settings import (
     one_of,
     provenance,
 )
+from adjudge.messages import join
 from adjudge.pooling.confidence import confidence
 
 _OF_A_STEP = ("judge", "plugin", "settings", "models")
@@ -171,7 +172,7 @@ class Cascade(Judge[I, R]):
         found = self.thresholds(criteria)
         pairs = list(zip(self.steps, found.steps, strict=True))
         if self.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
-            reasons = "; ".join(f"{one.step}: {one.reason}" for one in found.steps)
+            reasons = join("; ", (join(": ", (one.step, one.reason)) for one in found.steps))
             raise SetupError(
                 "by its calibration no step of the cascade may be accepted for {name!r}, so "
                 "that no row would get a verdict ({reasons}). Allow a greater risk, label "

@@ -32,6 +32,7 @@ from adjudge.judges.own import ask_own, in_batches
 from adjudge.judges.settings import OwnSettings, at_least, check_votes, plain_settings
 from adjudge.ledger.changes import ATTRIBUTES
 from adjudge.ledger.ledger import key_of
+from adjudge.messages import Message
 from adjudge.pooling.majority import notes_on
 
 
@@ -249,10 +250,10 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):
             raise SetupError(
-                "there are {count} instances and {count2} criteria: give one, or as many as "
+                "there are {instances} instances and {criteria} criteria: give one, or as many as "
                 "instances",
-                count=len(found),
-                count2=len(criteria),
+                instances=len(found),
+                criteria=len(criteria),
             )
         return [
             self.case(instance, self.as_criteria(one))
@@ -266,7 +267,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
         Judges of one's own write this.
         """
-        raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
+        raise NotImplementedError(
+            Message("{name} has to write _run(instances, criteria)", name=type(self).__name__)
+        )
 
     def recorded_settings(self) -> dict[str, object]:
         """A judge of one's own has no panel: the models that it names are

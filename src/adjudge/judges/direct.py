@@ -10,7 +10,7 @@ from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.criteria import is_risk
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import Message, Prompt, Usage
+from adjudge.domain.message import ChatMessage, Prompt, Usage
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
 from adjudge.domain.question import Choice, Rating, question_of
@@ -29,6 +29,7 @@ from adjudge.judges.settings import (
     check_mode,
     failure_by_either_name,
 )
+from adjudge.messages import Message
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate
 from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
@@ -297,7 +298,7 @@ class DirectJudge(ModelSettings, Direct):
                 return Vote(
                     ballot=ballot,
                     outcome=made.outcome,
-                    reason=f"the persona could not be made: {made.reason}",
+                    reason=Message("the persona could not be made: {reason}", reason=made.reason),
                 )
             ballot = replace(ballot, persona=made.verdict.option)
         return await super().ask(ballot)
@@ -372,7 +373,7 @@ class DirectJudge(ModelSettings, Direct):
         )
         if vote.verdict is None:
             raise (Refused if vote.outcome is Outcome.REFUSED else ModelError)(
-                f"the text could not be improved: {vote.reason}"
+                Message("the text could not be improved: {reason}", reason=vote.reason)
             )
         return vote.verdict.option
 
@@ -397,7 +398,7 @@ class DirectJudge(ModelSettings, Direct):
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
         turns = ballot.instance.fields.items()
-        prompt = Prompt(tuple(Message(role, str(text)) for role, text in turns))  # type: ignore[arg-type]
+        prompt = Prompt(tuple(ChatMessage(role, str(text)) for role, text in turns))  # type: ignore[arg-type]
         vote = await ask_as(ballot, self.panel[ballot.model], prompt, read_persona)
         if vote.valid:
             self._personas[ballot.id] = vote
@@ -416,8 +417,8 @@ def _outputs(valid: ValidOutputs) -> Sequence[str]:
         valid = range(int(valid[0]), int(valid[1]) + 1)
     if isinstance(valid, str) or not 1 <= len(valid) <= _MOST_INTEGERS:
         raise SetupError(
-            "valid outputs are options, or a range of 1 to {MOST_INTEGERS} integers; None "
+            "valid outputs are options, or a range of 1 to {most} integers; None "
             "accepts any integer",
-            MOST_INTEGERS=_MOST_INTEGERS,
+            most=_MOST_INTEGERS,
         )
     return [str(output) for output in valid]

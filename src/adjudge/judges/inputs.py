@@ -111,7 +111,7 @@ def row_instance(row: Row) -> Instance:
 
     What criteria read beyond that is taken from the row when they are known: ``fitted``.
     """
-    cells, place = row.cells, f"row {row.number}"
+    cells, place = row.cells, Message("row {row}", row=row.number)
     if isinstance(cells, Instance):
         return cells
     columns = Columns({}, (), None)
@@ -121,7 +121,7 @@ def row_instance(row: Row) -> Instance:
         )
     except ValueError as error:
         raise SetupError("{place}: {error}", place=place, error=error) from None
-    columns.refuse_doubles(cells, "the data frame")
+    columns.refuse_doubles(cells, Message("the data frame"))
     if not fields:
         raise SetupError(
             "{place} holds nothing; its columns are {cells}", place=place, cells=", ".join(cells)
@@ -136,9 +136,9 @@ def mapping_instance(cells: Cells) -> Instance:
     tables = [name for name, value in cells.items() if is_table(value)]
     if tables:
         raise SetupError(
-            "this holds data sets by name ({tables}): give one, such as data[{tables2!r}]",
+            "this holds data sets by name ({tables}): give one, such as data[{example!r}]",
             tables=", ".join(map(str, tables)),
-            tables2=tables[0],
+            example=tables[0],
         )
     named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
     beside = {name: cell for name, cell in cells.items() if named is None or not is_id(name)}
@@ -158,7 +158,7 @@ def comparison_instance(item: Row | Cells) -> Instance:
             single = mapping_instance(item)
             check_responses(item, single.fields)
             return PairwiseInstance(single.fields, single.id, single.metadata)
-        cells, place = item.cells, f"row {item.number}"
+        cells, place = item.cells, Message("row {row}", row=item.number)
         return (
             cells
             if isinstance(cells, Instance)

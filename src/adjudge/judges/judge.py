@@ -42,7 +42,7 @@ from adjudge.judges.settings import (
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.plugins import package_of
 from adjudge.prompts.render import check_language
 
@@ -390,10 +390,11 @@ class Judge(ABC, Generic[I, R]):
 
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":
-            reasons = "; ".join(
+            reasons = join(
+                "; ",
                 dict.fromkeys(
-                    f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason
-                )
+                    join(": ", (vote.model, vote.reason)) for vote in result.votes if vote.reason
+                ),
             )
             raise RunError(
                 "no verdict for {id}: {reasons}",

@@ -15,7 +15,7 @@ from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 if TYPE_CHECKING:
     from adjudge.domain.threshold import Threshold
@@ -39,7 +39,7 @@ class FromLabels:
     @property
     def source(self) -> str:
         """Where it comes from, in words."""
-        return f"{self.labels} labels of {self.date}"
+        return Message("{labels} labels of {date}", labels=self.labels, date=self.date)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class CascadeThresholds(FromLabels):
     delta: float
     """How often this promise may fail."""
     steps: tuple[Threshold, ...]
-    what: ClassVar[str] = "thresholds of a cascade"
-    again: ClassVar[str] = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
+    what: ClassVar[str] = Message("thresholds of a cascade")
+    again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN --cascade -o FILE'")
 
     def check(self, identities: Mapping[str, str]) -> None:
         """Refuse where the steps are not those that this was learnt of.
@@ -71,7 +71,11 @@ class CascadeThresholds(FromLabels):
             )
         for one in self.steps:
             if one.identity != identities[one.step]:
-                what = f"the threshold of {one.step} for {self.criteria!r}"
+                what = Message(
+                    "the threshold of {step} for {criteria!r}",
+                    step=one.step,
+                    criteria=self.criteria,
+                )
                 raise _changed(what, one.identity, identities[one.step], self.again)
 
 
@@ -82,19 +86,24 @@ class LearntWeights(FromLabels):
     weights: Mapping[str, float]
     identity: str
     """Of the panel that they were learnt of, whatever it was weighed by."""
-    what: ClassVar[str] = "weights of a panel"
-    again: ClassVar[str] = "calibrate it with 'adjudge calibrate RUN -o FILE'"
+    what: ClassVar[str] = Message("weights of a panel")
+    again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN -o FILE'")
 
     @property
     def source(self) -> str:
         """Where they come from, in words."""
-        return f"{super().source}, judge identity {self.identity}"
+        return Message(
+            "{source}, judge identity {identity}", source=super().source, identity=self.identity
+        )
 
     def check(self, identity: str) -> None:
         """Refuse where the panel is not the one that this was learnt of."""
         if identity != self.identity:
             raise _changed(
-                f"the weights for {self.criteria!r}", self.identity, identity, self.again
+                Message("the weights for {criteria!r}", criteria=self.criteria),
+                self.identity,
+                identity,
+                self.again,
             )
 
 
@@ -123,7 +132,7 @@ class Learnt:
         try:
             found = json.loads(Path(path).read_text(encoding="utf-8"))
             if found["format"] != FORMAT:
-                raise ValueError("another format")
+                raise ValueError(Message("another format"))
             return cls(
                 tuple(map(_cascade, found["cascades"])), tuple(map(_weights, found["weights"]))
             )
@@ -159,7 +168,7 @@ def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
     for one in known:
         if one.criteria == criteria:
             return one
-    has = ", ".join(repr(one.criteria) for one in known) or "none"
+    has = ", ".join(repr(one.criteria) for one in known) or Message("none")
     raise SetupError(
         "the calibration holds no {what} for {criteria!r}, it has {has}: {again}",
         what=kind.what,
@@ -183,7 +192,7 @@ def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
             return CascadeThresholds(
                 criteria=criteria, risk=risk, delta=delta, labels=labels, date=date, steps=made
             )
-    raise ValueError("no thresholds of a cascade")
+    raise ValueError(Message("no thresholds of a cascade"))
 
 
 def _step(kept: Mapping[str, object]) -> Threshold:
@@ -197,7 +206,7 @@ def _step(kept: Mapping[str, object]) -> Threshold:
             "rows": int(),
         }:
             return Threshold(**kept)  # type: ignore[arg-type]
-    raise ValueError("no threshold of a step")
+    raise ValueError(Message("no threshold of a step"))
 
 
 def _weights(kept: Mapping[str, object]) -> LearntWeights:
@@ -213,4 +222,4 @@ def _weights(kept: Mapping[str, object]) -> LearntWeights:
             return LearntWeights(
                 criteria=criteria, weights=shares, labels=labels, date=date, identity=identity
             )
-    raise ValueError("no weights of a panel")
+    raise ValueError(Message("no weights of a panel"))

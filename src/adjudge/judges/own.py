@@ -19,8 +19,9 @@ from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.session import opened_session, session
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.judges.batches import Batches, Run, answers_of, gathered
+from adjudge.messages import Message
 
-_NO_VERDICT = "the judge gave no verdict"
+_NO_VERDICT = Message("the judge gave no verdict")
 
 
 @asynccontextmanager
@@ -98,12 +99,14 @@ def _option_vote(ballot: Ballot, option: object) -> Vote:
         return Vote(
             ballot=ballot,
             outcome=Outcome.UNREADABLE,
-            reason=f"{option!r} is not {ballot.question.choices}",
+            reason=Message(
+                "{option!r} is not {choices}", option=option, choices=ballot.question.choices
+            ),
         )
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict)
 
 
 def _own_score(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
-        raise ValueError(f"the score {score} is no number")
+        raise ValueError(Message("the score {score} is no number", score=score))
     return score if score is None else float(score)

@@ -26,6 +26,7 @@ from adjudge.judges.case import Case, CaseJudge, M, R, prompt_of
 from adjudge.judges.direct import BaseDirectJudge, Direct
 from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelSettings
+from adjudge.messages import Message
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import load, shown_fields
 from adjudge.verdicts.read import read
@@ -106,7 +107,7 @@ def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verd
         return reading
     if reading.verdict is None or last is None or last.option != reading.verdict.option:
         return Reading(
-            Outcome.UNREADABLE, reason="the reply has no [RESULT] that the format allows"
+            Outcome.UNREADABLE, reason=Message("the reply has no [RESULT] that the format allows")
         )
     feedback = re.sub(r"^\W*Feedback\W*:\W*", "", before).strip(" \n*_#")
     return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))

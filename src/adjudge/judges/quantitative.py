@@ -17,6 +17,7 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.judges.settings import one_of
+from adjudge.messages import Message
 from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import AGGREGATIONS, Aggregation, aggregate, numbers_of, shares, spread
 
@@ -88,7 +89,9 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         choice: random.Random,  # noqa: ARG002 - nothing is random
     ) -> QuantitativeResult:
         """The midpoint; the status stays what it was, so no aggregate takes it for a judgment."""
-        fallen_back = self._fallen_back(result, "midpoint", f"the midpoint {self.midpoint:g}")
+        fallen_back = self._fallen_back(
+            result, "midpoint", Message("the midpoint {midpoint:g}", midpoint=self.midpoint)
+        )
         return replace(fallen_back, score=self.midpoint)
 
 

@@ -30,6 +30,7 @@ from adjudge.judges.settings import (
     check_votes,
     temperature_for,
 )
+from adjudge.messages import Message, join
 from adjudge.pooling.majority import notes_on
 from adjudge.verdicts.code_text import extract_code
 
@@ -190,14 +191,12 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         )
 
     def _fallen_back(self, result: R, name: str, fallback_result: str) -> R:
-        reasons = "; ".join(
-            dict.fromkeys(
-                f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid
-            )
-        )
-        counts = (
-            f"{result.votes_valid} of {result.votes_requested} samples valid, "
-            f"{self.min_samples_for_aggregation} needed"
+        reasons = join("; ", dict.fromkeys(vote.failure for vote in result.votes if not vote.valid))
+        counts = Message(
+            "{valid} of {requested} samples valid, {needed} needed",
+            valid=result.votes_valid,
+            requested=result.votes_requested,
+            needed=self.min_samples_for_aggregation,
         )
         _LOG.warning("%r: %s, so it is %s (%s)", self.expression, counts, fallback_result, reasons)
         return replace(result, fallback=name)

@@ -21,6 +21,7 @@ from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.messages import Message
 from adjudge.plugins import package_of
 from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.render import wordings
@@ -193,9 +194,9 @@ def check_votes(name: str, value: int) -> None:
     at_least(name, value, 1)
     if value > _MOST_VOTES:
         raise SetupError(
-            "{name} must be at most {MOST_VOTES:,}, not {value:,}",
+            "{name} must be at most {most:,}, not {value:,}",
             name=name,
-            MOST_VOTES=_MOST_VOTES,
+            most=_MOST_VOTES,
             value=value,
         )
 
@@ -235,9 +236,13 @@ def check_picklable(judge: str, models: object) -> None:
                 f"{type(one).__name__} {one.name}" if isinstance(one, Model) else type(one).__name__
             )
             raise TypeError(
-                f"{judge} holds a live model ({named}), whose connections and keys stay in "
-                "this process: to pickle the judge, "
-                "give it the model's id, such as 'openai/gpt-4o-mini', or a function of a module"
+                Message(
+                    "{judge} holds a live model ({named}), whose connections and keys stay in "
+                    "this process: to pickle the judge, give it the model's id, such as "
+                    "'openai/gpt-4o-mini', or a function of a module",
+                    judge=judge,
+                    named=named,
+                )
             ) from None
 
 

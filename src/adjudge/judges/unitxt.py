@@ -13,7 +13,7 @@ from typing import Any
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Message, Prompt, Reply, Usage
+from adjudge.domain.message import ChatMessage, Prompt, Reply, Usage
 from adjudge.domain.question import Choice, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -25,6 +25,7 @@ from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelPanel, VoteSettings
 from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, in_thread, message_of, unitxt_package
+from adjudge.messages import Message
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import read
 from adjudge.verdicts.reading import Reading
@@ -245,7 +246,7 @@ class _Call:
 
     def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The model's answer, waited for in unitxt's thread."""
-        prompt = Prompt(tuple(Message(one["role"], one["content"]) for one in messages))
+        prompt = Prompt(tuple(ChatMessage(one["role"], one["content"]) for one in messages))
         self.prompt = self.prompt or prompt
         try:
             self.check()
@@ -255,9 +256,9 @@ class _Call:
             self.votes.append(self.pending.result())
         except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed
             self.failure = error
-            raise RuntimeError(f"no answer: {error}") from None
+            raise RuntimeError(Message("no answer: {error}", error=error)) from None
         if not self.votes[-1].valid:
-            raise RuntimeError(f"no answer: {self.votes[-1].reason}")
+            raise RuntimeError(Message("no answer: {reason}", reason=self.votes[-1].reason))
         return self.votes[-1].text or ""
 
     def check(self) -> None:
@@ -294,7 +295,9 @@ class _Call:
 def _as_it_is(reply: Reply) -> Reading:
     """What the model wrote: unitxt makes of it what it can."""
     if reply.finish == "refusal":
-        return Reading(Outcome.REFUSED, reason=f"the model refused: {reply.text}")
+        return Reading(
+            Outcome.REFUSED, reason=Message("the model refused: {text}", text=reply.text)
+        )
     return Reading(Outcome.OK, Chosen(reply.text))
 
 
@@ -324,7 +327,11 @@ def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> Uni
     """
     reading = read(Reply(found.completion), question)
     if reading.verdict is None:
-        reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
+        reason = Message(
+            "{reason} (unitxt takes the nearest: {selected})",
+            reason=reading.reason,
+            selected=found.selected,
+        )
         return call.vote(ballot, reading.outcome, reason=reason)
     return call.vote(
         ballot,

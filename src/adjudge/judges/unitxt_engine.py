@@ -107,10 +107,10 @@ class EngineModel:
             (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
         except Exception as error:
             raise ModelError(
-                "it raised {name}: {message_of}",
+                "it raised {name}: {said}",
                 model=self.name,
                 name=type(error).__name__,
-                message_of=message_of(error),
+                said=message_of(error),
             ) from error
         return text
 

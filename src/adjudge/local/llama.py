@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.domain.frozen import NOTHING
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.libraries import import_xllamacpp, threads
 from adjudge.local.weights.gguf import Header, read_header
@@ -65,7 +65,9 @@ class Llama:
         scores = {label: found[token] for label, token in zip(labels, ids, strict=True)}
         return Score(scores, len(prefix) + len(suffix), evaluated + read)
 
-    def write(self, messages: Sequence[Message], options: Mapping[str, object]) -> dict[str, Any]:
+    def write(
+        self, messages: Sequence[ChatMessage], options: Mapping[str, object]
+    ) -> dict[str, Any]:
         """A written answer, as the server's chat completion."""
         self._prefix = self._slot = []
         turns = [

@@ -13,6 +13,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.results import ModelVerdict, Status
 from adjudge.domain.rounding import equal
 from adjudge.domain.vote import Outcome, Vote
+from adjudge.messages import Message, join
 
 
 class Majority(NamedTuple):
@@ -156,10 +157,18 @@ def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:
     """The commonest reason among the votes that carry no verdict."""
     valid = sum(vote.valid for vote in votes)
     if valid >= min_valid:
-        return "the option it chose has no score"
-    reasons = Counter(f"{vote.outcome.value}: {vote.reason}" for vote in votes if not vote.valid)
-    short = f"{valid} of {len(votes)} votes valid, {min_valid} needed; " if valid else ""
-    return short + (reasons.most_common(1)[0][0] if reasons else "no votes")
+        return Message("the option it chose has no score")
+    reasons = Counter(vote.failure for vote in votes if not vote.valid)
+    why = reasons.most_common(1)[0][0] if reasons else Message("no votes")
+    if not valid:
+        return why
+    short = Message(
+        "{valid} of {requested} votes valid, {needed} needed",
+        valid=valid,
+        requested=len(votes),
+        needed=min_valid,
+    )
+    return join("; ", (short, why))
 
 
 def _model_verdict(
@@ -175,46 +184,17 @@ def _model_verdict(
     return ModelVerdict(model, won.option, score, won.agreement, won.tie, len(said), len(votes))
 
 
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "examples": "the examples of the criteria",
-        "feedback": "the request for feedback",
-        "persona": "the synthetic persona",
-        "changed": "{model}: the reply names {now}, and earlier ones named {before}",
-        "ignored": (
-            "judged by log-probability, where nothing is written: {what} had no part in it "
-            "(mode='generate' uses that)"
-        ),
-        "one order": "asked in one order: a better response cannot be told from a better place",
-        "cold": (
-            "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
-            "nothing about how sure it is"
-        ),
-        "likely": (
-            "{models}: {count} votes by log-probability repeat one reading, so agreement says "
-            "nothing about how sure it is"
-        ),
-    },
-    "ru": {
-        "examples": "примеры критерия",
-        "feedback": "просьба о замечаниях",
-        "persona": "придуманная роль",
-        "changed": "{model}: в ответе названа модель {now}, в прежних была {before}",
-        "ignored": (
-            "оценено по логарифмам вероятностей, текст не пишется; не учтено: {what} "
-            "(mode='generate' это учитывает)"
-        ),
-        "one order": "спрошено в одном порядке: лучший ответ не отличить от лучшего места",
-        "cold": (
-            "{models}: голоса при температуре 0 ({count}) повторяют один ответ, согласие не "
-            "говорит об уверенности"
-        ),
-        "likely": (
-            "{models}: голоса по логарифмам вероятностей ({count}) повторяют одно, согласие не "
-            "говорит об уверенности"
-        ),
-    },
-}
+_ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
+
+
+def one_order_note(language: str) -> str:
+    """What a reader must know of a comparison whose responses were shown in one order."""
+    return _in_words(_ONE_ORDER, language)
+
+
+def _in_words(note: Message, language: str) -> str:
+    """A note is kept in the language that the judge asks in."""
+    return note if language == "en" else note.render(language)
 
 
 def notes_on(
@@ -231,36 +211,57 @@ def notes_on(
     changed = [vote for vote in votes if vote.answered_before]
     if len(votes) < 2 and not likely and not changed:
         return ()  # nothing is repeated, and nothing was left out
-    words = _WORDS.get(language, _WORDS["en"])
-    what = ", ".join(words[name] for name in _ignored(votes, persona))
-    found = [words["ignored"].format(what=what)] if what else []
+    what = join(", ", _ignored(votes, persona))
+    found = []
+    if what:
+        found.append(
+            Message(
+                "judged by log-probability, where nothing is written: {what} had no part in it "
+                "(mode='generate' uses that)",
+                what=what,
+            )
+        )
     found += dict.fromkeys(
-        words["changed"].format(model=one.model, now=one.answered_by, before=one.answered_before)
+        Message(
+            "{model}: the reply names {now}, and earlier ones named {before}",
+            model=one.model,
+            now=one.answered_by,
+            before=one.answered_before,
+        )
         for one in changed
     )
     cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
     repeated = {model: count for model in temperatures if (count := _asked(model, votes)) > 1}
-    for name, models in (("likely", likely), ("cold", cold)):
-        chosen = [model for model in repeated if model in models]
-        if chosen:
-            found.append(words[name].format(models=", ".join(chosen), count=repeated[chosen[0]]))
-    return tuple(found)
-
-
-def one_order_note(language: str) -> str:
-    """What a reader must know of a comparison whose responses were shown in one order."""
-    return _WORDS.get(language, _WORDS["en"])["one order"]
+    if chosen := [model for model in repeated if model in likely]:
+        found.append(
+            Message(
+                "{models}: {count} votes by log-probability repeat one reading, so agreement says "
+                "nothing about how sure it is",
+                models=", ".join(chosen),
+                count=repeated[chosen[0]],
+            )
+        )
+    if chosen := [model for model in repeated if model in cold]:
+        found.append(
+            Message(
+                "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
+                "nothing about how sure it is",
+                models=", ".join(chosen),
+                count=repeated[chosen[0]],
+            )
+        )
+    return tuple(_in_words(note, language) for note in found)
 
 
 def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
     """What judging by log-probability makes no use of."""
     ballots = [vote.ballot for vote in votes if vote.ballot.mode == "likelihood"]
     if any(ballot.criteria.examples for ballot in ballots):
-        yield "examples"
+        yield Message("the examples of the criteria")
     if any(ballot.feedback for ballot in ballots):
-        yield "feedback"
+        yield Message("the request for feedback")
     if ballots and persona:
-        yield "persona"
+        yield Message("the synthetic persona")
 
 
 def _asked(model: str, votes: Sequence[Vote]) -> int:

@@ -17,7 +17,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Message, Prompt, Role
+from adjudge.domain.message import ChatMessage, Prompt, Role
 from adjudge.domain.question import Comparison, Question, Rating
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
@@ -77,9 +77,9 @@ class Template:
         template = next(template for section, template in self.sections if section == role)
         return template.render(values).strip()
 
-    def messages(self, values: Mapping[str, object]) -> tuple[Message, ...]:
+    def messages(self, values: Mapping[str, object]) -> tuple[ChatMessage, ...]:
         """All sections, in the order of the file."""
-        return tuple(Message(role, self.render(role, values)) for role, _ in self.sections)
+        return tuple(ChatMessage(role, self.render(role, values)) for role, _ in self.sections)
 
 
 @cache
@@ -137,9 +137,9 @@ def check_language(language: str) -> None:
     """Say which languages there are when ``language`` is none of them."""
     if language not in LANGUAGES:
         raise SetupError(
-            "language {language!r} is not one of {LANGUAGES}",
+            "language {language!r} is not one of {languages}",
             language=language,
-            LANGUAGES=", ".join(LANGUAGES),
+            languages=", ".join(LANGUAGES),
         )
 
 
@@ -158,7 +158,7 @@ knows it.
 """
 
 
-_frames: dict[Hashable, tuple[Message, tuple[str, ...]]] = {}
+_frames: dict[Hashable, tuple[ChatMessage, tuple[str, ...]]] = {}
 _MOST_FRAMES = 1024
 
 
@@ -179,7 +179,7 @@ def render(ballot: Ballot) -> Prompt:
             _frames.clear()
         frame = _frames[asked] = _frame(ballot)
     system, around = frame
-    return Prompt((system, Message("user", _PARTS.join(_fenced(ballot)).join(around))))
+    return Prompt((system, ChatMessage("user", _PARTS.join(_fenced(ballot)).join(around))))
 
 
 def _is_part(ballot: Ballot) -> bool:
@@ -213,7 +213,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     (turn,) = template.messages(
         {"reason": neutral(reason), "bounds": bounds, "lists": _lists(question), **asked}
     )
-    return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
+    return prompt.followed_by(ChatMessage("assistant", neutral(reply).strip() or "…"), turn)
 
 
 def _lists(question: Question) -> list[dict[str, object]]:
@@ -260,7 +260,7 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
         *_, (_, judged) = unfenced(_shown(ballot))
         before_judged = own.rindex(judged)
         shared, own = shared + own[:before_judged], own[before_judged:]
-    return Prompt((*before, Message(last.role, shared + own)), shared=len(shared))
+    return Prompt((*before, ChatMessage(last.role, shared + own)), shared=len(shared))
 
 
 def render_persona(criteria: Criteria, language: str) -> Prompt:
@@ -313,10 +313,10 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     except KeyError as missing:
         found = ", ".join(sorted(fields))
         raise SetupError(
-            "criteria {name!r} reads the field {args!r}; the instance has only: {found}. "
+            "criteria {name!r} reads the field {field!r}; the instance has only: {found}. "
             "Give it that field, or criteria that do not read it",
             name=criteria.name,
-            args=missing.args[0],
+            field=missing.args[0],
             found=found,
         ) from None
 
@@ -361,14 +361,14 @@ def _example(criteria: Criteria, place: int, compared: bool) -> tuple[list[str],
     return fence(fields), json.dumps(answer, ensure_ascii=False)
 
 
-def _frame(ballot: Ballot) -> tuple[Message, tuple[str, ...]]:
+def _frame(ballot: Ballot) -> tuple[ChatMessage, tuple[str, ...]]:
     """What is the same whatever is judged: the system turn, and what stands around the evaluated
     text in the user's.
     """
     template, values = load(ballot.template, ballot.language), _values(ballot)
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": [_GAP]})
-    return Message("system", system), tuple(user.split(_GAP))
+    return ChatMessage("system", system), tuple(user.split(_GAP))
 
 
 def _values(ballot: Ballot) -> dict[str, object]:
@@ -431,4 +431,4 @@ def render_retry(prompt: Prompt, written: str, reasons: Sequence[str], language:
         for reason in reasons
     ]
     (turn,) = load("retry", language).messages({"reasons": shown})
-    return prompt.followed_by(Message("assistant", neutral(written).strip() or "…"), turn)
+    return prompt.followed_by(ChatMessage("assistant", neutral(written).strip() or "…"), turn)

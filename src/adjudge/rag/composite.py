@@ -52,9 +52,9 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
     for name, score in scores.items():
         if name not in by_name:
             raise SetupError(
-                "there is no dimension {name!r}; {nearest}",
+                "there is no dimension {name!r}; {hint}",
                 name=name,
-                nearest=nearest(name, list(by_name)),
+                hint=nearest(name, list(by_name)),
             )
         if score is not None and (
             isinstance(score, bool) or score not in range(by_name[name].maximum + 1)

@@ -12,6 +12,7 @@ from adjudge.catalog.criteria_file import parse_entry, raw_entries
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.prompts.render import check_language
 from adjudge.reading.values import Place, list_of, mapping, nearest, number, our_yaml, phrase
 
@@ -61,9 +62,9 @@ class Gate:
             )
         if self.weight is not None and self.weight > MOST_WEIGHT:
             raise SetupError(
-                "the weight of the gate {rule!r} must be at most {MOST_WEIGHT:g}, not {weight}",
+                "the weight of the gate {rule!r} must be at most {most:g}, not {weight}",
                 rule=self.rule,
-                MOST_WEIGHT=MOST_WEIGHT,
+                most=MOST_WEIGHT,
                 weight=self.weight,
             )
 
@@ -94,10 +95,9 @@ class Dimension:
             )
         if self.weight > MOST_WEIGHT:
             raise SetupError(
-                "the weight of the dimension {name!r} must be at most {MOST_WEIGHT:g}, not "
-                "{weight}",
+                "the weight of the dimension {name!r} must be at most {most:g}, not {weight}",
                 name=self.name,
-                MOST_WEIGHT=MOST_WEIGHT,
+                most=MOST_WEIGHT,
                 weight=self.weight,
             )
 
@@ -165,15 +165,15 @@ def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
     """The dimensions as a run folder keeps them; none where what is kept are none."""
     try:
         return tuple(
-            _kept(mapping(one, Place("the run")))
-            for one in mapping(kept, Place("the run")).values()
+            _kept(mapping(one, Place(Message("the run"))))
+            for one in mapping(kept, Place(Message("the run"))).values()
         )
     except (SetupError, KeyError, TypeError, ValueError):
         return ()
 
 
 def _kept(one: Mapping[str, object]) -> Dimension:
-    place = Place("the run")
+    place = Place(Message("the run"))
     asked = mapping(one["criteria"], place)
     options = [mapping(option, place) for _, option in list_of(asked["options"], place)]
     context = asked.get("context_fields")
@@ -206,9 +206,9 @@ def chosen(
     for one in wanted or ():
         if isinstance(one, str) and one not in by_name:
             raise SetupError(
-                "there is no dimension {one!r}; {nearest}",
-                one=one,
-                nearest=nearest(one, list(by_name)),
+                "there is no dimension {name!r}; {hint}",
+                name=one,
+                hint=nearest(one, list(by_name)),
             )
     found = tuple(by_name[one] if isinstance(one, str) else one for one in wanted or known)
     check_dimensions(found)
@@ -223,9 +223,9 @@ def weighted(
     for name in weights:
         if name not in names:
             raise SetupError(
-                "there is no dimension {name!r} to weigh; {nearest}",
+                "there is no dimension {name!r} to weigh; {hint}",
                 name=name,
-                nearest=nearest(name, names),
+                hint=nearest(name, names),
             )
     found = tuple(replace(one, weight=float(weights.get(one.name, one.weight))) for one in known)
     check_dimensions(found, beside=beside)
@@ -267,10 +267,10 @@ def _check_scale(dimension: Dimension) -> None:
         )
     if len(dimension.labels) != len(names):
         raise SetupError(
-            "the dimension {name!r} has {count} scores and {count2} labels",
+            "the dimension {name!r} has {scores} scores and {labels} labels",
             name=dimension.name,
-            count=len(names),
-            count2=len(dimension.labels),
+            scores=len(names),
+            labels=len(dimension.labels),
         )
     fired = [gate.score for gate in dimension.gates]
     for score in fired:

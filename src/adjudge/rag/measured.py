@@ -9,6 +9,7 @@ from adjudge.data.ids import graded_ids, id_list
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.rag_record import MeasureRecord
+from adjudge.messages import Message
 from adjudge.rag.measures import Measure
 from adjudge.stats.estimate import Figure
 
@@ -39,7 +40,7 @@ def ranked(measure: Measure, item: Instance) -> Figure:
     for name in measure.reads:
         value = item.value(name)
         if value is None or (isinstance(value, str) and not value.strip()):
-            return Figure(None, f"the row has no {name}")
+            return Figure(None, Message("the row has no {name}", name=name))
         found[name] = value
     try:
         retrieved, relevant = id_list(found["retrieved_ids"]), graded_ids(found["relevant_ids"])

@@ -11,6 +11,7 @@ from typing import Literal
 from adjudge.catalog.criteria_file import parse_entry
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.prompts.render import check_language
 from adjudge.reading.values import (
     Place,
@@ -107,7 +108,7 @@ def weighed_measures(
 def kept_measures(kept: object) -> tuple[Measure, ...]:
     """The measures as a run folder keeps them; none where what is kept are none."""
     try:
-        place = Place("the run")
+        place = Place(Message("the run"))
         return tuple(_kept(mapping(one, place), place) for one in mapping(kept, place).values())
     except SetupError:
         return ()
@@ -134,9 +135,9 @@ def _named(name: str, known: Mapping[str, Measure]) -> Measure:
         ranked = ", ".join(f"{one}@k" for one in NAMES)
         others = ", ".join(one for one in known if one not in NAMES)
         raise SetupError(
-            "there is no measure {name!r}; {nearest} (of ids: {ranked}; by models: {others})",
+            "there is no measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
             name=name,
-            nearest=nearest(name, list(known)),
+            hint=nearest(name, list(known)),
             ranked=ranked,
             others=others,
         )

@@ -9,6 +9,7 @@ from functools import cached_property
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.judges.case import Case
+from adjudge.messages import Message
 from adjudge.rag.measured import Measured, ranked
 from adjudge.rag.measures import Measure, check_criteria
 from adjudge.rag.parts import Answered, Part, Relevant, RowTexts, answered, parts_of
@@ -126,25 +127,26 @@ def _context_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001 - a
 
 
 def _context_noise(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share([not one for one in said[_RELEVANCE]], "the row has no contexts")
+    return _share([not one for one in said[_RELEVANCE]], Message("the row has no contexts"))
 
 
 def _context_recall(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["statement_in_fragments"], "the reference makes no statement")
+    return _share(said["statement_in_fragments"], Message("the reference makes no statement"))
 
 
 def _fragment_agreement(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
     return _share(
-        [not one for one in said["fragments_disagree"]], "there are no two fragments to compare"
+        [not one for one in said["fragments_disagree"]],
+        Message("there are no two fragments to compare"),
     )
 
 
 def _correctness_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["statement_in_reference"], "the answer makes no statement")
+    return _share(said["statement_in_reference"], Message("the answer makes no statement"))
 
 
 def _correctness_recall(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["statement_in_answer"], "the reference makes no statement")
+    return _share(said["statement_in_answer"], Message("the reference makes no statement"))
 
 
 def _correctness(row: RowTexts, said: Said) -> Figure:
@@ -164,11 +166,13 @@ def _fragment_use(row: RowTexts, said: Said) -> Figure:
     counted = [number for number, one in enumerate(relevant, 1) if one]
     cited = [number in row.cited for number in counted]
     used = sum(cited) + sum(said["fragment_used"])
-    return Figure(used / len(counted)) if counted else Figure(None, "no fragment is relevant")
+    return (
+        Figure(used / len(counted)) if counted else Figure(None, Message("no fragment is relevant"))
+    )
 
 
 def _citations(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["citation_supports"], "the answer cites nothing")
+    return _share(said["citation_supports"], Message("the answer cites nothing"))
 
 
 _FIGURES: Mapping[str, Callable[[RowTexts, Said], Figure]] = {

@@ -15,6 +15,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.rag_record import PartRecord
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.judges.case import Case
+from adjudge.messages import Message
 from adjudge.prompts.render import CHECK
 from adjudge.rag.citations import Citation, citations, stated
 from adjudge.rag.standalone import JudgedQuestion
@@ -22,7 +23,7 @@ from adjudge.reading.fragments import fragments_in, with_line_breaks
 from adjudge.reading.sentences import sentences
 
 YES = "Yes"
-NOWHERE = "the citation points to no fragment"
+NOWHERE = Message("the citation points to no fragment")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def answered(part: Part, result: DirectInstanceResult | None) -> Answered:
     if result is None:
         return Answered(part, False, NOWHERE)
     if result.status is not Status.SCORED or result.option is None:
-        return Answered(part, None, result.reason or "there is no verdict")
+        return Answered(part, None, result.reason or Message("there is no verdict"))
     return Answered(part, result.option == YES, result.explanation or "")
 
 
@@ -93,7 +94,14 @@ class RowTexts:
 
     def missing(self, names: Sequence[str]) -> str:
         """Why nothing can be measured, where a field holds nothing."""
-        return next((f"the row has no {name}" for name in names if not self.text(name).strip()), "")
+        return next(
+            (
+                Message("the row has no {name}", name=name)
+                for name in names
+                if not self.text(name).strip()
+            ),
+            "",
+        )
 
     @cached_property
     def fragments(self) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def columns_of(
         else [name for name in needed if name not in MAY_BE_ABSENT]
     )
     return choose_columns(
-        list(row), wanted, source if isinstance(source, str | Path) else "the rows", must
+        list(row), wanted, source if isinstance(source, str | Path) else Message("the rows"), must
     )
 
 
@@ -155,9 +155,9 @@ def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, 
         if name not in instance.fields and name not in absent:
             found = ", ".join(sorted(instance.fields))
             raise SetupError(
-                "the dimension {name!r} reads the field {name2!r}; the row has only: {found}",
+                "the dimension {name!r} reads the field {field!r}; the row has only: {found}",
                 name=dimension.name,
-                name2=name,
+                field=name,
                 found=found,
             )
 

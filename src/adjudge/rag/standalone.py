@@ -12,6 +12,7 @@ from adjudge.domain.question import Choice
 from adjudge.domain.rag_record import QuestionRecord
 from adjudge.domain.vote import Vote
 from adjudge.judges.case import Case
+from adjudge.messages import Message
 
 TEMPLATE = "standalone"
 CRITERIA = Criteria(
@@ -44,8 +45,11 @@ class JudgedQuestion:
         return (
             (
                 (
-                    "the question could not be made self-contained and was judged as it "
-                    f"stands: {self.reason}"
+                    Message(
+                        "the question could not be made self-contained and was judged as it "
+                        "stands: {reason}",
+                        reason=self.reason,
+                    )
                 ),
             )
             if self.reason
@@ -83,7 +87,11 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
     said = next((vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None)
     if said is None:
         reason = next(
-            (vote.reason or "the question that was written cannot be used" for vote in votes), ""
+            (
+                vote.reason or Message("the question that was written cannot be used")
+                for vote in votes
+            ),
+            "",
         )
         return JudgedQuestion(own, reason=reason)
     question = " ".join(said.split()).strip('"«»“”„')

@@ -26,7 +26,7 @@ def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | 
     except tomllib.TOMLDecodeError as error:
         line = _AT_LINE.search(str(error))
         raise replace(place, line=int(line[1]) if line else 1).wrong(
-            "is not TOML: {sub}", sub=_AT_LINE.sub("", str(error)).strip()
+            "is not TOML: {said}", said=_AT_LINE.sub("", str(error)).strip()
         ) from None
     lines = _lines(content)
     for name in table:

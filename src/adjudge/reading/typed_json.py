@@ -12,6 +12,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
+from adjudge.messages import Message, join
+
 T = TypeVar("T")
 _Read = Callable[[object], Any]
 _SCALARS: Mapping[object, tuple[type, ...]] = {
@@ -26,10 +28,10 @@ _MOST = int(sys.float_info.max)
 
 
 _NAMES = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
+    str: Message("a text"),
+    int: Message("a whole number"),
+    float: Message("a number"),
+    bool: Message("true or false"),
     type(None): "null",
 }
 
@@ -49,8 +51,13 @@ class WrongType(ValueError):
 
     def __str__(self) -> str:
         if self.value is MISSING:
-            return f"{self.place} is missing"
-        return f"{self.place or 'it'} must be {self.wanted}, not {self.value!r:.60}"
+            return Message("{place} is missing", place=self.place)
+        return Message(
+            "{place} must be {wanted}, not {value!r:.60}",
+            place=self.place or Message("it"),
+            wanted=self.wanted,
+            value=self.value,
+        )
 
 
 def read_as(kind: type[T], value: object) -> T:
@@ -141,7 +148,7 @@ def _places(kinds: Sequence[object]) -> _Read:
 
     def read(value: object) -> tuple[object, ...]:
         if type(value) is not list or len(value) != len(readers):
-            raise WrongType(f"a list of {len(readers)}", value)
+            raise WrongType(Message("a list of {count}", count=len(readers)), value)
         return tuple(read_item(item) for read_item, item in zip(readers, value, strict=True))
 
     return read
@@ -152,7 +159,7 @@ def _values(kind: object) -> _Read:
 
     def read(value: object) -> dict[str, object]:
         if type(value) is not dict:
-            raise WrongType("an object", value)
+            raise WrongType(Message("an object"), value)
         if kinds.issuperset(map(type, value.values())):
             return value
         name = ""
@@ -181,7 +188,7 @@ def _members(kind: type) -> _Read:
         if not plan:  # only now, since a kind may hold itself
             plan.extend((name, _kinds(hints[name]), _reader(hints[name])) for name in names)
         if type(value) is not dict:
-            raise WrongType("an object", value)
+            raise WrongType(Message("an object"), value)
         found = {}
         for name, kinds, read_member in plan:
             member = value.get(name, MISSING)
@@ -211,4 +218,4 @@ def _kinds(kind: object) -> frozenset[type]:
 
 def _wanted(kinds: Collection[type], words: Collection[object]) -> str:
     shown = [name for kind, name in _NAMES.items() if kind in kinds]
-    return " or ".join([*map(repr, sorted(words, key=str)), *shown])
+    return join(Message(" or "), [*map(repr, sorted(words, key=str)), *shown])

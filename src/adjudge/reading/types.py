@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.domain.light import light_dataclass
+from adjudge.messages import Message, join
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
 
 T = TypeVar("T")
@@ -69,17 +70,17 @@ class Word(Generic[W]):
     allowed: Sequence[W]
 
     def read(self, value: object, place: Place) -> W:
-        text = _scalar(value, place, f"one of {', '.join(self.allowed)}")
+        text = _scalar(value, place, Message("one of {allowed}", allowed=", ".join(self.allowed)))
         for word in self.allowed:
             if word == text:
                 return word
         near = get_close_matches(text.lower(), self.allowed, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = Message("; did you mean {near!r}?", near=near[0]) if near else ""
         raise place.wrong(
-            "must be one of {allowed}, not {text!r}{the_hint}",
+            "must be one of {allowed}, not {text!r}{suggestion}",
             allowed=", ".join(self.allowed),
             text=text,
-            the_hint=hint,
+            suggestion=hint,
         )
 
     def schema(self) -> Schema:
@@ -88,6 +89,8 @@ class Word(Generic[W]):
 
 @light_dataclass(frozen=True)
 class Number:
+    kind = Message("a number")
+
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -95,9 +98,7 @@ class Number:
     def read(self, value: object, place: Place) -> float:
         meant = _meant(value)
         if isinstance(meant, bool) or not isinstance(meant, int | float):
-            raise place.wrong(
-                "must be {wanted}, not {what}", wanted=self._wanted(), what=what(value)
-            )
+            raise place.wrong("must be {wanted}, not {what}", wanted=self._wanted, what=what(value))
         return float(self._checked(meant, value, place))
 
     def schema(self) -> Schema:
@@ -107,9 +108,7 @@ class Number:
         if number not in (math.inf, -math.inf) and abs(number) > _LARGEST:
             raise place.wrong("is too large a number: {what}", what=what(value))
         if not math.isfinite(number) or not self._within(number):
-            raise place.wrong(
-                "must be {wanted}, not {what}", wanted=self._wanted(), what=what(value)
-            )
+            raise place.wrong("must be {wanted}, not {what}", wanted=self._wanted, what=what(value))
         return number
 
     def _limits(self) -> Schema:
@@ -124,11 +123,16 @@ class Number:
             and (self.most is None or value <= self.most)
         )
 
-    def _wanted(self, kind: str = "a number") -> str:
-        limits = {"from": self.least, "above": self.above, "up to": self.most}
-        return " ".join(
-            [kind, *(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)]
-        )
+    @property
+    def _wanted(self) -> Message:
+        limits = [self.kind]
+        if self.least is not None:
+            limits.append(Message("from {least:g}", least=self.least))
+        if self.above is not None:
+            limits.append(Message("above {least:g}", least=self.above))
+        if self.most is not None:
+            limits.append(Message("up to {most:g}", most=self.most))
+        return join(" ", limits)
 
 
 class WholeNumber(Number):
@@ -137,16 +141,13 @@ class WholeNumber(Number):
     def read(self, value: object, place: Place) -> int:
         meant = _meant(value)
         if isinstance(meant, bool) or not isinstance(meant, int):
-            raise place.wrong(
-                "must be {wanted}, not {what}", wanted=self._wanted(), what=what(value)
-            )
+            raise place.wrong("must be {wanted}, not {what}", wanted=self._wanted, what=what(value))
         return self._checked(meant, value, place)
 
     def schema(self) -> Schema:
         return {"type": "integer", **self._limits()}
 
-    def _wanted(self, kind: str = "a whole number") -> str:
-        return super()._wanted(kind)
+    kind = Message("a whole number")
 
 
 class Flag:
@@ -264,7 +265,11 @@ class Record(Generic[T]):
 
     def _unknown(self, name: str, known: Mapping[str, object]) -> str:
         refused = getattr(self.made, "REFUSED", {}).get(name)
-        return f"unknown key {name!r}; {refused or nearest(name, list(known))}"
+        return Message(
+            "unknown key {name!r}; {hint}",
+            name=name,
+            hint=refused or nearest(name, list(known)),
+        )
 
     def _line(self, place: Place) -> dict[str, int]:
         made: type = self.made

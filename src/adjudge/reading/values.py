@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _TAGS = "tag:yaml.org,2002:"
-_HINT = "a text with : ? # or brackets in it needs quotes"
+_HINT = Message("a text with : ? # or brackets in it needs quotes")
 
 
 def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
@@ -45,7 +45,7 @@ def our_yaml(package: str, name: str) -> tuple[Mapping[str, object], Place]:
 
     text = (files(package) / "data" / name).read_text(encoding="utf-8")
     place = load_yaml(
-        text, Place(f"{package.rpartition('.')[2]}/data/{name}", "the file"), trusted=True
+        text, Place(f"{package.rpartition('.')[2]}/data/{name}", Message("the file")), trusted=True
     )
     return mapping(place.value, place), place
 
@@ -61,11 +61,11 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         said = ", ".join(filter(None, (error.context, error.problem)))
         raise replace(place, line=line).wrong(
-            "is not YAML: {said}; {HINT}", said=said, HINT=_HINT
+            "is not YAML: {said}; {hint}", said=said, hint=_HINT
         ) from error
     except yaml.YAMLError as error:
         raise replace(place, line=1).wrong(
-            "is not YAML: {split}", split=" ".join(str(error).split())
+            "is not YAML: {said}", said=" ".join(str(error).split())
         ) from error
 
 
@@ -143,10 +143,8 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
         at = replace(place, line=_line(written))
         if written.id != "scalar":
             raise at.wrong(
-                "must be a key, not {clause}",
-                clause=Message("a list")
-                if written.id == "sequence"
-                else Message("keys with values"),
+                "must be a key, not {what}",
+                what=Message("a list") if written.id == "sequence" else Message("keys with values"),
             )
         if written.value in first:
             raise at.wrong(
@@ -277,9 +275,7 @@ def mapping(
     given = {str(key): item for key, item in value.items()}
     for key in given:
         if valid is not None and key not in valid:
-            raise place.at_key(key).wrong(
-                "is not a key here; {nearest}", nearest=nearest(key, valid)
-            )
+            raise place.at_key(key).wrong("is not a key here; {hint}", hint=nearest(key, valid))
     for key in required:
         if given.get(key) is None:
             raise place.at(key).wrong("is missing")
@@ -348,23 +344,27 @@ def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
 def nearest(word: str, valid: Sequence[str]) -> str:
     """A hint at what may have been meant."""
     near = get_close_matches(word.lower(), valid, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(valid)}"
+    return (
+        Message("did you mean {near!r}?", near=near[0])
+        if near
+        else Message("there are {valid}", valid=", ".join(valid))
+    )
 
 
 def what(value: object) -> str:
     """What stands there instead."""
     if value is None:
-        return "nothing"
+        return Message("nothing")
     if isinstance(value, Mapping):
-        return "keys with values"
+        return Message("keys with values")
     if isinstance(value, list):
-        return "a list"
+        return Message("a list")
     if not isinstance(value, str):
         return repr(value)
     short = str(value) if len(value) <= 40 else value[:39] + "…"
     if not isinstance(value, Scalar):
         return repr(short)
-    return f"the text {short!r}" if isinstance(value.meant, str) else short
+    return Message("the text {short!r}", short=short) if isinstance(value.meant, str) else short
 
 
 def unfolded_size(value: object, known: dict[int, int] | None = None) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeout
+from adjudge.messages import Message, join
 from adjudge.sandbox.base import Limits
 
 _REFUSALS = {
@@ -45,19 +46,30 @@ def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
         return Ending(
             error=Crashed,
             text=(
-                f"what is left in `output` is not JSON ({said}): use dicts, lists, texts and "
-                "numbers"
+                Message(
+                    "what is left in `output` is not JSON ({said}): use dicts, lists, texts "
+                    "and numbers",
+                    said=said,
+                )
             ),
         )
     text = f"{kind}: {said}" if said else kind
     if report.get("errno") in _REFUSALS:
         return Ending(
             error=Forbidden,
-            text=f"the sandbox does not allow this: {text}\n{report.get('traceback', '')}".rstrip(),
+            text=_with_traceback(
+                Message("the sandbox does not allow this: {error}", error=text), report
+            ),
         )
     return Ending(
-        error=Crashed, text=f"the code raised {text}\n{report.get('traceback', '')}".rstrip()
+        error=Crashed,
+        text=_with_traceback(Message("the code raised {error}", error=text), report),
     )
+
+
+def _with_traceback(text: Message, report: Mapping[str, object]) -> Message:
+    traceback = str(report.get("traceback", "")).rstrip()
+    return join("\n", (text, traceback)) if traceback else text
 
 
 def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -> Ending:
@@ -67,31 +79,30 @@ def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -
     """
     number = -status if status < 0 else status - 128
     if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds > limits.cpu):
-        return took_too_long(f"{limits.cpu:g} s of CPU time")
+        return took_too_long(Message("{cpu:g} s of CPU time", cpu=limits.cpu))
     how = (
-        f"signal {signal.Signals(number).name}"
+        Message("signal {signal}", signal=signal.Signals(number).name)
         if number in set(signal.Signals)
-        else f"exit status {status}"
+        else Message("exit status {status}", status=status)
     )
     said = stderr[-2000:].decode("utf-8", "replace").strip()
-    return Ending(
-        error=Crashed,
-        text=f"the process ended without a result ({how})" + (f": {said}" if said else ""),
-    )
+    text = Message("the process ended without a result ({how})", how=how)
+    return Ending(error=Crashed, text=join(": ", (text, said)) if said else text)
 
 
 def took_too_long(what: str) -> Ending:
-    return Ending(error=Timeout, text=f"the code took more than {what}")
+    return Ending(error=Timeout, text=Message("the code took more than {what}", what=what))
 
 
 def too_much(limits: Limits, *, calls: bool = False) -> Ending:
     """Output or calls of tools."""
-    text = (
-        f"more than {limits.output_kb} KB came out of the code: printed text, arguments of "
-        "tools and result together"
+    text = Message(
+        "more than {most} KB came out of the code: printed text, arguments of tools and "
+        "result together",
+        most=limits.output_kb,
     )
     if calls:
-        text = f"the code called tools more than {limits.tool_calls} times"
+        text = Message("the code called tools more than {most} times", most=limits.tool_calls)
     return Ending(error=Forbidden, text=text)
 
 
@@ -104,18 +115,24 @@ def broken_line(error: Exception) -> Ending:
     """What came out is not what the process inside writes."""
     return Ending(
         error=Crashed,
-        text=f"what came out of the sandbox cannot be read: {type(error).__name__}: {error}",
+        text=Message(
+            "what came out of the sandbox cannot be read: {kind}: {error}",
+            kind=type(error).__name__,
+            error=error,
+        ),
     )
 
 
 def not_shut(reason: str) -> Ending:
     """The process inside could not lock itself up, so it ran nothing."""
     return Ending(
-        error=SandboxError, text=f"the sandbox could not be shut, so nothing was run: {reason}"
+        error=SandboxError,
+        text=Message("the sandbox could not be shut, so nothing was run: {reason}", reason=reason),
     )
 
 
 def _no_memory(limits: Limits) -> Ending:
     return Ending(
-        error=MemoryLimit, text=f"the code asked for more than {limits.memory_mb} MB of memory"
+        error=MemoryLimit,
+        text=Message("the code asked for more than {most} MB of memory", most=limits.memory_mb),
     )

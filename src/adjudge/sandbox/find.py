@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.sandbox.base import Sandbox
 from adjudge.sandbox.bubblewrap import Bubblewrap
 from adjudge.sandbox.container import Container
@@ -20,7 +21,7 @@ WALLS: dict[str, Callable[[], Sandbox]] = {
     "podman": lambda: Container("podman"),
 }
 """In the order they are tried."""
-_HELP = (
+_HELP = Message(
     "Generated code runs only in a sandbox. Install one: pip install 'adjudge[sandbox]' "
     "(Linux 6.12 or newer), or apt install "
     'bubblewrap, or docker with the image python:3.12-slim. sandbox="none" runs the code '
@@ -39,9 +40,9 @@ def find_sandbox(name: str | None = None) -> Sandbox:
         return NoSandbox()
     if name is not None and name not in WALLS:
         raise SetupError(
-            "unknown sandbox {name!r}: there are {WALLS} and none",
+            "unknown sandbox {name!r}: there are {known} and none",
             name=name,
-            WALLS=", ".join(WALLS),
+            known=", ".join(WALLS),
         )
     reasons = []
     for candidate in WALLS if name is None else (name,):

@@ -21,6 +21,7 @@ from typing import IO
 
 from adjudge.domain.frozen import NOTHING
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.sandbox.base import DEFAULTS, Execution, Inputs, Limits, Tool, Tools
 from adjudge.sandbox.endings import (
     Ending,
@@ -35,7 +36,7 @@ from adjudge.sandbox.endings import (
 from adjudge.sandbox.launch import Launch
 from adjudge.sandbox.meter import Meter
 from adjudge.sandbox.scratch import scratch_folder
-from adjudge.sandbox.tools import Message, answer, strict_json, unique_keys
+from adjudge.sandbox.tools import SandboxMessage, answer, strict_json, unique_keys
 
 Process = subprocess.Popen[bytes]
 CHILD = Path(__file__).with_name("child.py")
@@ -125,7 +126,7 @@ async def _within(seconds: float, ending: Awaitable[Ending]) -> Ending:
         async with asyncio.timeout(seconds):
             return await ending
     except TimeoutError:
-        return took_too_long(f"{seconds:g} s by the clock")
+        return took_too_long(Message("{seconds:g} s by the clock", seconds=seconds))
 
 
 def _start(launch: Launch) -> Process:
@@ -215,7 +216,7 @@ class _Talk:
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             return broken_line(error)
 
-    async def _understand(self, message: Message) -> Ending | None:
+    async def _understand(self, message: SandboxMessage) -> Ending | None:
         if "stdout" in message:
             self.stdout += message["stdout"].encode("latin-1")
             return None
@@ -227,7 +228,7 @@ class _Talk:
             return after_failure(message["failed"], self._job.limits)
         return Ending(message["output"], bool(message["done"]))
 
-    async def _call(self, message: Message) -> Ending | None:
+    async def _call(self, message: SandboxMessage) -> Ending | None:
         self._calls += 1
         if self._calls > self._job.limits.tool_calls:
             return too_much(self._job.limits, calls=True)
@@ -254,11 +255,11 @@ class _Talk:
             await asyncio.sleep(_LOOK)
 
 
-def _read(line: bytes) -> Message:
+def _read(line: bytes) -> SandboxMessage:
     """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are
     Python's own idea of it.
     """
-    message: Message = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
+    message: SandboxMessage = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
     json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
     return message
 

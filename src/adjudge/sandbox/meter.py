@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.messages import Message
 from adjudge.sandbox.launch import Launch
 
 MOST_FILES = 10_000
@@ -43,13 +44,15 @@ class Meter:
         """What is too much, in words; None when nothing is."""
         used = size_of(self.launch.folder) + self._held()
         if used == math.inf or self._files_inside() > MOST_FILES:
-            return (
-                f"the scratch folder has more than {MOST_FILES} files, or folders that nobody "
-                "can look into"
+            return Message(
+                "the scratch folder has more than {most} files, or folders that nobody can "
+                "look into",
+                most=MOST_FILES,
             )
         if used > 4 * self.file_mb * 1024 * 1024:
-            return (
-                f"the files in the scratch folder have more than {4 * self.file_mb:g} MB together"
+            return Message(
+                "the files in the scratch folder have more than {most:g} MB together",
+                most=4 * self.file_mb,
             )
         return None
 

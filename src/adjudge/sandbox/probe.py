@@ -8,6 +8,7 @@ import asyncio
 import sys
 
 from adjudge.errors import AdjudgeError, SandboxError
+from adjudge.messages import Message
 from adjudge.sandbox.attempts import ATTEMPTS, BEYOND, KEPT
 from adjudge.sandbox.base import Sandbox
 from adjudge.sandbox.find import WALLS
@@ -39,7 +40,8 @@ async def _measure(names: list[str]) -> tuple[dict[str, Column], dict[str, str]]
 async def _column(sandbox: Sandbox) -> Column:
     went = await try_all(sandbox)
     column = {
-        name: "refused" if went.get(name, "") is None else "GOES THROUGH" for name in ATTEMPTS
+        name: "refused" if went.get(name, "") is None else Message("GOES THROUGH")
+        for name in ATTEMPTS
     }
     column |= {
         name: "works" if went.get(name) == expected else "FAILS"
@@ -58,7 +60,7 @@ async def _beyond(sandbox: Sandbox, name: str) -> str:
             if isinstance(error, expected)
             else f"UNEXPECTED: {type(error).__name__}"
         )
-    return "NOT KEPT"
+    return Message("NOT KEPT")
 
 
 def _holds(column: Column) -> bool:

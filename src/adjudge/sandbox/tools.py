@@ -10,10 +10,11 @@ from functools import partial
 from typing import TypedDict
 
 from adjudge.aio.user_functions import call_contained
+from adjudge.messages import Message
 from adjudge.sandbox.base import Tool
 
 
-class Message(TypedDict, total=False):
+class SandboxMessage(TypedDict, total=False):
     """What comes from the process inside: a text it printed, a call of a tool, why the sandbox is
     open, or how the code ended.
     """
@@ -40,17 +41,21 @@ def unique_keys(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"a dict has two keys that are both {key!r} in JSON")
+            raise ValueError(Message("a dict has two keys that are both {key!r} in JSON", key=key))
         found[key] = value
     return found
 
 
-async def answer(tools: Mapping[str, Tool], message: Message) -> bytes:
+async def answer(tools: Mapping[str, Tool], message: SandboxMessage) -> bytes:
     """The line that goes back to the code."""
     name = message["tool"]
     try:
         if name not in tools:
-            raise LookupError(f"no such tool; there are: {', '.join(tools) or 'none'}")
+            raise LookupError(
+                Message(
+                    "no such tool; there are: {tools}", tools=", ".join(tools) or Message("none")
+                )
+            )
         value = await call_contained(partial(tools[name], *message["args"], **message["kwargs"]))
         return strict_json({"value": value})
     except Exception as error:  # noqa: BLE001 - a tool's error is its answer

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from adjudge.aio.threads import started
 from adjudge.errors import AdjudgeError
+from adjudge.messages import Message
 from adjudge.sandbox.attempts import ATTEMPTS, KEPT
 from adjudge.sandbox.base import Limits, Sandbox
 
@@ -42,8 +43,9 @@ def trouble_with(sandbox: Sandbox) -> str | None:
         return str(error)
     if not broken:
         return None
-    return "code inside could do what it must not, or could not do what it must: " + ", ".join(
-        broken
+    return Message(
+        "code inside could do what it must not, or could not do what it must: {attempts}",
+        attempts=", ".join(broken),
     )
 
 

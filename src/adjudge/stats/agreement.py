@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
+from adjudge.messages import Message
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correction import label_interval
 from adjudge.stats.estimate import Estimate, Figure, undefined
@@ -25,7 +26,7 @@ Table = Mapping[tuple[Option, Option], int]
 truth) said the other.
 """
 Missing = Literal["drop", "tie", "wrong"]
-NO_VERDICT = "(no verdict)"
+NO_VERDICT = Message("(no verdict)")
 """What a missing verdict counts as under the policy "wrong": an option that nobody else uses."""
 Kept = TypeVar("Kept")
 
@@ -40,7 +41,7 @@ def rows_with_missing(
     a tie, or a wrong answer.
     """
     if missing == "tie" and tie is None:
-        raise ValueError('the policy "tie" needs the option that means a tie')
+        raise ValueError(Message('the policy "tie" needs the option that means a tie'))
     stand_in = NO_VERDICT if tie is None or missing == "wrong" else tie
     return [
         (stand_in if said is None else said, true)
@@ -52,7 +53,7 @@ def rows_with_missing(
 def accuracy(table: Table) -> Figure:
     """The share of rows on which the two agree."""
     total = sum(table.values())
-    return Figure(_agreed(table) / total) if total else Figure(None, "no rows")
+    return Figure(_agreed(table) / total) if total else Figure(None, Message("no rows"))
 
 
 def _agreed(table: Table) -> int:
@@ -63,7 +64,7 @@ def balanced_accuracy(table: Table) -> Figure:
     """The mean recall over the options that the truth holds."""
     _, true = _margins(table)
     shares = [table.get((option, option), 0) / count for option, count in true.items()]
-    return Figure(math.fsum(shares) / len(shares)) if shares else Figure(None, "no rows")
+    return Figure(math.fsum(shares) / len(shares)) if shares else Figure(None, Message("no rows"))
 
 
 def _margins(table: Table) -> tuple[Counter[Option], Counter[Option]]:
@@ -82,7 +83,7 @@ def precision(table: Table, option: Option) -> Figure:
     return (
         Figure(table.get((option, option), 0) / said)
         if said
-        else Figure(None, f"the judge never said {option}")
+        else Figure(None, Message("the judge never said {option}", option=option))
     )
 
 
@@ -92,7 +93,7 @@ def recall(table: Table, option: Option) -> Figure:
     return (
         Figure(table.get((option, option), 0) / true)
         if true
-        else Figure(None, f"{option} is never the truth")
+        else Figure(None, Message("{option} is never the truth", option=option))
     )
 
 
@@ -103,7 +104,7 @@ def f1(table: Table, option: Option) -> Figure:
     return (
         Figure(2 * table.get((option, option), 0) / total)
         if total
-        else Figure(None, f"nobody said {option}")
+        else Figure(None, Message("nobody said {option}", option=option))
     )
 
 
@@ -112,7 +113,7 @@ def macro(
 ) -> Figure:
     """The plain mean of a figure over the options."""
     if not options:
-        return Figure(None, "no rows")
+        return Figure(None, Message("no rows"))
     figures = [figure(table, option) for option in options]
     gone = next((one for one in figures if one.value is None), None)
     return gone or Figure(math.fsum(one.value or 0.0 for one in figures) / len(figures))
@@ -130,7 +131,7 @@ def cohen_kappa(
     first, second = _margins(table)
     total = sum(first.values())
     if not total:
-        return Figure(None, "no rows")
+        return Figure(None, Message("no rows"))
     place = _places(first.keys() | second.keys(), order) if weights else {}
     distance = partial(_distance, weights=weights, place=place)
     observed = math.fsum(distance(one, other) * count for (one, other), count in table.items())
@@ -141,7 +142,7 @@ def cohen_kappa(
         / total
     )
     if expected == 0:
-        return Figure(None, "both raters said one and the same thing of every row")
+        return Figure(None, Message("both raters said one and the same thing of every row"))
     return Figure(1 - observed / expected)
 
 
@@ -297,8 +298,8 @@ def _class_shares(
 ) -> tuple[Estimate, Estimate]:
     found = []
     for side, reason in (
-        (0, f"the judge never said {option}"),
-        (1, f"{option} is never the truth"),
+        (0, Message("the judge never said {option}", option=option)),
+        (1, Message("{option} is never the truth", option=option)),
     ):
         places = [place for place, row in enumerate(rows) if row[side] == option]
         groups = None if clusters is None else [clusters[place] for place in places]
@@ -309,7 +310,7 @@ def _class_shares(
 
 
 def _share(
-    hits: Sequence[bool], clusters: Clusters, level: float, reason: str = "no rows"
+    hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
     if not hits:
         return undefined("Wilson", 0, reason, level=level)
@@ -334,7 +335,13 @@ def baselines(
     found = {"majority": _share([true == commonest for true in truth], None, level)}
     if options:
         found["random"] = Estimate(
-            1 / len(options), None, None, len(truth), "expected", level, "exact: nothing was drawn"
+            1 / len(options),
+            None,
+            None,
+            len(truth),
+            "expected",
+            level,
+            Message("exact: nothing was drawn"),
         )
     if longest is not None:
         found["longest"] = _share(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TypeVar
 
+from adjudge.messages import Message
 from adjudge.stats.student import t_cdf
 
 Said = TypeVar("Said", bound=Hashable)
@@ -100,7 +101,10 @@ def alt_test(
     enough = [person for person in compared if len(person.differences) >= fewest]
     skipped = tuple(person.name for person in compared if len(person.differences) < fewest)
     if not enough:
-        reason = f"no annotator has {fewest} rows that the judge and another annotator answered too"
+        reason = Message(
+            "no annotator has {fewest} rows that the judge and another annotator answered too",
+            fewest=fewest,
+        )
         return AltTest(None, None, False, epsilon, skipped=skipped, reason=reason)
     p_values = [p_value_below(person.differences, epsilon) for person in enough]
     won = benjamini_yekutieli(p_values, risk)

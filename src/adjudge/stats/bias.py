@@ -19,6 +19,7 @@ from statistics import fmean, stdev
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.stats import FEWEST
 from adjudge.stats.correction import label_interval
 from adjudge.stats.correlation import pearson
@@ -131,7 +132,7 @@ def first_rate(
     leaning, in balanced orders.
     """
     if not picked_first:
-        return undefined("Wilson", 0, "no verdict picked a response", level=level)
+        return undefined("Wilson", 0, Message("no verdict picked a response"), level=level)
     interval = label_interval(
         [float(first) for first in picked_first], level=level, clusters=clusters
     )
@@ -149,8 +150,10 @@ def first_advantage(
     return _difference_of_shares(
         right_when_first,
         right_when_second,
-        "the right answer was never shown {}",
-        ("first", "second"),
+        (
+            Message("the right answer was never shown first"),
+            Message("the right answer was never shown second"),
+        ),
         level,
     )
 
@@ -167,8 +170,10 @@ def self_preference(
     return _difference_of_shares(
         own_upheld,
         others_upheld,
-        "no better answer is by {}",
-        ("the judge's own family", "others"),
+        (
+            Message("no better answer is by the judge's own family"),
+            Message("no better answer is by others"),
+        ),
         level,
     )
 
@@ -181,7 +186,10 @@ def preference_among_equals(
     """
     if not picked_own:
         return undefined(
-            "Wilson", 0, "no pair of equal quality with one answer by its own family", level=level
+            "Wilson",
+            0,
+            Message("no pair of equal quality with one answer by its own family"),
+            level=level,
         )
     interval = label_interval([float(own) for own in picked_own], level=level, clusters=clusters)
     return Estimate(
@@ -195,13 +203,13 @@ def preference_among_equals(
 
 
 def _difference_of_shares(
-    one: Sequence[bool], other: Sequence[bool], missing: str, sides: tuple[str, str], level: float
+    one: Sequence[bool], other: Sequence[bool], missing: tuple[str, str], level: float
 ) -> Estimate:
     """Newcombe's interval: Wilson's limits of both shares, joined."""
     count = len(one) + len(other)
-    for values, side in zip((one, other), sides, strict=True):
+    for values, reason in zip((one, other), missing, strict=True):
         if not values:
-            return undefined("Newcombe", count, missing.format(side), level=level)
+            return undefined("Newcombe", count, reason, level=level)
     p, q = fmean(one), fmean(other)
     mine, theirs = (
         wilson(sum(one), len(one), level=level),
@@ -232,17 +240,22 @@ def verbosity_slope(
         for length, error in zip(lengths, errors, strict=True)
         if length > 0
     ]
-    method, count = "regression, HC3", len(points)
+    method, count = Message("regression, HC3"), len(points)
     if count < 3:
         return Slope(
-            undefined(method, count, "fewer than three rows with a length", level=level), None
+            undefined(method, count, Message("fewer than three rows with a length"), level=level),
+            None,
         )
     if min(x for x, _ in points) == max(x for x, _ in points):
-        return Slope(undefined(method, count, "all answers are equally long", level=level), None)
+        return Slope(
+            undefined(method, count, Message("all answers are equally long"), level=level), None
+        )
     slope, error = _hc3([x for x, _ in points], [y for _, y in points])
     if error is None:
         return Slope(
-            Estimate(slope, None, None, count, method, level, "one row alone decides the slope"),
+            Estimate(
+                slope, None, None, count, method, level, Message("one row alone decides the slope")
+            ),
             None,
         )
     reach = z_two_sided(level) * error
@@ -301,5 +314,5 @@ def halo(
     """
     together, apart = pearson(*joint), pearson(*separate)
     if together is None or apart is None:
-        return Figure(None, "one of the criteria never varies")
+        return Figure(None, Message("one of the criteria never varies"))
     return Figure(together - apart)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from adjudge.messages import Message
 from adjudge.stats.estimate import Estimate, Figure
 from adjudge.stats.intervals import Clusters, Interval
 
@@ -155,13 +156,17 @@ def bootstrap(
 def _estimate(
     figure: Figure, values: list[float], rows: int, units: int, draws: Draws, level: float
 ) -> Estimate:
-    method, reason = f"bootstrap, {draws.count} draws, seed {draws.seed}", figure.reason
+    method, reason = (
+        Message("bootstrap, {count} draws, seed {seed}", count=draws.count, seed=draws.seed),
+        figure.reason,
+    )
     if figure.value is not None and units < 2:
-        reason = "one row or cluster has no interval"
+        reason = Message("one row or cluster has no interval")
     elif figure.value is not None and len(values) < DEFINED * draws.count:
-        reason = (
-            f"undefined in {draws.count - len(values)} of {draws.count} draws: too few rows for "
-            "an interval"
+        reason = Message(
+            "undefined in {count} of {draws_count} draws: too few rows for an interval",
+            count=draws.count - len(values),
+            draws_count=draws.count,
         )
     if reason:
         return Estimate(figure.value, None, None, rows, method, level, reason)

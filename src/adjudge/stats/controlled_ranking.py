@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from adjudge.messages import Message
 from adjudge.stats.linear import solve
 from adjudge.stats.ranking import Contest, rating
 
@@ -49,7 +50,7 @@ def controlled_ranking(
     not averaged away. ``penalty`` holds effects back that the contests hardly show (L2).
     """
     names = sorted({name for contest in contests for name in (contest.first, contest.second)})
-    effects = [*(["shown first"] if order_effect else []), *covariates]
+    effects = [*([Message("shown first")] if order_effect else []), *covariates]
     columns = [*([[1.0] * len(contests)] if order_effect else []), *covariates.values()]
     rows = [
         _row(contest, names, [column[place] for column in columns])

@@ -18,6 +18,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from adjudge.messages import Message, plural
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import (
     Clusters,
@@ -116,7 +117,10 @@ def stratify(
     unknown = rows.keys() - {*order, None}
     if unknown:
         raise ValueError(
-            f"verdicts that are not among the options: {', '.join(sorted(map(str, unknown)))}"
+            Message(
+                "verdicts that are not among the options: {unknown}",
+                unknown=", ".join(sorted(map(str, unknown))),
+            )
         )
     return [
         Stratum(
@@ -183,7 +187,7 @@ def post_stratified(
     labels = sum(len(stratum.labels) for stratum in strata)
     if not all(stratum.labels for stratum in judged) or not strata:
         return Corrected(
-            undefined(METHOD, labels, "no row with a verdict has a label", level=level),
+            undefined(METHOD, labels, Message("no row with a verdict has a label"), level=level),
             tuple(judged),
             merged,
         )
@@ -300,16 +304,20 @@ def label_interval(
 
 def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float) -> str:
     count = sum(part.rows for part in parts if not part.labels)
-    judgments = "1 failed judgment has" if count == 1 else f"{count} failed judgments have"
-    return (
-        f"{judgments} no label: the mean lies between {lowest:.3f} (all of them 0) and "
-        f"{highest:.3f} (all of them 1)"
+    return plural(
+        "{count} failed judgment has no label: the mean lies between {lowest:.3f} (all of them 0) "
+        "and {highest:.3f} (all of them 1)",
+        "{count} failed judgments have no label: the mean lies between {lowest:.3f} (all of them "
+        "0) and {highest:.3f} (all of them 1)",
+        count,
+        lowest=lowest,
+        highest=highest,
     )
 
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
     """What the judge says of all rows it judged, as if it were never wrong."""
-    return _plain(values, "naive", "no row has a verdict", level, clusters)
+    return _plain(values, "naive", Message("no row has a verdict"), level, clusters)
 
 
 def labels_only(
@@ -319,7 +327,7 @@ def labels_only(
 
     They must be a random sample of all rows, not of each verdict.
     """
-    return _plain(labels, "labels only", "no row has a label", level, clusters)
+    return _plain(labels, Message("labels only"), Message("no row has a label"), level, clusters)
 
 
 def _plain(

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from adjudge.messages import Message
 from adjudge.stats.estimate import Figure
 
 Counts = Sequence[int] | None
@@ -22,7 +23,11 @@ def pearson(first: Sequence[float], second: Sequence[float], counts: Counts = No
     """
     if len(first) != len(second):
         raise ValueError(
-            f"two series of one length are needed, not of {len(first)} and {len(second)}"
+            Message(
+                "two series of one length are needed, not of {one} and {other}",
+                one=len(first),
+                other=len(second),
+            )
         )
     if len(first) < 2:
         return None
@@ -51,7 +56,11 @@ def kendall(first: Sequence[float], second: Sequence[float], counts: Counts = No
     """
     if len(first) != len(second):
         raise ValueError(
-            f"two series of one length are needed, not of {len(first)} and {len(second)}"
+            Message(
+                "two series of one length are needed, not of {one} and {other}",
+                one=len(first),
+                other=len(second),
+            )
         )
     weights = counts or [1] * len(first)
     total = sum(weights)
@@ -86,12 +95,12 @@ def correlation_of(method: Correlation) -> Callable[[Mapping[tuple[float, float]
 
     def figure(table: Mapping[tuple[float, float], int]) -> Figure:
         if sum(table.values()) < 2:
-            return Figure(None, "fewer than two rows")
+            return Figure(None, Message("fewer than two rows"))
         value = method(
             [one for one, _ in table], [other for _, other in table], list(table.values())
         )
         if value is None:
-            return Figure(None, "one of the series never varies")
+            return Figure(None, Message("one of the series never varies"))
         return Figure(value)
 
     return figure

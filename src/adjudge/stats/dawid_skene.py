@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from adjudge.messages import Message
 from adjudge.stats.panels import LEAST_EFFECTIVE
 
 SMOOTHING = 0.01
@@ -58,10 +59,14 @@ def dawid_skene(
     is added to each count of a member's confusion.
     """
     if not votes:
-        return Consensus({}, reason="no votes")
+        return Consensus({}, reason=Message("no votes"))
     if effective is not None and effective < LEAST_EFFECTIVE:
         return Consensus(
-            {}, reason=f"the members err together: they are worth {effective:.1f} independent ones"
+            {},
+            reason=Message(
+                "the members err together: they are worth {effective:.1f} independent ones",
+                effective=effective,
+            ),
         )
     options = sorted({vote.option for vote in votes})
     chances = _shares(votes, options)

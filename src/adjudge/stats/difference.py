@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean
 
+from adjudge.messages import Message
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
@@ -106,7 +107,11 @@ class PairedScores:
         """What ``compare`` says of them. ``clustered``: whether units may be several rows."""
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
-            reason = f"{units} independent rows; {FEWEST} are the fewest that can be compared"
+            reason = Message(
+                "{rows} independent rows; {least} are the fewest that can be compared",
+                rows=units,
+                least=FEWEST,
+            )
             return Difference(
                 Estimate(mean, None, None, units, "paired", level, reason),
                 Outcome.CANNOT_TELL,
@@ -253,8 +258,12 @@ def corrected_difference(
         return alone
     differ = sum(map(bool, labels))
     if differ < LEAST_DISCORDANT:
-        reason = f"{differ} labels differ between the systems; {LEAST_DISCORDANT} are the fewest"
-        return undefined("PPI++ with t", len(labels), reason, level=level)
+        reason = Message(
+            "{labels} labels differ between the systems; {least} are the fewest",
+            labels=differ,
+            least=LEAST_DISCORDANT,
+        )
+        return undefined(Message("PPI++ with t"), len(labels), reason, level=level)
     found = ppi_plus_plus(
         labels,
         judged,
@@ -316,10 +325,17 @@ def labelled_difference(
 ) -> Estimate:
     """The difference by the labels alone, for comparison with the corrected one."""
     if count_units(differences, clusters) < 2:
-        return undefined("labels only", len(differences), "fewer than two labels", level=level)
+        return undefined(
+            Message("labels only"), len(differences), Message("fewer than two labels"), level=level
+        )
     end = _reach_of(differences)
     mean, error, freedom = mean_with_ends(differences, (-end, end), clusters)
     reach = t_quantile((1 + level) / 2, freedom) * error
     return Estimate(
-        fmean(differences), mean - reach, mean + reach, len(differences), "labels only", level
+        fmean(differences),
+        mean - reach,
+        mean + reach,
+        len(differences),
+        Message("labels only"),
+        level,
     )

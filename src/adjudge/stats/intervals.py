@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.messages import Message
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import beta_quantile, z_two_sided
 from adjudge.stats.student import t_quantile
@@ -91,7 +92,7 @@ def mean_interval(
     if units < FEWEST:
         return None
     if not all(0 <= value <= 1 for value in values):
-        raise ValueError("an interval of the mean is for values between 0 and 1")
+        raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
     mean, risk = fmean(values), (1 - level) / 2
     near = _near_risk(risk, mean, units)
     below, low = _with_part_of(values, 0.0, PART_OF_END * mean, clusters)
@@ -135,7 +136,7 @@ def interval_with_both_ends(
     part of an estimate needs.
     """
     if not all(0 <= value <= 1 for value in values):
-        raise ValueError("an interval of the mean is for values between 0 and 1")
+        raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
     mean, error, freedom = mean_with_ends(values, (0.0, 1.0), clusters)
     reach = t_quantile((1 + level) / 2, freedom) * error
     return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
@@ -192,7 +193,7 @@ def wilson(
     then stands in for the normal quantile.
     """
     if not 0 <= hits <= of or of == 0:
-        raise ValueError(f"{hits} of {of} is no share")
+        raise ValueError(Message("{hits} of {of} is no share", hits=hits, of=of))
     z, share = critical or z_two_sided(level), hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
@@ -217,7 +218,7 @@ def upper_limit(hits: int, of: int, *, risk: float) -> float:
     ``risk`` at most.
     """
     if not 0 <= hits <= of or of == 0:
-        raise ValueError(f"{hits} of {of} is no share")
+        raise ValueError(Message("{hits} of {of} is no share", hits=hits, of=of))
     return 1.0 if hits == of else beta_quantile(1 - risk, hits + 1, of - hits)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adjudge.messages import Message
+
 
 def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
     """The x with ``matrix`` x = ``values``, by Gauss's elimination with pivots; ValueError where
@@ -15,7 +17,7 @@ def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[fl
         pivot = max(range(column, size), key=lambda at: abs(rows[at][column]))
         rows[column], rows[pivot] = rows[pivot], rows[column]
         if abs(rows[column][column]) < 1e-14:
-            raise ValueError("the equations do not have one solution")
+            raise ValueError(Message("the equations do not have one solution"))
         for at in range(column + 1, size):
             factor = rows[at][column] / rows[column][column]
             rows[at] = [

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from statistics import fmean
 
+from adjudge.messages import Message
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, count_units, variance_of_mean
@@ -39,15 +40,15 @@ def ppi_plus_plus(
     whole clusters. ``end``: the limits are computed with one more label so far from 0 on either
     side, which ``ppi_py`` does not do.
     """
-    method = "PPI++ with t" if with_t else "PPI++"
+    method = Message("PPI++ with t") if with_t else "PPI++"
     count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
     if units < 2:
-        return undefined(method, count, "fewer than two labels", level=level)
+        return undefined(method, count, Message("fewer than two labels"), level=level)
     if rest < 2:
         return undefined(
             method,
             count,
-            "fewer than two rows without a label: the labels alone are the answer",
+            Message("fewer than two rows without a label: the labels alone are the answer"),
             level=level,
         )
     weight = power_tuning(labels, judged, unlabelled)
@@ -119,12 +120,15 @@ def rogan_gladen(
     method, labels = "Rogan–Gladen", passes + fails
     if not rows or not passes or not fails:
         return undefined(
-            method, labels, "labels of both kinds are needed: passes and fails", level=level
+            method,
+            labels,
+            Message("labels of both kinds are needed: passes and fails"),
+            level=level,
         )
     rate, sensitivity, specificity = passed / rows, true_passes / passes, true_fails / fails
     if sensitivity + specificity <= 1:
         return undefined(
-            method, labels, "sensitivity and specificity add up to 1 or less", level=level
+            method, labels, Message("sensitivity and specificity add up to 1 or less"), level=level
         )
     value = _clipped((rate + specificity - 1) / (sensitivity + specificity - 1))
     limits = _lee_limits(
@@ -132,7 +136,13 @@ def rogan_gladen(
     )
     if limits is None:
         return Estimate(
-            value, None, None, labels, method, level, "too few labels of one kind for limits"
+            value,
+            None,
+            None,
+            labels,
+            method,
+            level,
+            Message("too few labels of one kind for limits"),
         )
     return Estimate(value, *limits, labels, method, level)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
+from adjudge.messages import Message
 from adjudge.stats.correlation import pearson
 from adjudge.stats.difference import Difference, Outcome, compare
 from adjudge.stats.intervals import Clusters
@@ -59,7 +60,7 @@ def alikeness(
         else {name: max(0.0, weights[name]) for name in votes}
     )
     if not any(true is not None for true in truth):
-        return Alikeness({}, None, "no row has a label")
+        return Alikeness({}, None, Message("no row has a label"))
     found = {
         (one, other): _error_correlation(votes[one], votes[other], truth)
         for one, other in combinations(votes, 2)
@@ -70,7 +71,7 @@ def alikeness(
     own = math.fsum(share**2 for share in shares.values())
     total = math.fsum(shares.values())
     if total == 0:
-        return Alikeness(found, None, "no member has a weight")
+        return Alikeness(found, None, Message("no member has a weight"))
     effective = total**2 / (own + both) if own + both > 0 else float(len(shares))
     return Alikeness(found, min(float(len(shares)), max(1.0, effective)))
 
@@ -227,7 +228,7 @@ def against_best_member(
     """
     rows = [place for place, true in enumerate(truth) if true is not None]
     if not rows or not votes:
-        return PanelCheck(None, None, "no row has a label")
+        return PanelCheck(None, None, Message("no row has a label"))
     right = {
         name: [float(said[place] == truth[place]) for place in rows] for name, said in votes.items()
     }
@@ -237,8 +238,12 @@ def against_best_member(
     found = compare(ours, right[best], clusters=groups, level=level)
     if found.outcome != Outcome.WORSE:
         return PanelCheck(best, found)
-    text = (
-        f"the panel is worse than {best} alone: {fmean(ours):.1%} against "
-        f"{fmean(right[best]):.1%} of {len(rows)} labelled rows"
+    text = Message(
+        "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "
+        "labelled rows",
+        best=best,
+        panel=fmean(ours),
+        alone=fmean(right[best]),
+        count=len(rows),
     )
     return PanelCheck(best, found, text)

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from adjudge.messages import Message
 from adjudge.stats.correlation import ranks
 from adjudge.stats.estimate import Figure
 
@@ -20,7 +21,7 @@ def auc(rows: Stated) -> Figure:
         by_truth[true][probability] += count
     false, true_ones = by_truth
     if not false.total() or not true_ones.total():
-        return Figure(None, "rows of both kinds are needed: true ones and false ones")
+        return Figure(None, Message("rows of both kinds are needed: true ones and false ones"))
     points = sorted({*false, *true_ones})
     places = ranks(points, [false[point] + true_ones[point] for point in points])
     total = math.fsum(place * true_ones[point] for point, place in zip(points, places, strict=True))
@@ -32,7 +33,7 @@ def brier(rows: Stated) -> Figure:
     """The mean squared distance from the truth: 0 is perfect, 0.25 is a coin."""
     total = sum(rows.values())
     if not total:
-        return Figure(None, "no rows")
+        return Figure(None, Message("no rows"))
     return Figure(
         math.fsum((probability - true) ** 2 * count for (probability, true), count in rows.items())
         / total
@@ -45,7 +46,7 @@ def calibration_error(rows: Stated, bins: int = 10) -> Figure:
     """
     total = sum(rows.values())
     if not total:
-        return Figure(None, "no rows")
+        return Figure(None, Message("no rows"))
     gaps: dict[int, float] = defaultdict(float)
     for (probability, true), count in rows.items():
         gaps[min(int(probability * bins), bins - 1)] += (probability - true) * count

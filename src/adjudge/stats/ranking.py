@@ -15,6 +15,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from adjudge.messages import Message
 from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
 from adjudge.stats.distributions import sign_test
 from adjudge.stats.intervals import Clusters
@@ -286,7 +287,7 @@ def rank(
     """
     counted = Counter(contests)
     if len(_names(contests)) < 2:
-        return Ranking((), 0.0, False, (), draws, level, "no two were compared")
+        return Ranking((), 0.0, False, (), draws, level, Message("no two were compared"))
     found = strengths(counted)
     one_prompt = len(set(prompts)) == 1 if prompts is not None else len(contests) == 1
     drawn = [] if one_prompt else _drawn(contests, prompts, draws, found)

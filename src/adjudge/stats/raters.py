@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from adjudge.messages import Message
 from adjudge.stats.estimate import Figure
 
 Rating = str | int | float
@@ -26,11 +27,11 @@ def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
     rated = [(counts, count) for counts, count in units if counts]
     paired = [(counts, count) for counts, count in rated if counts.total() > 1]
     if not paired:
-        return Figure(None, "no row was rated twice")
+        return Figure(None, Message("no row was rated twice"))
     used = {option for counts, _ in rated for option in counts}
     number = max(options or 0, len(used))
     if number < 2:
-        return Figure(None, "every rating is the same")
+        return Figure(None, Message("every rating is the same"))
     observed = math.fsum(_pairs_alike(counts) * count for counts, count in paired) / sum(
         count for _, count in paired
     )
@@ -64,9 +65,9 @@ def krippendorff_alpha(
     for counts, times in units:
         totals.update({value: count * times for value, count in counts.items()})
     if not units:
-        return Figure(None, "no row was rated twice")
+        return Figure(None, Message("no row was rated twice"))
     if len(totals) < 2:
-        return Figure(None, "every rating is the same")
+        return Figure(None, Message("every rating is the same"))
     places = _places(totals, metric, order)
     observed = math.fsum(
         _spread(counts, places) * times / (counts.total() - 1) for counts, times in units
@@ -128,5 +129,7 @@ def _interval_places(
 
 def _number(value: Rating) -> float:
     if isinstance(value, str):
-        raise ValueError(f"{value!r} is no number: give the order of the options")
+        raise ValueError(
+            Message("{value!r} is no number: give the order of the options", value=value)
+        )
     return value

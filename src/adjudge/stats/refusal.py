@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from adjudge.messages import Message, join
 from adjudge.stats.correction import FEW, Corrected, Stratum, expected_limits, merge_neighbours
 from adjudge.stats.correlation import pearson
 from adjudge.stats.distributions import fisher_greater
@@ -81,32 +82,59 @@ def too_few(strata: Sequence[Stratum]) -> Refusal | None:
 
 
 def _shortage(labels: int, more: int, wanted: dict[str, int]) -> str:
-    among = " and ".join(f"{count} among {verdict}" for verdict, count in wanted.items())
-    if sum(wanted.values()) == more and among:
-        return f"too few labels: {labels}; {among} more would do"
-    return (
-        f"too few labels: {labels}; {more} more{f', of which {among},' if among else ''} would do"
+    among = join(
+        Message(" and "),
+        (
+            Message("{count} among {verdict}", count=count, verdict=verdict)
+            for verdict, count in wanted.items()
+        ),
+    )
+    if not among:
+        return Message("too few labels: {labels}; {more} more would do", labels=labels, more=more)
+    if sum(wanted.values()) == more:
+        return Message(
+            "too few labels: {labels}; {among} more would do", labels=labels, among=among
+        )
+    return Message(
+        "too few labels: {labels}; {more} more, of which {among}, would do",
+        labels=labels,
+        more=more,
+        among=among,
     )
 
 
 def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) -> Refusal | None:
     """The labels do not show that the verdict knows anything about the truth."""
     if not labels:
-        return Refusal("no_better_than_chance", "no labelled row has a verdict; no corrected rate")
+        return Refusal(
+            "no_better_than_chance", Message("no labelled row has a verdict; no corrected rate")
+        )
     if chance_p_value(verdicts, labels) <= RISK:
         return None
     if {*verdicts, *labels} <= {0, 1}:
         agreement = fmean(verdict == label for verdict, label in zip(verdicts, labels, strict=True))
         passed, true = fmean(verdicts), fmean(labels)
-        shown = f"agreement {agreement:.2f}, chance {passed * true + (1 - passed) * (1 - true):.2f}"
+        shown = Message(
+            "agreement {agreement:.2f}, chance {chance:.2f}",
+            agreement=agreement,
+            chance=passed * true + (1 - passed) * (1 - true),
+        )
     else:
         found = pearson(verdicts, labels)
         shown = (
-            "one of them never varies" if found is None else f"correlation {found:.2f}, chance 0.00"
+            Message("one of them never varies")
+            if found is None
+            else Message(
+                "correlation {correlation:.2f}, chance {chance:.2f}", correlation=found, chance=0.0
+            )
         )
     return Refusal(
         "no_better_than_chance",
-        f"on your labels the verdict says nothing about the truth ({shown}); no corrected rate",
+        Message(
+            "on your labels the verdict says nothing about the truth ({figures}); no corrected "
+            "rate",
+            figures=shown,
+        ),
     )
 
 
@@ -136,11 +164,13 @@ def adds_nothing(corrected: Estimate, alone: Estimate) -> Refusal | None:
     """The corrected interval is no narrower than the one of the labels alone."""
     if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
         return None
-    text = (
-        "the judge adds nothing to the labels: corrected ±{:.3f}, the labels alone ±{:.3f}; the "
-        "labels alone are the answer"
+    text = Message(
+        "the judge adds nothing to the labels: corrected ±{corrected:.3f}, the labels alone "
+        "±{alone:.3f}; the labels alone are the answer",
+        corrected=corrected.width / 2,
+        alone=alone.width / 2,
     )
-    return Refusal("adds_nothing", text.format(corrected.width / 2, alone.width / 2))
+    return Refusal("adds_nothing", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +203,7 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
             target_width,
             None,
             None,
-            reason="no labels to plan with: label a few rows at random first",
+            reason=Message("no labels to plan with: label a few rows at random first"),
         )
     shares = [(part.rows / rows, part.mean or 0.0) for part in parts]
     mean = math.fsum(share * mean for share, mean in shares)
@@ -187,7 +217,11 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
             None,
             {},
             alone,
-            f"{rows} rows, all of them labelled, would give a width of {widest:.3f}",
+            Message(
+                "{rows} rows, all of them labelled, would give a width of {width:.3f}",
+                rows=rows,
+                width=widest,
+            ),
         )
     missing = {
         _named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels))

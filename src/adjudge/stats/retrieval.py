@@ -14,13 +14,14 @@ from typing import Literal, get_args
 
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.stats.estimate import Figure
 
 Grades = Mapping[str, float]
 Name = Literal["hit", "mrr", "ndcg", "precision", "recall", "average_precision"]
 NAMES: tuple[Name, ...] = get_args(Name)
-NOTHING_RELEVANT = "nothing is marked as relevant"
-NOTHING_RETRIEVED = "nothing was retrieved"
+NOTHING_RELEVANT = Message("nothing is marked as relevant")
+NOTHING_RETRIEVED = Message("nothing was retrieved")
 _AT = re.compile(r"([a-z_]+)(?:@([0-9]{1,6}))?")
 _OTHER_NAMES: Mapping[str, Name] = {
     "hits": "hit",

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adjudge.domain.threshold import Threshold
+from adjudge.messages import Message, plural
 from adjudge.stats.distributions import beta_cdf
 from adjudge.stats.intervals import upper_limit
 
@@ -29,9 +30,12 @@ def threshold(
     ordered = sorted(zip(confidences, right, strict=True), key=lambda row: -row[0])
     least = max(FEWEST_ACCEPTED, _rows_to_show(0, risk, doubt))
     if len(ordered) < least:
-        reason = (
-            f"{len(ordered)} labelled rows with a confidence; {least} are the fewest that can "
-            f"show a risk of {risk:.1%}"
+        reason = Message(
+            "{count} labelled rows with a confidence; {least} are the fewest that can show a "
+            "risk of {risk:.1%}",
+            count=len(ordered),
+            least=least,
+            risk=risk,
         )
         return Threshold(confidence=None, rows=len(ordered), reason=reason)
     first = min(len(ordered), max(least, _rows_to_show(1, risk, doubt)))
@@ -79,12 +83,16 @@ def _accepting(confidence: float, held: tuple[int, int], rows: int, doubt: float
 
 def _never(errors: int, count: int, rows: int, risk: float, doubt: float) -> Threshold:
     wrong, limit = (
-        "1 is wrong" if errors == 1 else f"{errors} are wrong",
+        plural("{count} is wrong", "{count} are wrong", errors),
         upper_limit(errors, count, risk=doubt),
     )
-    reason = (
-        f"never accept: of the {count} most confident rows {wrong}, so up to {limit:.1%} may "
-        f"be; {risk:.1%} is allowed"
+    reason = Message(
+        "never accept: of the {count} most confident rows {wrong}, so up to {limit:.1%} may "
+        "be; {risk:.1%} is allowed",
+        count=count,
+        wrong=wrong,
+        limit=limit,
+        risk=risk,
     )
     return Threshold(confidence=None, rows=rows, limit=limit, reason=reason)
 

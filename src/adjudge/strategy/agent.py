@@ -10,6 +10,7 @@ from typing import Any, Literal, get_type_hints
 
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.messages import Message
 from adjudge.strategy.llm import LLM
 from adjudge.strategy.shape import check_schema, describe
 from adjudge.strategy.strategy import USUAL, Strategy
@@ -113,12 +114,16 @@ class Agent:
 
 
 _NOBODY_WRITES = {
-    "code": "no model is named that writes the code: name one with Agent(llm=…), such as "
-    "Agent(llm='openai/gpt-4o-mini'), "
-    "or with Runtime(llm=…) for all agents",
-    "text": "no model is named that writes the texts: name one with llm=…, such as "
-    "llm='openai/gpt-4o-mini', "
-    "or give a function that writes in the place of the prompt",
+    "code": Message(
+        "no model is named that writes the code: name one with Agent(llm=…), such as "
+        "Agent(llm='openai/gpt-4o-mini'), "
+        "or with Runtime(llm=…) for all agents"
+    ),
+    "text": Message(
+        "no model is named that writes the texts: name one with llm=…, such as "
+        "llm='openai/gpt-4o-mini', "
+        "or give a function that writes in the place of the prompt"
+    ),
 }
 """The embedded model is none of them: it was made to choose among options."""
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from adjudge.domain.sampled import SampledResult
 from adjudge.errors import NoValidCandidate
+from adjudge.messages import Message, join
 from adjudge.pooling.numbers import spread
 
 State = Literal["won", "lost", "failed", "stopped"]
@@ -171,8 +172,13 @@ class Selection:
 def nothing_valid(selection: Selection) -> NoValidCandidate:
     """The error that says of each try of each candidate what speaks against it."""
     lines = [
-        f"candidate {one.number}, try {number}: {'; '.join(attempt.reasons)}"
+        Message(
+            "candidate {number}, try {attempt}: {reasons}",
+            number=one.number,
+            attempt=number,
+            reasons=join("; ", attempt.reasons),
+        )
         for one in selection.candidates
         for number, attempt in enumerate(one.tries, 1)
     ]
-    return NoValidCandidate("\n".join(["no candidate may be used:", *lines]), selection)
+    return NoValidCandidate(join("\n", [Message("no candidate may be used:"), *lines]), selection)

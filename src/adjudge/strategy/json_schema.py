@@ -26,9 +26,9 @@ def check_json_schema(schema: JsonSchema) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise SetupError(
-            "output_schema{place} is not JSON Schema: {the_message}",
+            "output_schema{place} is not JSON Schema: {said}",
             place=_place(error.absolute_path),
-            the_message=error.message,
+            said=error.message,
         ) from None
     _check_references(schema)
 

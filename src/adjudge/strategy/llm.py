@@ -6,7 +6,7 @@ import re
 from keyword import iskeyword
 from typing import Unpack
 
-from adjudge.domain.message import Message, Prompt, Request
+from adjudge.domain.message import ChatMessage, Prompt, Request
 from adjudge.engine.written import written
 from adjudge.gateway.open import ModelLike, OpenModel, OpenSettings, open_model
 
@@ -37,6 +37,6 @@ class LLM(OpenModel):
     async def __call__(self, prompt: str) -> str:
         """What the model answers to ``prompt``."""
         request = Request(
-            Prompt((Message("user", prompt),)), temperature=self.temperature, seed=self.seed
+            Prompt((ChatMessage("user", prompt),)), temperature=self.temperature, seed=self.seed
         )
         return (await written(self, request)).text or ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from adjudge.aio.event_loop import sync_edge
 from adjudge.errors import SandboxError, SetupError
 from adjudge.gateway.layers.budget import raise_if_halted
+from adjudge.messages import Message
 from adjudge.sandbox.base import Execution, Limits, Sandbox
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
@@ -70,7 +71,7 @@ async def run_code(
         raise
     raise_if_halted()
     if not ended.has_output:
-        raise WrongShape("it set no variable named output")
+        raise WrongShape(Message("it set no variable named output"))
     return Ended(conform(ended.output, agent.output_schema), ended)
 
 

@@ -19,6 +19,7 @@ from adjudge.engine.session import collecting_keys
 from adjudge.errors import SandboxError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
+from adjudge.messages import Message
 from adjudge.prompts.render import ProgramWanted, check_language, render_program
 from adjudge.sandbox.base import Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
@@ -272,9 +273,11 @@ class Runtime:
         try:
             return await run_code(sandbox, agent, code, inputs, self._limits)
         except SandboxError as error:
-            return f"it failed when run: {type(error).__name__}: {error}"
+            return Message(
+                "it failed when run: {name}: {error}", name=type(error).__name__, error=error
+            )
         except WrongShape as error:
-            return f"it ran, but {error}"
+            return Message("it ran, but {error}", error=error)
 
     async def _chosen(
         self, agent: Agent, search: Search, place: int, ended: Ended | None

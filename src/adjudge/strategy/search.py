@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from adjudge.engine.session import collecting_keys
 from adjudge.errors import HALTS, ModelError
 from adjudge.gateway.layers.budget import raise_if_halted
+from adjudge.messages import Message, join
 from adjudge.strategy.candidate import Candidate, State, Try
 from adjudge.strategy.strategy import Strategy
 from adjudge.strategy.weigh import weigh
@@ -131,7 +132,7 @@ class Search:
             written = await self._work.write(place, tuple(tries))
         except ModelError as error:
             raise_if_halted()
-            return Try(reasons=(f"nothing was written: {error}",))
+            return Try(reasons=(Message("nothing was written: {error}", error=error),))
         code = self._work.extract(written.text)
         reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))
         if reasons:
@@ -185,33 +186,56 @@ class Search:
         if tries and tries[-1].valid and winner is not None:
             return "lost", self._why_it_lost(place, winner)
         if place in self.unfinished and winner is not None:
-            before = f" after: {'; '.join(tries[-1].reasons)}" if tries else ""
-            return "stopped", f"candidate {winner + 1} was taken before it was done{before}"
-        return "failed", "; ".join(tries[-1].reasons) if tries else "it was not tried"
+            if not tries:
+                return "stopped", Message(
+                    "candidate {winner} was taken before it was done", winner=winner + 1
+                )
+            return "stopped", Message(
+                "candidate {winner} was taken before it was done after: {reasons}",
+                winner=winner + 1,
+                reasons=join("; ", tries[-1].reasons),
+            )
+        return "failed", (join("; ", tries[-1].reasons) if tries else Message("it was not tried"))
 
     def _why_it_won(self, place: int) -> str:
-        cost, valid = self.last(place).cost, self._valid()
         failed = ", ".join(str(one + 1) for one in sorted(self._tried_out - {place}))
-        beaten = f"candidate {failed} failed when run; " if failed else ""
+        beaten = Message("candidate {failed} failed when run", failed=failed) if failed else ""
+        return join("; ", filter(None, (beaten, self._advantage(place))))
+
+    def _advantage(self, place: int) -> Message:
+        """What it has before the others that may be used."""
+        cost, valid = self.last(place).cost, self._valid()
         if cost is None:
             alone = (
-                "the only one that may be used"
+                Message("the only one that may be used")
                 if len(valid) == 1
-                else f"the first of {len(valid)} that may be used"
+                else Message("the first of {count} that may be used", count=len(valid))
             )
-            return "; ".join(filter(None, (f"{beaten}{alone}", self.last(place).no_cost)))
+            return join("; ", filter(None, (alone, self.last(place).no_cost)))
         if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
-            return (
-                f"{beaten}cost {cost:g} reaches the threshold "
-                f"{self._strategy.accept_cost_threshold:g}"
+            return Message(
+                "cost {cost:g} reaches the threshold {threshold:g}",
+                cost=cost,
+                threshold=self._strategy.accept_cost_threshold,
             )
-        extreme = "highest" if self._strategy.cost_is == "higher" else "lowest"
-        return f"{beaten}cost {cost:g}, the {extreme} of {len(valid)}"
+        if self._strategy.cost_is == "higher":
+            return Message("cost {cost:g}, the highest of {number}", cost=cost, number=len(valid))
+        return Message("cost {cost:g}, the lowest of {number}", cost=cost, number=len(valid))
 
     def _why_it_lost(self, place: int, winner: int) -> str:
         cost, best = self.last(place).cost, self.last(winner).cost
         if self.last(place).no_cost and best is not None:
-            return f"{self.last(place).no_cost}; candidate {winner + 1} has {best:g}"
+            return Message(
+                "{problem}; candidate {winner} has {best:g}",
+                problem=self.last(place).no_cost,
+                winner=winner + 1,
+                best=best,
+            )
         if cost is None or best is None or cost == best:
-            return f"as good as candidate {winner + 1}, which came first"
-        return f"cost {cost:g}, candidate {winner + 1} has {best:g}"
+            return Message("as good as candidate {winner}, which came first", winner=winner + 1)
+        return Message(
+            "cost {cost:g}, candidate {winner} has {best:g}",
+            cost=cost,
+            winner=winner + 1,
+            best=best,
+        )

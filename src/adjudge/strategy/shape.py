@@ -22,6 +22,7 @@ from typing import (
 )
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.strategy.json_schema import check_json_schema, mismatch
 
 _PLAIN: Mapping[object, str] = {
@@ -63,12 +64,15 @@ def check_schema(schema: object) -> None:
 def describe(schema: object) -> str:
     """``schema`` in words that a model reads: ``list[int]``, a dict with keys, a JSON schema."""
     if schema is None or schema is Any:
-        return "any JSON value"
+        return Message("any JSON value")
     if isinstance(schema, type) and schema in _PLAIN:
         return _PLAIN[schema]
     if isinstance(schema, Mapping | Validating):
         found = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
-        return f"a value that fits the JSON schema {json.dumps(found, ensure_ascii=False)}"
+        return Message(
+            "a value that fits the JSON schema {schema}",
+            schema=json.dumps(found, ensure_ascii=False),
+        )
     if _is_record(schema):
         keys = ", ".join(
             f"{name!r}: {describe(kind)}" for name, kind in get_type_hints(schema).items()
@@ -205,7 +209,13 @@ def _record(value: object, schema: type, where: str) -> object:
     if missing:
         raise WrongShape(f"{where} lacks {', '.join(missing)}")
     if unknown:
-        raise WrongShape(f"{where} has {', '.join(unknown)}, which nobody asked for")
+        raise WrongShape(
+            Message(
+                "{where} has {unknown}, which nobody asked for",
+                where=where,
+                unknown=", ".join(unknown),
+            )
+        )
     found = {
         name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in given.items()
     }
@@ -236,7 +246,14 @@ def _validated(value: object, schema: Validating, where: str) -> object:
     try:
         return schema.model_validate(value)
     except ValueError as error:
-        raise WrongShape(f"{where} does not fit {schema.__name__}: {error}") from None
+        raise WrongShape(
+            Message(
+                "{where} does not fit {name}: {error}",
+                where=where,
+                name=schema.__name__,
+                error=error,
+            )
+        ) from None
 
 
 def _member(value: object, schema: type[Enum], where: str) -> Enum:
@@ -255,4 +272,12 @@ def _is_record(schema: object) -> TypeGuard[type]:
 def _wrong(value: object, wanted: str, where: str) -> WrongShape:
     text = repr(value)
     shown = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
-    return WrongShape(f"{where} is {shown}, a {type(value).__name__}; wanted is {wanted}")
+    return WrongShape(
+        Message(
+            "{where} is {shown}, a {name}; wanted is {wanted}",
+            where=where,
+            shown=shown,
+            name=type(value).__name__,
+            wanted=wanted,
+        )
+    )

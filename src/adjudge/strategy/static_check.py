@@ -14,6 +14,8 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator
 
+from adjudge.messages import Message
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -49,7 +51,9 @@ _PLAIN_DUNDERS = _words(
 _DUNDER = re.compile(r"__(\w+?)__(?!\w)")
 _FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")
 _WILD = "*"
-_NO_CODE = "the reply holds no code: write the program, in a fence that begins with ```python"
+_NO_CODE = Message(
+    "the reply holds no code: write the program, in a fence that begins with ```python"
+)
 _CODE_LINE = re.compile(
     r"\s*(?:from [\w.]+ import\b|import [\w.]+ *(?:,|as\b|$)|(?:async )?def \w+ *\(|class "
     r"\w+ *[:(]|@\w|[\w.]+\("
@@ -72,12 +76,18 @@ def static_check(
             compile(tree, "<code>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return (
-            [f"line {error.lineno or 1}: not valid Python: {error.msg}"]
+            [
+                Message(
+                    "line {line}: not valid Python: {said}",
+                    line=error.lineno or 1,
+                    said=error.msg,
+                )
+            ]
             if _looks_like_code(code)
             else [_NO_CODE]
         )
     except (ValueError, RecursionError, MemoryError) as error:
-        return [f"line 1: not valid Python: {error or type(error).__name__}"]
+        return [Message("line 1: not valid Python: {error}", error=error or type(error).__name__)]
     if not tree.body:
         return [_NO_CODE]
     reader = _Reader(frozenset(allowed_imports), frozenset(known))
@@ -104,7 +114,9 @@ class _Reader(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level:
-            self._refuse(node, "there is no package to import from: write the module's full name")
+            self._refuse(
+                node, Message("there is no package to import from: write the module's full name")
+            )
             return
         module = node.module or ""
         for alias in node.names:
@@ -131,10 +143,20 @@ class _Reader(ast.NodeVisitor):
 
     def _attribute(self, node: ast.AST, name: str, of_module: str = "") -> None:
         if name in _INNARDS or not _plain(name):
-            self._refuse(node, f"attribute {name} is not allowed: it reaches into the interpreter")
+            self._refuse(
+                node,
+                Message(
+                    "attribute {name} is not allowed: it reaches into the interpreter", name=name
+                ),
+            )
         elif of_module and self._leads_elsewhere(of_module, name):
             self._refuse(
-                node, f"{of_module}.{name} is not allowed: it leads to what may not be imported"
+                node,
+                Message(
+                    "{of_module}.{name} is not allowed: it leads to what may not be imported",
+                    of_module=of_module,
+                    name=name,
+                ),
             )
 
     def _leads_elsewhere(self, module: str, name: str) -> bool:
@@ -152,7 +174,10 @@ class _Reader(ast.NodeVisitor):
         if node.id in self.known:
             return
         if not _plain(node.id):
-            self._refuse(node, f"name {node.id} is not allowed: it reaches into the interpreter")
+            self._refuse(
+                node,
+                Message("name {id} is not allowed: it reaches into the interpreter", id=node.id),
+            )
         elif isinstance(node.ctx, ast.Load):
             self._used(node)
 
@@ -162,14 +187,14 @@ class _Reader(ast.NodeVisitor):
             and id(node) not in self._checked
             and not (node.id == "input" and "input" in self.names)
         ):
-            self._refuse(node, f"{node.id} is not allowed")
+            self._refuse(node, Message("{id} is not allowed", id=node.id))
         elif (
             not hasattr(builtins, node.id)
             and node.id not in self.names
             and _WILD not in self.names
             and _plain_name(node.id)
         ):
-            self._refuse(node, f"name {node.id} is not defined")
+            self._refuse(node, Message("name {id} is not defined", id=node.id))
 
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -185,7 +210,10 @@ class _Reader(ast.NodeVisitor):
         for name in first:
             if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
                 self._refuse(
-                    node, "an attribute may be named by a text only where the text is written out"
+                    node,
+                    Message(
+                        "an attribute may be named by a text only where the text is written out"
+                    ),
                 )
             else:
                 for part in name.value.split("."):
@@ -196,7 +224,11 @@ class _Reader(ast.NodeVisitor):
             _FIELD_WITH_DUNDER.search(node.value) or not _plain_text(node.value)
         ):
             self._refuse(
-                node, f"the text {node.value[:40]!r} names what reaches into the interpreter"
+                node,
+                Message(
+                    "the text {value!r} names what reaches into the interpreter",
+                    value=node.value[:40],
+                ),
             )
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
@@ -215,7 +247,7 @@ class _Reader(ast.NodeVisitor):
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         if not _plain(node.name):
-            self._refuse(node, f"a definition of {node.name} is not allowed")
+            self._refuse(node, Message("a definition of {name} is not allowed", name=node.name))
         self.generic_visit(node)
 
 

@@ -87,12 +87,11 @@ class Strategy:
         at_least("fresh_samples", self.fresh_samples, 0)
         one_of("cost_is", self.cost_is, ("lower", "higher"))
         if self.min_candidates_for_comparison > self.num_candidates:
-            few = f"num_candidates={self.num_candidates}"
             raise SetupError(
                 "min_candidates_for_comparison={min_candidates_for_comparison} can never be "
-                "reached with {few}",
+                "reached with num_candidates={num_candidates}",
                 min_candidates_for_comparison=self.min_candidates_for_comparison,
-                few=few,
+                num_candidates=self.num_candidates,
             )
         self._check_parts()
 

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypedDict, Unpack, overload
 
 from adjudge.aio import event_loop
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.engine.run import RunFolder, everything_in
 from adjudge.engine.session import collecting_keys
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
+from adjudge.messages import Message
 from adjudge.prompts.render import check_language
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection, nothing_valid
@@ -164,7 +165,7 @@ async def _select(search: Search, agent: Agent) -> Selection:
 
 
 def _check(text: str) -> list[str]:
-    return [] if text else ["it is empty"]
+    return [] if text else [Message("it is empty")]
 
 
 def _writer(
@@ -174,7 +175,7 @@ def _writer(
         return from_function(generate)
     if not isinstance(generate, str) or not generate.strip():
         raise SetupError("generate is a prompt (a text) or a function that writes a text")
-    start = Prompt((Message("user", generate),))
+    start = Prompt((ChatMessage("user", generate),))
     return Conversations(
         agent.writers(), start, agent.strategy.num_candidates, language, temperature, seed
     ).write

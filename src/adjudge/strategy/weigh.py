@@ -16,6 +16,7 @@ from adjudge.domain.sampled import QualitativeResult, SampledResult
 from adjudge.errors import HALTS, ModelError, RunError, SetupError
 from adjudge.gateway.layers.budget import raise_if_halted
 from adjudge.judges.sampled import sampling
+from adjudge.messages import Message, join
 from adjudge.strategy.candidate import FreshCost
 from adjudge.strategy.strategy import Computes, Costing, Strategy, Verifier, Verifies
 
@@ -103,7 +104,9 @@ async def fresh_cost(strategy: Strategy, code: str, agent: object) -> FreshCost 
         return None
     said = await cost_of(strategy, code, agent, first=_FRESH, count=strategy.fresh_samples)
     return FreshCost(
-        cost=said.cost, results=said.results, reason=said.no_cost or "; ".join(said.reasons) or None
+        cost=said.cost,
+        results=said.results,
+        reason=said.no_cost or join("; ", said.reasons) or None,
     )
 
 
@@ -143,7 +146,11 @@ async def _ask(
         raise_if_halted()  # the end of the whole run is not this candidate's
         return _Said(None, tuple(heard), str(error), unanswered=True)
     except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
-        return _Said(None, tuple(heard), f"it raised {type(error).__name__}: {error}")
+        return _Said(
+            None,
+            tuple(heard),
+            Message("it raised {kind}: {error}", kind=type(error).__name__, error=error),
+        )
     return _Said(value, tuple(heard))
 
 
@@ -175,24 +182,29 @@ def _is_unjudged(said: _Said) -> bool:
 
 def _no_verdict(said: _Said, name: str) -> str:
     if said.error:
-        return f"{name}: no verdict: {said.error}"
-    return "; ".join(map(_too_few, said.fallbacks))
+        return Message("{name}: no verdict: {error}", name=name, error=said.error)
+    return join("; ", map(_too_few, said.fallbacks))
 
 
 def _too_few(result: SampledResult) -> str:
-    why = "; ".join(
-        dict.fromkeys(
-            f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid
-        )
+    why = join("; ", dict.fromkeys(vote.failure for vote in result.votes if not vote.valid))
+    counts = Message(
+        "{valid} of {requested} samples valid",
+        valid=result.votes_valid,
+        requested=result.votes_requested,
     )
-    counts = f"{result.votes_valid} of {result.votes_requested} samples valid"
-    return f"{result.criteria.description} – no verdict, {counts} ({why})"
+    return Message(
+        "{description} – no verdict, {counts} ({why})",
+        description=result.criteria.description,
+        counts=counts,
+        why=why,
+    )
 
 
 def _against(said: _Said, name: str) -> str | None:
     """Why the candidate does not pass; None when it does."""
     if said.error:
-        return f"{name}: {said.error}"
+        return join(": ", (name, said.error))
     passed, reason = _passed(said.value)
     if passed is None:
         raise SetupError(
@@ -202,7 +214,11 @@ def _against(said: _Said, name: str) -> str | None:
         )
     if passed:
         return None
-    return str(reason) if reason else _why(_failed(said.results)) or f"{name} did not pass it"
+    return (
+        str(reason)
+        if reason
+        else _why(_failed(said.results)) or Message("{name} did not pass it", name=name)
+    )
 
 
 def _passed(value: object) -> tuple[bool | None, object]:
@@ -224,31 +240,49 @@ def _failed(results: Sequence[SampledResult]) -> list[QualitativeResult]:
 
 
 def _why(failed: Sequence[QualitativeResult]) -> str:
-    return "; ".join(
-        f"{one.criteria.description} – {one.explanation or _no_explanation(one)}" for one in failed
+    return join(
+        "; ",
+        (
+            join(" – ", (one.criteria.description, one.explanation or _no_explanation(one)))
+            for one in failed
+        ),
     )
 
 
 def _no_explanation(result: QualitativeResult) -> str:
-    return (
-        f"{result.passes} of {result.votes_valid} samples passed it, {result.min_pass} are needed"
+    return Message(
+        "{passes} of {valid} samples passed it, {needed} are needed",
+        passes=result.passes,
+        valid=result.votes_valid,
+        needed=result.min_pass,
     )
 
 
 def _number(said: _Said, name: str) -> float:
     if said.unanswered:
-        raise _NoCost(f"its cost is not known: {name}: {said.error}")
+        raise _NoCost(
+            Message("its cost is not known: {name}: {error}", name=name, error=said.error)
+        )
     if said.error:
-        raise _NoNumber(f"its cost is not known: {name}: {said.error}")
+        raise _NoNumber(
+            Message("its cost is not known: {name}: {error}", name=name, error=said.error)
+        )
     if said.fallbacks:
-        raise _NoCost(f"its cost is not known: {'; '.join(map(_too_few, said.fallbacks))}")
+        raise _NoCost(
+            Message(
+                "its cost is not known: {reasons}",
+                reasons=join("; ", map(_too_few, said.fallbacks)),
+            )
+        )
     value = said.value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise SetupError(
             "cost must give a number; {name} gave {value!r:.80}", name=name, value=value
         )
     if not math.isfinite(value):
-        raise _NoNumber(f"its cost is not known: {name} gave {value}")
+        raise _NoNumber(
+            Message("its cost is not known: {name} gave {value}", name=name, value=value)
+        )
     return float(value)
 
 

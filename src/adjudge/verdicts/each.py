@@ -8,6 +8,7 @@ from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.options import match_option
 from adjudge.domain.vote import Ballot, Outcome
+from adjudge.messages import Message
 from adjudge.verdicts.evidence import (
     differing,
     lists_under,
@@ -66,8 +67,10 @@ def _read(
     for name, count, offered in asked:
         said = [one for one in held.get(name, ()) if isinstance(one, Mapping)]
         if [whole_number(one.get("number")) for one in said] != list(range(1, count + 1)):
-            reason = (
-                f'"{name}" must hold one object for each number from 1 to {count}, in that order'
+            reason = Message(
+                '"{name}" must hold one object for each number from 1 to {count}, in that order',
+                name=name,
+                count=count,
             )
             return Reading(Outcome.UNREADABLE, reason=reason)
         for number, one in enumerate(said, 1):
@@ -76,8 +79,12 @@ def _read(
                 return Reading(
                     Outcome.UNREADABLE,
                     reason=(
-                        f'number {number} of "{name}": its option is not one of '
-                        f"{', '.join(offered)}"
+                        Message(
+                            'number {number} of "{name}": its option is not one of {options}',
+                            number=number,
+                            name=name,
+                            options=", ".join(offered),
+                        )
                     ),
                 )
             options.append(option)

@@ -24,6 +24,7 @@ from adjudge.domain.frozen import NOTHING
 from adjudge.domain.options import match_option
 from adjudge.domain.verdict import Chosen, Quote
 from adjudge.domain.vote import Ballot, Outcome
+from adjudge.messages import Message, join
 from adjudge.reading.quotes import find_quote
 from adjudge.verdicts.reading import Reading
 
@@ -86,9 +87,10 @@ def read_sentences(
     said = [one for one in listed["sentences"][0] if isinstance(one, Mapping)]
     numbers = [whole_number(one.get("number")) for one in said]
     if numbers != list(range(1, question.count + 1)):
-        reason = (
-            f'"sentences" must hold one object for each number from 1 to {question.count}, in '
-            "that order"
+        reason = Message(
+            '"{name}" must hold one object for each number from 1 to {count}, in that order',
+            name="sentences",
+            count=question.count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     options = [match_option(_first(one, _OPTION_KEYS), SUPPORTS) for one in said]
@@ -96,7 +98,11 @@ def read_sentences(
         wrong = options.index(None) + 1
         return Reading(
             Outcome.UNREADABLE,
-            reason=f"sentence {wrong}: its option is not one of {', '.join(SUPPORTS)}",
+            reason=Message(
+                "sentence {number}: its option is not one of {options}",
+                number=wrong,
+                options=", ".join(SUPPORTS),
+            ),
         )
     fragments = fragments_of(ballot)
     checked = [
@@ -128,9 +134,9 @@ def read_claims(
         or len(claims) != len(listed[0])
         or any(not 1 <= number <= question.count for number, _ in claims)
     ):
-        reason = (
-            f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its '
-            '"claim"'
+        reason = Message(
+            '"claims" must hold objects with a "sentence" from 1 to {count} and its "claim"',
+            count=question.count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
@@ -150,17 +156,22 @@ def lists_under(objects: Sequence[Mapping[str, object]]) -> Mapping[str, list[li
 
 def differing(name: str) -> Reading:
     """Two lists where one was asked for."""
-    return Reading(Outcome.UNREADABLE, reason=f'the reply holds two lists "{name}" that differ')
+    return Reading(
+        Outcome.UNREADABLE,
+        reason=Message('the reply holds two lists "{name}" that differ', name=name),
+    )
 
 
 def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:
     invented = sum(one.invented for one in checked)
     beside = {INVENTED: invented} if invented else NOTHING
     wrong = [
-        f"sentence {number}: {one.wrong}" for number, one in enumerate(checked, 1) if one.wrong
+        Message("sentence {number}: {problem}", number=number, problem=one.wrong)
+        for number, one in enumerate(checked, 1)
+        if one.wrong
     ]
     if wrong and not settle:
-        return Reading(Outcome.UNREADABLE, reason="; ".join(wrong), beside=beside)
+        return Reading(Outcome.UNREADABLE, reason=join("; ", wrong), beside=beside)
     return Reading(Outcome.OK, grounded_each([one.verdict for one in checked]), beside=beside)
 
 
@@ -185,12 +196,17 @@ def _checked(
 
 def _why(option: str, invented: Sequence[Mapping[str, object]]) -> str:
     if not invented:
-        return f"{option!r} needs evidence: the number of a fragment and a quote from it"
+        return Message(
+            "{option!r} needs evidence: the number of a fragment and a quote from it", option=option
+        )
     quote, number = _text(invented[0].get("quote")) or "", invented[0].get("fragment")
     shown = quote if len(quote) <= 80 else quote[:79] + "…"
-    return (
-        f"the quote {shown!r} does not stand in fragment {number}: copy it word for word, or "
-        f"choose {NOT_FOUND!r}"
+    return Message(
+        "the quote {first!r} does not stand in fragment {number}: copy it word for word, or "
+        "choose {not_found!r}",
+        first=shown,
+        number=number,
+        not_found=NOT_FOUND,
     )
 
 

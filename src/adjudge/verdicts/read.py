@@ -20,6 +20,7 @@ from adjudge.domain.plain import plain
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
+from adjudge.messages import Message
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 
@@ -202,7 +203,8 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
         return _refusal(text)
     reading = read_each(objects, ballot, settle=settle)
     return reading or Reading(
-        Outcome.UNREADABLE, reason=f"no list of sentences found in the reply: {_short(text)}"
+        Outcome.UNREADABLE,
+        reason=Message("no list of sentences found in the reply: {said}", said=_short(text)),
     )
 
 
@@ -217,11 +219,15 @@ def _with_ranking(reading: Reading, question: Question) -> Reading:
         return reading
     ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
     if ranking is None:
-        reason = f'"ranking" must name each of {", ".join(question.letters)} once, best first'
+        reason = Message(
+            '"ranking" must name each of {letters} once, best first',
+            letters=", ".join(question.letters),
+        )
         return Reading(Outcome.UNREADABLE, reason=reason)
     if best_of(ranking) != verdict.winner:
         return Reading(
-            Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"'
+            Outcome.UNREADABLE,
+            reason=Message('"selected_option" is not what stands first in "ranking"'),
         )
     return replace(reading, verdict=replace(verdict, ranking=ranking))
 
@@ -243,16 +249,18 @@ def read(reply: Reply, question: Question) -> Reading:
 
     text = without_thoughts(text).strip()
     if not text:
-        return Reading(Outcome.UNREADABLE, reason="the reply was empty")
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply was empty"))
     reading = _decided(text, question, cut)
     if reading:
         return reading
     if any(_declined(said, question) for said in (text, *_unjudged_explanations(text, cut))):
         return _refusal(text)
-    was_cut = " (it was cut off)" if cut else ""
-    return Reading(
-        Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}"
+    reason = (
+        Message("no verdict found in the reply (it was cut off): {said}", said=_short(text))
+        if cut
+        else Message("no verdict found in the reply: {said}", said=_short(text))
     )
+    return Reading(Outcome.UNREADABLE, reason=reason)
 
 
 def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
@@ -297,9 +305,9 @@ def _differ(text: str) -> bool:
 def read_written(reply: Reply) -> Reading:
     """The reply as it stands, unless it is cut off or no answer at all."""
     if reply.finish == "refusal":
-        return Reading(Outcome.REFUSED, reason="the model refused")
+        return Reading(Outcome.REFUSED, reason=Message("the model refused"))
     if reply.finish == "length":
-        return Reading(Outcome.UNREADABLE, reason="it was cut off: write it shorter")
+        return Reading(Outcome.UNREADABLE, reason=Message("it was cut off: write it shorter"))
     return Reading(Outcome.OK, Chosen(reply.text))
 
 
@@ -333,7 +341,7 @@ def _declined(text: str, question: Question) -> bool:
 
 
 def _refusal(text: str) -> Reading:
-    return Reading(Outcome.REFUSED, reason=f"the model refused: {_short(text)}")
+    return Reading(Outcome.REFUSED, reason=Message("the model refused: {said}", said=_short(text)))
 
 
 def _unjudged_explanations(text: str, cut: bool) -> list[str]:
@@ -463,7 +471,11 @@ def _agree(one: Reading, other: Reading) -> bool:
 def _contradiction(one: str, other: str) -> Reading:
     return Reading(
         Outcome.UNREADABLE,
-        reason=f"the reply contradicts itself: {_short(one)} and {_short(other)}",
+        reason=Message(
+            "the reply contradicts itself: {one} and {other}",
+            one=_short(one),
+            other=_short(other),
+        ),
     )
 
 
@@ -510,7 +522,9 @@ def _judged(
 ) -> Reading:
     if said is None:
         return Reading(
-            Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict", data=data
+            Outcome.ABSTAINED,
+            reason=_explanation(data) or Message("the model gave no verdict"),
+            data=data,
         )
     if verdict is None:
         return _unmatched(said, question)
@@ -521,10 +535,13 @@ def _judged(
     )
     if ranked is not None and ranked.option != verdict.option:
         return Reading(
-            Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"'
+            Outcome.UNREADABLE,
+            reason=Message('"selected_option" is not what stands first in "ranking"'),
         )
     if _says_otherwise(verdict, key, said, data, question):
-        return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
+        return Reading(
+            Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once")
+        )
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
 
@@ -607,7 +624,10 @@ def _scores_otherwise(verdict: Verdict, score: object, question: Choice) -> bool
 def _unmatched(said: object, question: Question) -> Reading:
     if isinstance(said, str) and _declined(said, question):
         return _refusal(said)
-    return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not {question}")
+    return Reading(
+        Outcome.UNREADABLE,
+        reason=Message("{said} is not {wanted}", said=_short(said), wanted=str(question)),
+    )
 
 
 def _verdict_value(

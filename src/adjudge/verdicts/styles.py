@@ -13,17 +13,20 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from adjudge.domain.verdict import Selection
+from adjudge.messages import Message
 
 _TIE: Selection = "tie"
 SwapConvention = Literal["relabelled", "moved"]
 UnreadablePolicy = Literal["drop", "tie", "wrong", "recorded"]
 UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
-    "drop": "replies without a readable verdict are left out",
-    "tie": "replies without a readable verdict count as a tie",
-    "wrong": "replies without a readable verdict count as wrong",
+    "drop": Message("replies without a readable verdict are left out"),
+    "tie": Message("replies without a readable verdict count as a tie"),
+    "wrong": Message("replies without a readable verdict count as wrong"),
     "recorded": (
-        "replies without a readable verdict count as the file counts them, where it does, and "
-        "are left out elsewhere"
+        Message(
+            "replies without a readable verdict count as the file counts them, where it does, and "
+            "are left out elsewhere"
+        )
     ),
 }
 _LETTER = re.compile(r"\[\[([ABC])\]\]")

@@ -9,6 +9,7 @@ import re
 from adjudge.domain.message import Reply
 from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Outcome
+from adjudge.messages import Message
 from adjudge.verdicts.read import find_objects
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
@@ -56,12 +57,14 @@ def read_text(reply: Reply, original: str = "") -> Reading:
         reply.text if without_thoughts(original) != original else without_thoughts(reply.text)
     ).strip()
     if reply.finish == "refusal" or (_refuses(said) and not _refuses(original)):
-        return Reading(Outcome.REFUSED, reason=f"the model refused: {said[:120]!r}")
+        return Reading(
+            Outcome.REFUSED, reason=Message("the model refused: {said!r}", said=said[:120])
+        )
     if reply.finish == "length":
-        return Reading(Outcome.UNREADABLE, reason="the reply was cut off")
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply was cut off"))
     text = unwrapped(said, original)
     if not text:
-        return Reading(Outcome.UNREADABLE, reason="the reply holds no text")
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply holds no text"))
     return Reading(Outcome.OK, Chosen(text.encode(errors="replace").decode()))
 
 
@@ -79,7 +82,7 @@ def read_persona(reply: Reply) -> Reading:
         value.strip() for value in objects[-1].values() if isinstance(value, str) and value.strip()
     ]
     if not parts:
-        return Reading(Outcome.UNREADABLE, reason="the reply describes nobody")
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply describes nobody"))
     return Reading(reading.outcome, Chosen("\n".join(parts)))
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from adjudge import open_model
-from adjudge.domain.message import Message
+from adjudge.domain.message import ChatMessage
 from adjudge.domain.vote import Outcome
 from adjudge.engine import ask
 from adjudge.engine.backends.batch import backend, collect, post
@@ -707,7 +707,9 @@ def test_what_an_older_version_sent_is_not_asked_again_in_other_words(
 ) -> None:
     detached(tmp_path, batches, "openai")
     monkeypatch.setattr(
-        ask, "render", lambda ballot: render(ballot).followed_by(Message("user", "Other words."))
+        ask,
+        "render",
+        lambda ballot: render(ballot).followed_by(ChatMessage("user", "Other words.")),
     )
     monkeypatch.setattr(backend, "version", lambda name: f"{name} of tomorrow")
     judged(eval_run(tmp_path, batches))

@@ -107,11 +107,11 @@ def test_the_oldest_go_when_there_is_no_more_room(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from adjudge.domain.message import Message, Prompt, Reply, Request
+from adjudge.domain.message import ChatMessage, Prompt, Reply, Request
 from adjudge.gateway.layers.reply_store import ReplyStore
 store = ReplyStore(Path(sys.argv[1]))
 for number in range(200):
-    request = Request(Prompt((Message("user", str(number)),)))
+    request = Request(Prompt((ChatMessage("user", str(number)),)))
     store.put("m", request, Reply(f"said {number}"))
     assert store.get("m", request).text == f"said {number}"
 """

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request
+from adjudge.domain.message import Capabilities, ChatMessage, Prompt, Reply, Request
 from adjudge.errors import Unavailable
 from adjudge.gateway.layers.limit import Timed
 from adjudge.gateway.open import open_model
@@ -75,7 +75,7 @@ class _Slow:
 
 
 def _waiting(seconds: str) -> Request:
-    return Request(Prompt((Message("user", seconds),)))
+    return Request(Prompt((ChatMessage("user", seconds),)))
 
 
 def _asked(model: Timed, seconds: str) -> asyncio.Task[Reply]:

@@ -3,16 +3,16 @@ from __future__ import annotations
 import asyncio
 import json
 
-from adjudge.domain.message import Message, Prompt, Request
+from adjudge.domain.message import ChatMessage, Prompt, Request
 from support.asking import SCHEMA, ask, open_at
 from support.fake_provider import FakeProvider, Raw, always
 
 
 def test_system_turns_go_into_a_field_of_their_own(provider: FakeProvider) -> None:
     turns = (
-        Message("system", "You judge."),
-        Message("system", "Be strict."),
-        Message("user", "REC-00001-Y"),
+        ChatMessage("system", "You judge."),
+        ChatMessage("system", "Be strict."),
+        ChatMessage("user", "REC-00001-Y"),
     )
     asyncio.run(open_at(provider, "anthropic").complete(Request(Prompt(turns))))
     assert provider.bodies[0]["system"] == "You judge.\n\nBe strict."

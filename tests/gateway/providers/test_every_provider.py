@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adjudge.aio import event_loop
-from adjudge.domain.message import Message, Prompt, Request
+from adjudge.domain.message import ChatMessage, Prompt, Request
 from adjudge.errors import ModelError, Unavailable
 from support.asking import MODELS, SCHEMA, ask, ask_all, open_at
 from support.fake_provider import (
@@ -61,7 +61,7 @@ def test_a_conversation_of_several_turns_is_accepted(provider: FakeProvider, nam
         ("assistant", "Perhaps."),
         ("user", "Say it in JSON."),
     ]
-    request = Request(Prompt(tuple(Message(role, content) for role, content in turns)))  # type: ignore[arg-type]
+    request = Request(Prompt(tuple(ChatMessage(role, content) for role, content in turns)))  # type: ignore[arg-type]
     assert asyncio.run(open_at(provider, name).complete(request)).text
     said = json.dumps(provider.bodies[0])
     assert said.index("REC-00001-Y") < said.index("Perhaps.") < said.index("Say it in JSON.")

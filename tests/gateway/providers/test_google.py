@@ -5,17 +5,17 @@ import json
 
 import pytest
 
-from adjudge.domain.message import Message, Prompt, Request
+from adjudge.domain.message import ChatMessage, Prompt, Request
 from support.asking import SCHEMA, ask, open_at
 from support.fake_provider import FakeProvider, Raw, Status, always, at_first
 
 
 def test_roles_and_the_system_turn_have_their_own_names(provider: FakeProvider) -> None:
     turns = (
-        Message("system", "You judge."),
-        Message("user", "REC-00001-Y"),
-        Message("assistant", "Hm."),
-        Message("user", "Well?"),
+        ChatMessage("system", "You judge."),
+        ChatMessage("user", "REC-00001-Y"),
+        ChatMessage("assistant", "Hm."),
+        ChatMessage("user", "Well?"),
     )
     asyncio.run(open_at(provider, "google").complete(Request(Prompt(turns))))
     body = provider.bodies[0]

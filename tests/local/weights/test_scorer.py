@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_gguf import CHATML, F32, tiny_model
 
-from adjudge.domain.message import Message, Prompt
+from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.libraries import import_onnxruntime
 from adjudge.local.llama import Llama, Score
@@ -45,7 +45,7 @@ TEXTS = [
 
 def prompt(text: str) -> Prompt:
     return Prompt(
-        (Message("system", "Judge."), Message("user", f"Criterion: {text} yes?")),
+        (ChatMessage("system", "Judge."), ChatMessage("user", f"Criterion: {text} yes?")),
         shared=len("Criterion:"),
     )
 

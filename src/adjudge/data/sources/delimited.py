@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from adjudge.data.sources.row import Row, Rows, is_blank, numbered
 from adjudge.data.sources.text import Text
+from adjudge.messages import Message, plural
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -149,9 +150,13 @@ def _are_blank(cells: list[str]) -> bool:
 
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:
-    said = f"the row has {_several(cells, 'cell')}, {_several(header, 'column')} expected"
+    said = Message(
+        "the row has {cells}, {columns} expected",
+        cells=plural("{count} cell", "{count} cells", len(cells)),
+        columns=plural("{count} column", "{count} columns", len(header)),
+    )
     return (
-        f"{said}: there is none for column {header[len(cells)]!r}"
+        Message("{said}: there is none for column {column!r}", said=said, column=header[len(cells)])
         if len(cells) < len(header)
         else said
     )
@@ -160,11 +165,10 @@ def _wrong_width(cells: list[str], header: list[str]) -> str:
 def _said(error: csv.Error) -> str:
     said = str(error)
     if "unexpected end" in said:
-        return "the quote that is opened here is never closed: unexpected end of the file"
+        return Message("the quote that is opened here is never closed: unexpected end of the file")
     if "field larger" in said:
-        return f"a cell is longer than {_LONGEST_CELL:,} characters; is a quote never closed?"
+        return Message(
+            "a cell is longer than {most:,} characters; is a quote never closed?",
+            most=_LONGEST_CELL,
+        )
     return said
-
-
-def _several(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

@@ -27,9 +27,9 @@ def excel_rows(path: Path, origin: Origin) -> Rows:
             book = load_workbook(file, read_only=True, data_only=True)
         except (InvalidFileException, BadZipFile, KeyError, ValueError, OSError) as error:
             raise WrongData(
-                "{name} cannot be read as an Excel workbook: {split}",
+                "{name} cannot be read as an Excel workbook: {said}",
                 name=origin.name,
-                split=" ".join(str(error).split()),
+                said=" ".join(str(error).split()),
             ) from error
         try:
             yield from _rows(_cells(book))

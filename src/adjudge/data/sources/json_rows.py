@@ -31,12 +31,12 @@ def line_rows(text: Text) -> Rows:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield text.origin.bad(number, f"is not JSON: {_said(error)}")
+            yield text.origin.bad(number, Message("is not JSON: {said}", said=_said(error)))
             continue
         yield (
             Row(number, row)
             if isinstance(row, dict)
-            else text.origin.bad(number, "is not a JSON object")
+            else text.origin.bad(number, Message("is not a JSON object"))
         )
 
 
@@ -65,7 +65,7 @@ def document_rows(text: Text) -> Rows:
             yield (
                 Row(number, value, nth)
                 if isinstance(value, dict)
-                else text.origin.bad(number, "is not a JSON object", nth)
+                else text.origin.bad(number, Message("is not a JSON object"), nth)
             )
 
 
@@ -91,7 +91,7 @@ class JsonDocument:
 
     def rows(self) -> Iterator[tuple[int, object]]:
         """(line, value) of each item."""
-        opening = self.take("[{", "a list of rows")
+        opening = self.take("[{", Message("a list of rows"))
         yield from self.items() if opening == "[" else self._list_inside()
         if self.peek():
             raise self.wrong(
@@ -264,7 +264,7 @@ def _holds_list(line: str) -> bool:
 
 def _said(error: Exception) -> str:
     return (
-        "it is nested too deep"
+        Message("it is nested too deep")
         if isinstance(error, RecursionError)
         else str(error).replace(": line 1 column", ": column")
     )

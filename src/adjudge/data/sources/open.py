@@ -15,7 +15,7 @@ from adjudge.data.sources.text import Text, open_text
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance
 from adjudge.errors import WrongData
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 
 def is_frame(source: object) -> bool:
@@ -73,7 +73,10 @@ def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
         else:
             yield origin.bad(
                 number,
-                f"must be a text, keys with values or an Instance, not {type(item).__name__}",
+                Message(
+                    "must be a text, keys with values or an Instance, not {name}",
+                    name=type(item).__name__,
+                ),
             )
 
 
@@ -96,9 +99,9 @@ ROW_FILES = tuple(_FORMAT_OF)
 
 _OTHER_DATA_FILES = (".xls", ".ods", ".feather", ".arrow", ".gz", ".zip")
 _SPREADSHEETS = {
-    ".xls": "an old Excel workbook",
-    ".xlsb": "a binary Excel workbook",
-    ".ods": "an OpenDocument spreadsheet",
+    ".xls": Message("an old Excel workbook"),
+    ".xlsb": Message("a binary Excel workbook"),
+    ".ods": Message("an OpenDocument spreadsheet"),
 }
 DATA_FILES = (*ROW_FILES, *_SPREADSHEETS)
 """How the names of files end that hold rows, those that must be saved as something else first
@@ -123,9 +126,9 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise WrongData(
-            "there is no format {format!r}; there are {FORMATS}",
+            "there is no format {format!r}; there are {formats}",
             format=format,
-            FORMATS=", ".join(FORMATS),
+            formats=", ".join(FORMATS),
         )
     origin, rows = _opened(source, format, encoding, field)
     return origin, _without_traces(rows, origin)
@@ -148,9 +151,9 @@ def _opened(
     if isinstance(source, str | Path):
         return _open_path(Path(source), format, encoding)
     if is_table(source):
-        return Origin("the data frame"), table_rows(source)
+        return Origin(Message("the data frame")), table_rows(source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
-        origin = Origin("the data")
+        origin = Origin(Message("the data"))
         return origin, item_rows(source, field, origin)
     raise WrongData(
         "rows come from a path, a data frame or a list, not from {name}", name=type(source).__name__
@@ -169,21 +172,21 @@ def is_data_file(text: str) -> bool:
 
 def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Origin, Rows]:
     if str(path) == STDIN:
-        origin = Origin("standard input", "stdin", "line")
+        origin = Origin(Message("standard input"), "stdin", "line")
         return origin, _stdin_rows(origin, format, encoding)
     chosen = format or _FORMAT_OF.get(path.suffix.lower())
     if path.suffix.lower() in _SPREADSHEETS and format is None:
         raise WrongData(
-            "{path} is {SPREADSHEETS}: save the table as .xlsx, or as CSV in UTF-8",
+            "{path} is {kind}: save the table as .xlsx, or as CSV in UTF-8",
             path=path,
-            SPREADSHEETS=_SPREADSHEETS[path.suffix.lower()],
+            kind=_SPREADSHEETS[path.suffix.lower()],
         )
     if chosen is None:
         raise WrongData(
             "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
-            "one of {ROW_FILES}, or say which it is, such as format='csv'",
+            "one of {endings}, or say which it is, such as format='csv'",
             path=path,
-            ROW_FILES=", ".join(ROW_FILES),
+            endings=", ".join(ROW_FILES),
         )
     origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
     return origin, _file_rows(path, origin, chosen, encoding)

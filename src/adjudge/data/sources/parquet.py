@@ -30,9 +30,9 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
                 yield Row(number, cells)
     except pyarrow.ArrowException as error:
         raise WrongData(
-            "{name} cannot be read as Parquet: {split}",
+            "{name} cannot be read as Parquet: {said}",
             name=origin.name,
-            split=" ".join(str(error).split()),
+            said=" ".join(str(error).split()),
         ) from error
 
 

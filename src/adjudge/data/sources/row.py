@@ -9,6 +9,7 @@ from typing import NamedTuple
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import WrongData
+from adjudge.messages import Message, join, plural
 
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 """White space, no-break spaces among it, and characters that are not seen at all."""
@@ -38,7 +39,7 @@ class BadRow:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.reason}"
+        return join(": ", (self.where, self.reason))
 
 
 @light_dataclass(frozen=True)
@@ -57,9 +58,14 @@ class SomeRows:
         """Where they stand, the first few of them."""
         return ", ".join(map(str, self.first)) + (", …" if self.count > len(self.first) else "")
 
-    def _told(self, one: str, several: str) -> str:
-        words, unit = (one, self.unit) if self.count == 1 else (several, f"{self.unit}s")
-        return f"{self.source}: {self.count} {words} ({unit} {self.places})"
+    def _message(self, what: Message) -> Message:
+        """``what`` of which source, and where."""
+        where = (
+            plural("line {places}", "lines {places}", self.count, places=self.places)
+            if self.unit == "line"
+            else plural("row {places}", "rows {places}", self.count, places=self.places)
+        )
+        return join("", (self.source, ": ", what, " (", where, ")"))
 
 
 class BlankRows(SomeRows):
@@ -71,7 +77,9 @@ class BlankRows(SomeRows):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return self._told("blank row was skipped", "blank rows were skipped")
+        return self._message(
+            plural("{count} blank row was skipped", "{count} blank rows were skipped", self.count)
+        )
 
 
 class EmptyAnswers(SomeRows):
@@ -83,9 +91,12 @@ class EmptyAnswers(SomeRows):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return self._told(
-            "answer is empty, and judged as it stands",
-            "answers are empty, and judged as they stand",
+        return self._message(
+            plural(
+                "{count} answer is empty, and judged as it stands",
+                "{count} answers are empty, and judged as they stand",
+                self.count,
+            )
         )
 
 
@@ -115,7 +126,11 @@ class Origin:
 
     def where(self, number: int, nth: int = 1) -> str:
         """Where a row stands, for errors."""
-        return f"{self.name}, {self.unit} {number}{_nth(nth)}"
+        at = f"{number}{_nth(nth)}"
+        unit = (
+            Message("line {line}", line=at) if self.unit == "line" else Message("row {row}", row=at)
+        )
+        return join(", ", (self.name, unit))
 
     def bad(self, number: int, reason: str, nth: int = 1) -> BadRow:
         """What is wrong with a row."""

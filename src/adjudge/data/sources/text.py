@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, TextIO
 
 from adjudge.data.sources.row import Origin
 from adjudge.errors import SetupError, WrongData
+from adjudge.messages import Message
 
 HEAD = 65_536
 LONGEST = 100_000_000
@@ -26,13 +27,18 @@ _NO_TEXT = (
     (
         b"PK\x03\x04",
         (
-            "an Excel workbook or a ZIP archive: let the name of a workbook end in .xlsx, or "
-            "save the table as CSV in UTF-8"
+            Message(
+                "an Excel workbook or a ZIP archive: let the name of a workbook end in .xlsx, or "
+                "save the table as CSV in UTF-8"
+            )
         ),
     ),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
-    (b"\x1f\x8b", "packed with gzip: unpack it first"),
-    (b"PAR1", "a Parquet file: its name must end in .parquet"),
+    (
+        b"\xd0\xcf\x11\xe0",
+        Message("an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
+    ),
+    (b"\x1f\x8b", Message("packed with gzip: unpack it first")),
+    (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )
 _CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")
 """In cp1251, which Windows and its Excel write in Russian."""
@@ -71,9 +77,12 @@ class Text:
             text.encode()
         except UnicodeEncodeError as error:
             byte = ord(text[error.start]) - 0xDC00
-            return (
-                f"byte 0x{byte:02x} (character {error.start + 1}) is not {self._encoding.upper()}: "
-                f"{likely_encoding(text.encode(errors='surrogateescape'))}"
+            return Message(
+                "byte 0x{byte:02x} (character {start}) is not {encoding}: {hint}",
+                byte=byte,
+                start=error.start + 1,
+                encoding=self._encoding.upper(),
+                hint=likely_encoding(text.encode(errors="surrogateescape")),
             )
         return None
 
@@ -114,9 +123,9 @@ class Text:
 
     def _not_decoded(self, error: UnicodeError) -> WrongData:
         return WrongData(
-            "{name} is not {upper}: {error}",
+            "{name} is not {encoding}: {error}",
             name=self.origin.name,
-            upper=self._encoding.upper(),
+            encoding=self._encoding.upper(),
             error=error,
         )
 
@@ -128,11 +137,11 @@ def likely_encoding(raw: bytes) -> str:
     """
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
     if words * 2 >= high:
-        return (
+        return Message(
             "save the file as UTF-8, or say which encoding it is in, probably cp1251: "
             "--encoding cp1251, or encoding='cp1251'"
         )
-    return (
+    return Message(
         "save the file as UTF-8, or say which encoding it is in: --encoding cp1252, or "
         "encoding='cp1252'"
     )
@@ -186,11 +195,11 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     if given is not None:
         if marked and codecs.lookup(check_encoding(given)).name not in marked:
             raise WrongData(
-                "{name} begins with the byte order mark of {upper}, so that it is not "
-                "{upper2}: leave the encoding out",
+                "{name} begins with the byte order mark of {encoding}, so that it is not "
+                "{given}: leave the encoding out",
                 name=origin.name,
-                upper=marked[0].upper(),
-                upper2=given.upper(),
+                encoding=marked[0].upper(),
+                given=given.upper(),
             )
         return check_encoding(given)
     if marked:

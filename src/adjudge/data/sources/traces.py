@@ -6,15 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_INSPECT = "samples of an Inspect log"
+from adjudge.messages import Message
+
+_INSPECT = Message("samples of an Inspect log")
 _SIGNS = (
-    (frozenset({"traceId", "parentObservationId"}), "observations of Langfuse"),
-    (frozenset({"trace_id", "parent_observation_id"}), "observations of Langfuse"),
-    (frozenset({"raw", "tasks_output"}), "outputs of CrewAI"),
-    (frozenset({"raw", "agent", "output_format", "expected_output"}), "outputs of CrewAI"),
-    (frozenset({"timestamp", "task_name", "task", "agent", "status"}), "a log of CrewAI"),
-    (frozenset({"toolCalls", "toolResults", "finishReason"}), "steps of the Vercel AI SDK"),
-    (frozenset({"action", "observation", "thought", "state"}), "steps of SWE-agent"),
+    (frozenset({"traceId", "parentObservationId"}), Message("observations of Langfuse")),
+    (frozenset({"trace_id", "parent_observation_id"}), Message("observations of Langfuse")),
+    (frozenset({"raw", "tasks_output"}), Message("outputs of CrewAI")),
+    (frozenset({"raw", "agent", "output_format", "expected_output"}), Message("outputs of CrewAI")),
+    (frozenset({"timestamp", "task_name", "task", "agent", "status"}), Message("a log of CrewAI")),
+    (
+        frozenset({"toolCalls", "toolResults", "finishReason"}),
+        Message("steps of the Vercel AI SDK"),
+    ),
+    (frozenset({"action", "observation", "thought", "state"}), Message("steps of SWE-agent")),
     (frozenset({"epoch", "target", "output", "messages", "model_usage"}), _INSPECT),
 )
 """Keys that together stand in no row that somebody wrote."""
@@ -22,7 +27,7 @@ _LANGFUSE_TYPES = (
     *("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN"),
     *("RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"),
 )
-_RESPONSES = "items of OpenAI's Responses API"
+_RESPONSES = Message("items of OpenAI's Responses API")
 _RESPONSES_TEXTS = ("input_text", "output_text")
 
 
@@ -33,21 +38,25 @@ def trace_of(cells: Mapping[str, object]) -> str | None:
         if _is_responses_item(cells):
             return _RESPONSES
         if cells.get("type") in _LANGFUSE_TYPES and {"traceId", "startTime"} <= keys:
-            return "observations of Langfuse"
+            return Message("observations of Langfuse")
     return next((name for signs, name in _SIGNS if signs <= keys), None)
 
 
 def refusal_of(name: str, trace: str) -> str:
     """What is said of a source that holds pieces of a trace."""
     if trace == _INSPECT:
-        return (
-            f"{name} holds {trace}: bring the whole log in with adjudge import, and judge its "
-            "rows with adjudge run --data RUN"
+        return Message(
+            "{name} holds {trace}: bring the whole log in with adjudge import, and judge its "
+            "rows with adjudge run --data RUN",
+            name=name,
+            trace=trace,
         )
-    return (
-        f"{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not "
-        "read yet: give each run as one "
-        'row, such as {"user_input": "…", "response": "…"} or {"messages": […]}'
+    return Message(
+        "{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not "
+        'read yet: give each run as one row, such as {{"user_input": "…", "response": "…"}} '
+        'or {{"messages": […]}}',
+        name=name,
+        trace=trace,
     )
 
 

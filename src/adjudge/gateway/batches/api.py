@@ -20,9 +20,10 @@ from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead,
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
+from adjudge.messages import Message
 
 Json = dict[str, Any]
-EXPIRED = "the batch ended before this request was answered"
+EXPIRED = Message("the batch ended before this request was answered")
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
 _WRONG_KEY = 401

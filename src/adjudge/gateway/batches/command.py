@@ -19,6 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.batches.api import Phase, Remote
 from adjudge.gateway.batches.openai import OpenAIBatches
 from adjudge.gateway.providers.base import HttpProvider
+from adjudge.messages import Message
 
 _RUNNER = """
 import os, subprocess, sys
@@ -85,9 +86,12 @@ class CommandBatches(OpenAIBatches):
         if ended.exists():
             code = ended.read_text().strip()
             if output.exists():
-                return Remote(id, Phase.ENDED, f"exit code {code}")
+                return Remote(id, Phase.ENDED, Message("exit code {code}", code=code))
             return Remote(
-                id, Phase.REJECTED, f"exit code {code}", reason=_last_line(_beside(path, "log"))
+                id,
+                Phase.REJECTED,
+                Message("exit code {code}", code=code),
+                reason=_last_line(_beside(path, "log")),
             )
         if _alive(_beside(path, "pid")):
             return Remote(id, Phase.WAITING, "running")

@@ -25,6 +25,7 @@ from adjudge.gateway.batches.api import (
 from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.transfer import send_file
+from adjudge.messages import Message
 
 _STATUS_OF: Mapping[str, int] = {
     "invalid_request_error": 400,
@@ -47,7 +48,7 @@ class AnthropicBatches(BatchApi):
     most_requests = 100_000
     most_bytes = 250_000_000
     marks = False
-    note = (
+    note = Message(
         "Anthropic keeps batches and their results for 29 days, also for accounts with zero "
         "data retention"
     )

@@ -24,6 +24,7 @@ from adjudge.errors import (
 from adjudge.gateway.layers.budget import caller, halt, pause, raise_if_halted
 from adjudge.gateway.layers.limit import Gate
 from adjudge.gateway.model import Layer, Model, PartRejected, Replying
+from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
 _FIRST_AT_ONCE = 3
@@ -87,7 +88,12 @@ class _Breaker:
         self.failed += self.paused_until is None
         if self.paused_until is not None or self.failed < most:
             return False
-        self.reason = f"{NOT_ASKED}: it is paused after {self.failed} failures in a row ({why})"
+        self.reason = Message(
+            "{not_asked}: it is paused after {failed} failures in a row ({why})",
+            not_asked=NOT_ASKED,
+            failed=self.failed,
+            why=why,
+        )
         self.paused_until = monotonic() + _FIRST_PAUSE
         return True
 

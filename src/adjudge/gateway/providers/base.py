@@ -22,6 +22,7 @@ from adjudge.gateway.http import Endpoint, Secret, encoded_body, get_json, post_
 from adjudge.gateway.model import PartRejected, Presence
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.redact import shown, without_secrets
+from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
@@ -122,7 +123,11 @@ class HttpProvider(ABC):
         try:
             return self._read(data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            message = f"the server's answer has no reply in it ({type(error).__name__}: {error})"
+            message = Message(
+                "the server's answer has no reply in it ({kind}: {error})",
+                kind=type(error).__name__,
+                error=error,
+            )
             raise self._endpoint("").error(Unavailable, message) from None
 
     def encoded(self, request: Request) -> str:
@@ -208,12 +213,19 @@ class HttpProvider(ABC):
             return Presence.ANY_NAME if await self._knows(_MADE_UP) else Presence.THERE
         near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
         known = (
-            f"did you mean {' or '.join(near)}?"
+            Message("did you mean {near}?", near=" or ".join(near))
             if near
-            else f"it has {', '.join(listed[:5])}{', …' * (len(listed) > 5)}"
+            else Message(
+                "it has {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)])
+            )
         )
         raise self._endpoint("").error(
-            ModelError, f"the server has no model {self.connection.model!r}: {known}"
+            ModelError,
+            Message(
+                "the server has no model {model_name!r}: {known}",
+                model_name=self.connection.model,
+                known=known,
+            ),
         )
 
     async def _knows(self, model: str) -> bool:

@@ -19,6 +19,7 @@ from adjudge.gateway.http import Secret, error_message, retry_after
 from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import openai_reply, response_format
 from adjudge.gateway.redact import struck_out, without_secrets
+from adjudge.messages import Message
 
 PREFIX = "litellm/"
 _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -52,7 +53,8 @@ class LitellmModel:
             reply = openai_reply(found.model_dump())
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             raise self._error(
-                Unavailable, f"litellm's answer has no reply in it ({type(error).__name__})"
+                Unavailable,
+                Message("litellm's answer has no reply in it ({name})", name=type(error).__name__),
             ) from None
         except (
             self._library.exceptions.openai.OpenAIError

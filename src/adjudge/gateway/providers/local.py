@@ -189,9 +189,9 @@ def _existing(path: str) -> Path:
     found = Path(path).expanduser()
     if not found.is_file():
         raise SetupError(
-            "there is no local model {path!r}: give the path of a .gguf file, or one of {KNOWN}",
+            "there is no local model {path!r}: give the path of a .gguf file, or one of {known}",
             path=path,
-            KNOWN=", ".join(KNOWN),
+            known=", ".join(KNOWN),
         )
     return found
 

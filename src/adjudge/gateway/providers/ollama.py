@@ -24,6 +24,7 @@ from adjudge.gateway.providers.openai_compatible import (
     openai_messages,
     said_in,
 )
+from adjudge.messages import Message
 
 WINDOW_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
 """Ollama's own variable; where it is set here too, every request asks for a context window of this
@@ -53,12 +54,13 @@ class Ollama(HttpProvider):
         window = self._window_for(request)
         reply = await super().complete(request)
         if _is_cut(request, reply.usage.prompt_tokens, window):
-            message = (
-                f"the server cut the prompt to {reply.usage.prompt_tokens} tokens, so its "
-                "answer does not count"
+            message = Message(
+                "the server cut the prompt to {tokens} tokens, so its answer does not count",
+                tokens=reply.usage.prompt_tokens,
             )
-            hint = (
-                f"shorten the texts, take a model with a longer context, or set {WINDOW_VARIABLE}"
+            hint = Message(
+                "shorten the texts, take a model with a longer context, or set {variable}",
+                variable=WINDOW_VARIABLE,
             )
             raise self._endpoint("").error(ModelError, message, hint)
         return reply

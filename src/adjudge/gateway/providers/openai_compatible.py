@@ -15,6 +15,7 @@ from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.http import Encoded
 from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import Connection, HttpProvider, mapping
+from adjudge.messages import Message
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
@@ -131,7 +132,7 @@ def text_of(content: object) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content)
     if content is not None:
-        raise TypeError(f"its content is {type(content).__name__}")
+        raise TypeError(Message("its content is {name}", name=type(content).__name__))
     return ""
 
 

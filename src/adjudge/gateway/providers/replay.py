@@ -10,7 +10,7 @@ from adjudge.gateway.layers.cache import read_replies
 from adjudge.gateway.providers.base import Connection
 from adjudge.messages import Message
 
-NOT_RECORDED = "no reply was recorded for this request"
+NOT_RECORDED = Message("no reply was recorded for this request")
 
 
 def recorded_by(identity: str, model: str) -> bool:
@@ -38,11 +38,9 @@ class ReplayModel:
             entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)
         ]
         if not kept:
-            raise SetupError(
-                "{file!r} holds no replies{clause}",
-                file=file,
-                clause=Message(" of {only}", only=only) if only else "",
-            )
+            if only:
+                raise SetupError("{file!r} holds no replies of {name}", file=file, name=only)
+            raise SetupError("{file!r} holds no replies", file=file)
         if not only and len({model for model, _, _ in kept}) > 1:
             models = ", ".join(sorted({model for model, _, _ in kept}))
             raise SetupError(

@@ -16,6 +16,7 @@ from adjudge.errors import SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, post_form
 from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import OpenAICompatible
+from adjudge.messages import Message
 
 _API_VERSION = "2025-02-06"
 _RENEW_BEFORE = 300.0
@@ -72,7 +73,7 @@ class Watsonx(OpenAICompatible):
             data = await post_form(service, self._grant)
             token, seconds = data.get("access_token"), data.get("expires_in", 3600)
             if not token or not isinstance(token, str) or not isinstance(seconds, int | float):
-                raise service.error(Unavailable, "the token service sent no access_token")
+                raise service.error(Unavailable, Message("the token service sent no access_token"))
             self._token = Secret(token)
             self._token_ends = time() + seconds
 

@@ -25,7 +25,7 @@ from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.weights.gguf import Header, read_header
 from adjudge.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 _EDITION = 4
 """Raised whenever the same sources are made into other weights."""
@@ -47,10 +47,10 @@ def precision() -> Precision:
     wanted = os.environ.get(_WANTED) or "mixed"
     if wanted not in get_args(Precision):
         raise SetupError(
-            "{WANTED} is {wanted!r}: it can be {get_args}",
-            WANTED=_WANTED,
+            "{variable} is {wanted!r}: it can be {precisions}",
+            variable=_WANTED,
             wanted=wanted,
-            get_args=", ".join(get_args(Precision)),
+            precisions=", ".join(get_args(Precision)),
         )
     return cast(Precision, wanted)
 
@@ -69,6 +69,7 @@ def made_weights(
     ``hashed``: whatever its date says.
     """
     path = made_path(name, base, adapter, wanted)
+    about = {"precision": wanted, "base": base.name}
     if _whole(path, hashed):
         note_use(path)
         return path
@@ -77,7 +78,9 @@ def made_weights(
             sweep(path.parent)
             if not _whole(path, hashed):
                 say(
-                    f"making {wanted} weights of {base.name}{' and its adapter' if adapter else ''}"
+                    Message("making {precision} weights of {base} and its adapter", **about)
+                    if adapter
+                    else Message("making {precision} weights of {base}", **about)
                 )
                 _make(base, adapter, wanted, path)
     except OSError as error:

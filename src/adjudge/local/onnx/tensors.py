@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +69,14 @@ def write_tensors(
     file.write(len(text).to_bytes(8, "little") + text)
     for (name, layout), array in zip(layouts.items(), arrays, strict=True):
         if array.shape != layout.sizes:
-            raise ValueError(f"{name} has the shape {array.shape}, not {layout.sizes}")
+            raise ValueError(
+                Message(
+                    "{name} has the shape {shape}, not {sizes}",
+                    name=name,
+                    shape=array.shape,
+                    sizes=layout.sizes,
+                )
+            )
         file.write(array.astype(_KINDS[layout.kind], copy=False).tobytes())
 
 

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adjudge.errors import ModelError, SetupError
+from adjudge.messages import Message
 
-_NO_MEMORY = (
+_NO_MEMORY = Message(
     "there is not enough memory for the embedded model: free some, or judge fewer and shorter "
     "texts at a time"
 )
@@ -49,9 +50,8 @@ def damage_named(weights: Path) -> Iterator[None]:
 def _sentence(said: str) -> str:
     if any(word in said.lower() for word in _ALLOCATING):
         return _NO_MEMORY
-    return (
-        "onnxruntime stopped "
-        f"({said.strip().splitlines()[0] if said.strip() else 'without a word'}): run "
-        "'adjudge models pull' "
-        "again, and if it stays so, pip install --upgrade 'adjudge[local]'"
+    return Message(
+        "onnxruntime stopped ({said}): run 'adjudge models pull' again, and if it stays so, "
+        "pip install --upgrade 'adjudge[local]'",
+        said=said.strip().splitlines()[0] if said.strip() else Message("without a word"),
     )

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 _PAUSE = 0.1
 _TIED_TO_US = """
@@ -101,6 +102,17 @@ def _complaint(requirement: str, log: Path) -> str:
     errors = [line for line in text.splitlines() if "error" in line.lower()]
     said = (errors or text.splitlines() or ["nothing"])[-1].strip()
     if "No space left" in text or "File too large" in text:
-        return f"{requirement} could not be downloaded: the disk is full (pip: {said})"
-    way_out = "is there a network, and does pip reach its index ('pip config list' shows which)?"
-    return f"{requirement} could not be downloaded: {way_out} (pip: {said})"
+        return Message(
+            "{requirement} could not be downloaded: the disk is full (pip: {said})",
+            requirement=requirement,
+            said=said,
+        )
+    way_out = Message(
+        "is there a network, and does pip reach its index ('pip config list' shows which)?"
+    )
+    return Message(
+        "{requirement} could not be downloaded: {advice} (pip: {said})",
+        requirement=requirement,
+        advice=way_out,
+        said=said,
+    )

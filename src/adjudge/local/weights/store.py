@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adjudge.aio.files import cache_folder, locked, sha256, written_whole
 from adjudge.errors import SetupError
+from adjudge.messages import Message, reason_of
 
 LOCK = "lock"
 _MANIFEST = "manifest.json"
@@ -41,9 +42,11 @@ KNOWN = {
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         format="Q4_1",
         licence="Apache-2.0",
-        note="smollm2-135m is a very small model, for trying the tool: it reads simple criteria "
-        "(presence, topic, tone, "
-        "relevance, refusal, plain danger), best in English; not truth or preference.",
+        note=Message(
+            "smollm2-135m is a very small model, for trying the tool: it reads simple criteria "
+            "(presence, topic, tone, "
+            "relevance, refusal, plain danger), best in English; not truth or preference."
+        ),
     )
 }
 
@@ -71,12 +74,15 @@ class WeightsMissing(SetupError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"the weights of {name} are {_NEVER_PULLED}: run 'adjudge models pull {name}'"
+            Message(
+                "the weights of {name} are not pulled yet: run 'adjudge models pull {name}'",
+                name=name,
+            )
         )
         self.name = name
 
 
-_NEVER_PULLED = "not pulled yet"
+_NEVER_PULLED = Message("not pulled yet")
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,9 @@ def weights_folder(name: str) -> Path:
 def known_weights(name: str) -> KnownWeights:
     if name not in KNOWN:
         raise SetupError(
-            "there are no weights called {name!r} to pull; known: {KNOWN}",
+            "there are no weights called {name!r} to pull; known: {known}",
             name=name,
-            KNOWN=", ".join(KNOWN),
+            known=", ".join(KNOWN),
         )
     return KNOWN[name]
 
@@ -130,11 +136,19 @@ def condition(name: str, *, hashed: bool = False) -> Condition:
             return Condition(trouble=_NEVER_PULLED)
         return _checked(name, manifest, hashed)
     except FileNotFoundError:
-        return Condition(trouble="gone from the cache folder")
+        return Condition(trouble=Message("gone from the cache folder"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Condition(trouble=f"damaged ({weights_folder(name) / _MANIFEST}: {error})")
+        return Condition(
+            trouble=Message(
+                "damaged ({path}: {error})", path=weights_folder(name) / _MANIFEST, error=error
+            )
+        )
     except OSError as error:
-        return Condition(trouble=f"unreadable ({weights_folder(name)}: {error.strerror or error})")
+        return Condition(
+            trouble=Message(
+                "unreadable ({path}: {reason})", path=weights_folder(name), reason=reason_of(error)
+            )
+        )
 
 
 def read_manifest(name: str) -> Manifest | None:
@@ -159,11 +173,20 @@ def _checked(name: str, manifest: Manifest, hashed: bool) -> Condition:
     path = weights_folder(name) / manifest.file
     now = path.stat()
     if now.st_size != manifest.size:
-        return Condition(trouble=f"damaged ({path} has {now.st_size} bytes, not {manifest.size})")
+        return Condition(
+            trouble=Message(
+                "damaged ({path} has {found} bytes, not {size})",
+                path=path,
+                found=now.st_size,
+                size=manifest.size,
+            )
+        )
     dated = now.st_mtime_ns == manifest.mtime_ns
     if (hashed or not dated) and sha256(path) != manifest.sha256:
         return Condition(
-            trouble=f"damaged (the SHA-256 of {path} is not the one it was pulled with)"
+            trouble=Message(
+                "damaged (the SHA-256 of {path} is not the one it was pulled with)", path=path
+            )
         )
     if not dated:
         _remember(name, manifest, now.st_mtime_ns)

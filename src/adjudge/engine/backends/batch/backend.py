@@ -37,6 +37,7 @@ from adjudge.gateway.layers.limit import bounded
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.batches import FOLDER, Asked, Batch, BatchBallot, BatchTable, State
+from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES, wordings
 
 _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
@@ -326,9 +327,10 @@ class Batches:
     def _open(self) -> str:
         under_way = self._table.under_way()
         requests = sum(batch.requests for batch in under_way)
-        return (
-            f"batches under way: {len(under_way)}, with {requests} requests; they go on at the "
-            "provider"
+        return Message(
+            "batches under way: {count}, with {requests} requests; they go on at the provider",
+            count=len(under_way),
+            requests=requests,
         )
 
     def discard(self) -> None:
@@ -354,8 +356,8 @@ def batchable(
     if without and (settings.batch_only or len(without) == len(every)):
         raise SetupError(
             "{without} has no batch API that adjudge knows: leave --batch out, or say with "
-            "--batch-api which one its server speaks ({APIS})",
+            "--batch-api which one its server speaks ({apis})",
             without=", ".join(without),
-            APIS=", ".join(APIS),
+            apis=", ".join(APIS),
         )
     return {identity: (every[identity], api) for identity, api in apis.items() if api is not None}

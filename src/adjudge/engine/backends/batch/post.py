@@ -21,6 +21,7 @@ from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.layers.retry import wait_before_retry
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.batches import Asked, Batch, BatchTable, State, Statement
+from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge")
 _TRIES = 7
@@ -40,7 +41,7 @@ _BELIEVED = 3
 """How often a provider must say that a batch is not there, or give results that are not whole,
 before that is believed.
 """
-NO_ANSWER = "the batch brought no answer to this request"
+NO_ANSWER = Message("the batch brought no answer to this request")
 
 
 @dataclass(eq=False)
@@ -95,9 +96,13 @@ class Post:
                 return
             if batch.state is not State.INTENDED:
                 again = await self._twice(
-                    batch, f"{batch.remote_id or batch.id} was sent with another key"
+                    batch,
+                    Message(
+                        "{remote_id} was sent with another key",
+                        remote_id=batch.remote_id or batch.id,
+                    ),
                 )
-                await self._finish(again, "left behind")
+                await self._finish(again, Message("left behind"))
                 return
         await self.table.keep(replace(batch, account=api.account))
 
@@ -190,7 +195,7 @@ class Post:
         """
         api, path = self.api_of(batch), self._path(batch)
         if not is_whole(path, batch.request_sha):
-            await self._give_up(batch, "its requests are gone from the run's folder")
+            await self._give_up(batch, Message("its requests are gone from the run's folder"))
             return
         uploaded = await api.upload(path)
         asked = await self.table.asked(batch.with_more(organisation=api.organisation))
@@ -236,9 +241,13 @@ class Post:
             return
         half = self.most_taken[batch.model] = (batch.requests + 1) // 2
         size = self._path(batch).stat().st_size / 1e6
-        why = (
-            f"{batch.provider} takes no batch of {batch.requests} requests and {size:.1f} MB: "
-            f"sent again with {half} at most"
+        why = Message(
+            "{provider_name} takes no batch of {requests} requests and {size:.1f} MB: sent "
+            "again with {half} at most",
+            provider_name=batch.provider,
+            requests=batch.requests,
+            size=size,
+            half=half,
         )
         _LOG.warning("%s", why)
         await self._give_up(batch, why)
@@ -279,7 +288,11 @@ class Post:
             if left <= 0 or self.settings.orphans == "resubmit":
                 self._check_vouched(batch)
                 return await self._twice(
-                    batch, f"{batch.provider} may have taken it before, and does not list it"
+                    batch,
+                    Message(
+                        "{provider_name} may have taken it before, and does not list it",
+                        provider_name=batch.provider,
+                    ),
                 )
             if pause == _FIRST_SEARCH:
                 self.tell(
@@ -312,7 +325,11 @@ class Post:
         """
         if self.settings.orphans == "resubmit":
             return await self._twice(
-                batch, f"{batch.provider} may have taken it before, and does not list its batches"
+                batch,
+                Message(
+                    "{provider_name} may have taken it before, and does not list its batches",
+                    provider_name=batch.provider,
+                ),
             )
         raise RunError(
             "whether the batch {id} has arrived at {provider_name} cannot be told, since "
@@ -343,7 +360,9 @@ class Post:
         several are asked about.
         """
         if self.settings.orphans == "resubmit":
-            return await self._twice(batch, f"there is also {', '.join(fitting)}", fitting)
+            return await self._twice(
+                batch, Message("there is also {fitting}", fitting=", ".join(fitting)), fitting
+            )
         if len(fitting) > 1 and self.settings.orphans is None:
             raise RunError(
                 "{count} batches at {provider_name} may be the one that was about to be "
@@ -382,7 +401,9 @@ class Post:
         """
         self._check_vouched(batch)
         if not self._once_more(batch, "not_found"):
-            again = await self._twice(batch, f"{batch.remote_id} is gone from there")
+            again = await self._twice(
+                batch, Message("{remote_id} is gone from there", remote_id=batch.remote_id)
+            )
             await self._finish(again, "gone")
             return True
         await self.table.keep(_counted(batch, "not_found"))
@@ -415,7 +436,7 @@ class Post:
         candidates = self._candidates(batch)
         afresh = replace(batch, state=State.INTENDED).with_more(candidates=[], unread={})
         if self.settings.orphans == "resubmit":
-            also = f"there is also {', '.join(candidates)}"
+            also = Message("there is also {candidates}", candidates=", ".join(candidates))
             await self.submit((await self._twice(afresh, also, candidates)).with_more(asked=0))
             return None
         left, unread = [], dict(batch.more.get("unread") or {})
@@ -440,7 +461,7 @@ class Post:
         )
         if lost := [id for id in left if unread[id] >= _BELIEVED]:
             raise self._cannot_tell(
-                batch, ", ".join(lost), "neither its state nor its results can be read"
+                batch, ", ".join(lost), Message("neither its state nor its results can be read")
             )
         return None
 
@@ -522,7 +543,9 @@ class Post:
         """Some replies are lost: they are asked again. Where it is all of them, only if the user
         wants to pay twice.
         """
-        missing = f"replies are missing from the results of {batch.remote_id}"
+        missing = Message(
+            "replies are missing from the results of {remote_id}", remote_id=batch.remote_id
+        )
         if replies or self.settings.orphans == "resubmit":
             return await self._twice(batch, missing, requests=answered - replies)
         raise RunError(

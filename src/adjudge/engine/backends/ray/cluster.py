@@ -43,6 +43,7 @@ from adjudge.errors import (
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More
 from adjudge.gateway.layers.limit import Rate
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -61,7 +62,7 @@ _NEWS = 0.5
 """Seconds after which the workers are asked how far they are."""
 _PATIENCE = 10.0
 """Seconds until a cluster that does not answer is taken for dead."""
-_STOPPED = "stopped: the workers sent nothing more, and what was answered is kept"
+_STOPPED = Message("stopped: the workers sent nothing more, and what was answered is kept")
 T = TypeVar("T")
 C = TypeVar("C")
 D = TypeVar("D")
@@ -134,9 +135,9 @@ def _refuse_open(address: str, mode: str | None) -> None:
         return
     raise SetupError(
         "the Ray cluster at {address} lets in anybody who reaches it: start it with "
-        "{AUTHENTICATION}=token, and set that here too",
+        "{variable}=token, and set that here too",
         address=address,
-        AUTHENTICATION=_AUTHENTICATION,
+        variable=_AUTHENTICATION,
     )
 
 
@@ -167,10 +168,10 @@ def _unreached(address: str, error: Exception) -> RunError:
     why = str(error).strip().split("\n")[0].rstrip(".")
     return RunError(
         "the Ray cluster at {address} cannot be reached: {why}. Is it running, with the "
-        "same version of Ray? Where it asks for a token, set {AUTHENTICATION}=token here too",
+        "same version of Ray? Where it asks for a token, set {variable}=token here too",
         address=address,
         why=why,
-        AUTHENTICATION=_AUTHENTICATION,
+        variable=_AUTHENTICATION,
     )
 
 
