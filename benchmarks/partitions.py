@@ -11,6 +11,7 @@ import json
 import resource
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 
 from adjudge.ledger.stores.shared import Buffer
@@ -37,7 +38,7 @@ def main() -> None:
         _timed(
             "one machine",
             args.rows,
-            lambda: EvalRun.of(file, cache=False, folder=file.beside("one")).execute(_nothing),
+            lambda: _judge(EvalRun.of(file, cache=False, folder=file.beside("one"))),
         )
         _size("its ledger", file.beside("one"))
         for name, buffer in (("partitions", None), ("every answer first", Buffer(1))):
@@ -87,8 +88,9 @@ def _size(what: str, folder: Path) -> None:
     )
 
 
-def _nothing(event: object) -> None:
-    """Nobody listens."""
+def _judge(run: EvalRun) -> None:
+    with run.execute() as events:
+        deque(events, maxlen=0)
 
 
 if __name__ == "__main__":

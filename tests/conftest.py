@@ -32,6 +32,14 @@ def pytest_collection_finish() -> None:
     and again.
     """
     gc.freeze()
+    gc.collect()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_garbage_stays() -> Iterator[None]:
+    """Few objects may hold much memory: closed ledgers and servers that wait for the collector."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(autouse=True, scope="session")

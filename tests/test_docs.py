@@ -125,7 +125,7 @@ def _answer(request: Request) -> str:
     return "```python\noutput = 55\n```" if "output = …" in request.prompt.text else "A text."
 
 
-NAMED = opening._by_id
+NAMED = opening._by_server
 
 
 def _scripted(id: str, *_: object) -> ScriptedModel:
@@ -154,7 +154,7 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in VARIABLES:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adjudge.gateway.open._by_id", _scripted)
+    monkeypatch.setattr("adjudge.gateway.open._by_server", _scripted)
     monkeypatch.setattr("adjudge.gateway.open.default_model", lambda: "local/embedded")
     monkeypatch.setattr("adjudge.strategy.runtime.find_sandbox", lambda name=None: NoSandbox())
     return tmp_path
@@ -243,7 +243,7 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
     line, *shown = block.text.splitlines()
     if "--batch --dry-run" in line:
         monkeypatch.setattr(
-            opening, "_by_id", NAMED
+            opening, "_by_server", NAMED
         )  # a scripted model has no batches; nobody is asked here
     with redirect_stderr(io.StringIO()) as aside:
         code, printed = _output(shlex.split(line.removeprefix("$ ")))
@@ -259,6 +259,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/criteria.md": read_criteria,
     "docs/eval-file.md": load_eval,
     "docs/models.md": load_eval,
+    "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
     "docs/runs.md": PriceTable.load,
     "docs/scale.md": load_eval,
@@ -275,7 +276,11 @@ def test_yaml_is_what_its_page_says(block: Block, desk: Path) -> None:
     assert READERS[block.page](file)
 
 
-@pytest.mark.parametrize("block", of("toml"), ids=lambda block: block.name)
+PROJECTS = [block for block in of("toml") if block.page != "docs/plugins.md"]
+"""That page shows a package's pyproject.toml, which tests/test_plugins.py installs."""
+
+
+@pytest.mark.parametrize("block", PROJECTS, ids=lambda block: block.name)
 def test_toml_is_a_project(block: Block, desk: Path) -> None:
     (desk / "prices.yaml").write_text(
         next(other.text for other in of("yaml") if other.page == "docs/runs.md")

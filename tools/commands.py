@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.main import COMMANDS, app
+from adjudge.cli.main import HELP, app
 from adjudge.cli.options import Argument
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
@@ -35,12 +35,8 @@ gates hold, 1 could not run, 2 usage, 3 some judgments have no score, 4 gate fai
 def page() -> str:
     """The whole of it."""
     context = click.Context(app, info_name="adjudge", show_default=True)
-    table = "\n".join(
-        f"| [`{name}`](#adjudge-{name}) | {command.help} |" for name, command in COMMANDS.items()
-    )
-    parts = (
-        part for name in COMMANDS for part in described(_named(app, context, name), context, name)
-    )
+    table = "\n".join(f"| [`{name}`](#adjudge-{name}) | {help} |" for name, help in HELP.items())
+    parts = (part for name in HELP for part in described(_named(app, context, name), context, name))
     return HEAD.format(table=table, commands="\n\n".join(parts))
 
 

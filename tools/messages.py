@@ -150,7 +150,7 @@ def faults(catalog: Catalog) -> Iterator[str]:
             continue
         template = message.id if isinstance(message.id, str) else message.id[1]
         wanted = _places(template)
-        for form in forms:
+        for form in forms if wanted else ():
             if not wanted >= _places(form) or (len(forms) == 1 and wanted != _places(form)):
                 yield f"other places than its template: {message.id!r} → {form!r}"
 

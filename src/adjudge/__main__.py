@@ -1,4 +1,4 @@
-"""``python -m adjudge``."""
+"""Lets ``python -m adjudge`` run the command line."""
 
 from adjudge.cli.main import main
 

@@ -420,3 +420,43 @@ def test_the_home_loop_is_one_for_all_threads() -> None:
 def test_opening_a_model_starts_nothing(provider: FakeProvider) -> None:
     open_model(lambda prompt: "PASS")
     assert scripts.run("model(); print(threading.active_count())", provider) == (0, "1\n", "")
+
+
+@posix_only
+def test_an_interrupt_while_an_event_is_handled_is_left_to_those_who_can_stop() -> None:
+    stopped = asyncio.Event()
+
+    async def count(outbox: event_loop.Outbox[int]) -> None:
+        with event_loop.stoppable(stopped.set):
+            outbox.put(1)
+            await stopped.wait()
+            outbox.put(2)
+
+    seen = []
+    with event_loop.stream(count) as events:
+        for event in events:
+            if event == 1:
+                signal.raise_signal(signal.SIGINT)
+            seen.append(event)
+    assert seen == [1, 2]
+
+
+@posix_only
+def test_a_second_interrupt_cancels_what_is_streamed_and_its_last_events_are_read() -> None:
+    async def hang(outbox: event_loop.Outbox[int]) -> None:
+        with event_loop.stoppable(lambda: None):
+            outbox.put(1)
+            try:
+                await asyncio.sleep(600)
+            finally:
+                outbox.put(2)
+
+    seen = []
+    with pytest.raises(KeyboardInterrupt), event_loop.stream(hang) as events:
+        for event in events:
+            seen.append(event)
+            if event == 1:
+                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
+    assert seen == [1, 2]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

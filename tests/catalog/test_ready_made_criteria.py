@@ -23,6 +23,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
 from support.criteria_table import expected, written
+from support.every import for_every
 
 ENTRIES = [entry(name, language) for language in languages() for name in all_names(language)]
 DIRECT = [found for found in ENTRIES if found.kind == "direct"]
@@ -48,10 +49,9 @@ def label(found: CatalogEntry) -> str:
     return f"{found.language}-{found.criteria.name}"
 
 
-each = pytest.mark.parametrize("found", ENTRIES, ids=label)
-each_direct = pytest.mark.parametrize("found", DIRECT, ids=label)
-each_pairwise = pytest.mark.parametrize("found", PAIRWISE, ids=label)
-each_russian = pytest.mark.parametrize("name", all_names("ru"))
+each = for_every(ENTRIES, label)
+each_direct = for_every(DIRECT, label)
+each_pairwise = for_every(PAIRWISE, label)
 
 
 def test_there_are_as_many_as_promised() -> None:
@@ -158,7 +158,7 @@ def test_examples_have_the_fields_that_are_read_and_no_others(found: CatalogEntr
     assert all(text for example in found.criteria.examples for text in example.fields.values())
 
 
-@pytest.mark.parametrize("name", criteria_names())
+@for_every(criteria_names())
 def test_which_is_the_better_direction(name: str) -> None:
     """Scores do not depend on it; it says what more of the named thing means."""
     assert criteria(name).higher_is_better == (name not in LOWER_IS_BETTER.split())
@@ -170,7 +170,7 @@ def shape(found: Criteria) -> object:
     return scores, found.to_evaluate_field, found.context_fields, found.higher_is_better, places
 
 
-@each_russian
+@for_every(all_names("ru"))
 def test_russian_twins_have_the_same_shape(name: str) -> None:
     assert name in all_names("en")
     assert entry(name, "ru").kind == entry(name, "en").kind

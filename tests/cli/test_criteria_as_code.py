@@ -179,11 +179,14 @@ def test_a_broken_package_and_two_of_one_name_are_told_in_words(
     installed(tmp_path, "one_criteria", "same")
     installed(tmp_path, "other_criteria", "same")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(SetupError, match="the criteria of 'broken' cannot be loaded: boom"):
+    with pytest.raises(
+        SetupError,
+        match=r"plugin broken_criteria \S+ \(adjudge.criteria: broken\): RuntimeError: boom",
+    ):
         entry("broken/tone")
     with pytest.raises(
         SetupError,
-        match="bring criteria called 'same': one_criteria, other_criteria; remove all but one",
+        match=r"plugin one_criteria .*: other_criteria brings the same name: uninstall one of them",
     ):
         entry("same/tone")
 

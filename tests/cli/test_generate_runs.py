@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import run_info
 from support import commands
+from support.exported import judgments
 from support.fake_provider import KEY, FakeProvider, Status, always
 
 TASK = (

@@ -36,11 +36,10 @@ def only(row: dict[str, Any], **settings: Any) -> Instance:
         lambda name: f" {name} ",
     ],
 )
-@pytest.mark.parametrize(
-    ("field", "alias"), [(field, alias) for field, names in ALIASES.items() for alias in names]
-)
-def test_a_usual_name_is_found_in_any_case(field: str, alias: str, change: Any) -> None:
-    assert column_for(field, [change(alias)]) == change(alias)
+def test_a_usual_name_is_found_in_any_case(change: Any) -> None:
+    for field, names in ALIASES.items():
+        for alias in names:
+            assert column_for(field, [change(alias)]) == change(alias)
 
 
 def test_a_name_as_it_is_written_goes_before_one_in_another_case() -> None:

@@ -39,8 +39,9 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.open import open_model
 from adjudge.ledger.file import FILE
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import run_info
 from support.asking import critic, marked, open_at, truth, wait_until
+from support.exported import judgments
 from support.fake_provider import HANGS, KEY, PROSE, FakeProvider, always, never
 
 TEXTS = [f"text {number}" for number in range(20)]

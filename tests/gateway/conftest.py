@@ -7,11 +7,11 @@ import os
 import pytest
 
 from adjudge.gateway.proxies import proxy_for
-from adjudge.gateway.registry import KEY_ALIASES, PROVIDERS
+from adjudge.gateway.registry import KEY_ALIASES, our_providers
 
 _VARIABLES = {
-    *(spec.key_variable for spec in PROVIDERS.values() if spec.key_variable),
-    *(spec.base_url_variable for spec in PROVIDERS.values() if spec.base_url_variable),
+    *(spec.key_variable for spec in our_providers() if spec.key_variable),
+    *(spec.base_url_variable for spec in our_providers() if spec.base_url_variable),
     *(alias for aliases in KEY_ALIASES.values() for alias in aliases),
     "WATSONX_PROJECT_ID",
     "WATSONX_SPACE_ID",

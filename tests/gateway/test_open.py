@@ -12,7 +12,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import open_model, open_panel
 from adjudge.gateway.providers.base import HttpProvider
-from adjudge.gateway.registry import PROVIDERS
+from adjudge.gateway.registry import PROVIDERS, our_providers
 from support.asking import MODELS, ask, open_at
 from support.fake_provider import KEY, FakeProvider
 
@@ -173,7 +173,7 @@ def test_what_is_no_model_is_a_setup_error(thing: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [spec for spec in PROVIDERS.values() if spec.key_variable], ids=lambda spec: spec.name
+    "spec", [spec for spec in our_providers() if spec.key_variable], ids=lambda spec: spec.name
 )
 def test_a_missing_key_is_a_setup_error_that_names_the_variable(
     spec: Any, monkeypatch: pytest.MonkeyPatch

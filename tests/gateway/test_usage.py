@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adjudge import Outcome, Status
 from adjudge.domain.message import Reply, Usage
-from adjudge.engine.schedule import _ask
+from adjudge.engine.schedule import _ask_all
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.account import NO_COUNT, measured, token_count
 from adjudge.gateway.layers.budget import Budget
@@ -173,7 +173,7 @@ def test_the_error_behind_a_failed_vote_is_not_hidden_by_votes_under_way() -> No
             return ballot
 
     with pytest.raises(OSError, match="the disk is full"):
-        asyncio.run(_ask(Answers(), ["hangs", "fails"]))  # type: ignore[arg-type,list-item]
+        asyncio.run(_ask_all(Answers(), ["hangs", "fails"]))  # type: ignore[arg-type,list-item]
 
 
 ANYTHING = st.one_of(

@@ -10,7 +10,7 @@ from typing import Any
 from adjudge.domain.label import Label
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.folder import judgments
+from support.exported import judgments
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "imports"
 

@@ -22,7 +22,8 @@ from adjudge.importers.case_in import case_in
 from adjudge.importers.run import import_file
 from adjudge.reports.export import export
 from adjudge.reports.test_case_files import files_of
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import run_info
+from support.exported import judgments
 
 OPTIONS = [
     {"name": "Yes", "description": "It is.", "score": 1.0},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +26,6 @@ HOSTILE = st.text(alphabet=st.characters(exclude_categories=()), max_size=20) | 
     ["\x00", "\ud800", "\u2028", "\r\n", "=1+1", '{"judge": 1}', "1e999", "\ufeff", "\x85", "NaN"]
 )
 REPLIES = ['{"selected_option": "PASS"}', '{"explanation": "\\ud800 é", "selected_option": "FAIL"}']
-FIRST_EDITION = Path(__file__).parent.parent / "samples" / "first_edition"
 
 
 def exported_twice(run: Path, tmp_path: Path) -> tuple[bytes, bytes]:
@@ -86,17 +84,6 @@ def test_whatever_texts_rows_and_replies_hold(
 
 def test_an_imported_run_of_another_tool_comes_back_as_well(tmp_path: Path) -> None:
     imported_path(SAMPLES / "inspect_0.3.285.json", tmp_path / "run")
-    one, two = exported_twice(tmp_path / "run", tmp_path)
-    assert one == two
-
-
-@pytest.mark.parametrize(
-    "run",
-    sorted(path for path in FIRST_EDITION.iterdir() if (path / "ledger.sqlite").exists()),
-    ids=lambda run: run.name,
-)
-def test_runs_of_the_first_edition_come_back_as_well(tmp_path: Path, run: Path) -> None:
-    shutil.copytree(run, tmp_path / "run")
     one, two = exported_twice(tmp_path / "run", tmp_path)
     assert one == two
 

@@ -18,7 +18,6 @@ from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.learnt import CascadeThresholds, Learnt
 from adjudge.reports.export import report_of_run
-from adjudge.runs.folder import judgments
 from adjudge.runs.known import KnownVotes
 from adjudge.trust import calibrate_cascades
 from adjudge.trust.cascades import CascadeSettings
@@ -35,6 +34,7 @@ from support.cascades import (
     steps,
     unsure,
 )
+from support.exported import judgments
 from support.fake_provider import FakeProvider
 
 ROWS = 120

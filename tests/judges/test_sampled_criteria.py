@@ -277,7 +277,7 @@ def test_criteria_inside_other_code_are_heard_and_sampled_anew() -> None:
     async def cost() -> float:
         return await QuantitativeCriteria("?", model).compute("x") + 1
 
-    with sampling(first=100, count=2, hear=heard.append):
+    with sampling(first=100, count=2, on_result=heard.append):
         assert run(cost()) == 4
     assert sorted(request.sample for request in model.requests) == [100, 101]
     assert {request.temperature for request in model.requests} == {1.0}

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from adjudge import Criteria, CriteriaOption, DirectInstanceResult, Instance
 from adjudge.domain.record import OtherDetail
 from adjudge.domain.results import PositionalBias, Result
-from adjudge.ledger.codec import KINDS, judgment_of, judgment_row, record_of, vote_of
-from adjudge.ledger.ledger import vote_row
+from adjudge.ledger.codec import KINDS, judgment_of, judgment_row, record_of, vote_of, vote_row
 from adjudge.ledger.rows import checked
 from adjudge.reading.typed_json import WrongType
 from support.results import NAME, RESULTS
 
 SLOW = settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
-COLUMNS = 7
+COLUMNS = 10
 """The place of what a judgment came to among its columns."""
 
 
@@ -63,7 +62,9 @@ def test_what_was_exported_says_its_kind_by_its_keys(kind: str, data: st.DataObj
 @given(data=st.data(), kind=st.sampled_from([*RESULTS]))
 def test_a_vote_comes_back_from_the_ledger_as_its_record(data: st.DataObject, kind: str) -> None:
     for number, vote in enumerate(data.draw(RESULTS[kind]).votes):
-        found = vote_of(checked("votes", stored(vote_row(number, b"0" * 16, vote, at=1.0))))
+        found = vote_of(
+            checked("votes", stored(vote_row(number, b"0" * 16, vote.record(), at=1.0)))
+        )
         texts = [_kept(text) for text in (vote.text, vote.reason)]
         assert [found.text, found.reason] == texts
         assert found.usage == vote.usage

@@ -40,10 +40,10 @@ from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.changes import differences
 from adjudge.ledger.commit_thread import Writer
-from adjudge.ledger.file import FILE, MIGRATIONS, connect
+from adjudge.ledger.file import FILE, LAYOUT, connect
 from adjudge.ledger.ledger import Ledger
-from adjudge.ledger.rows import CHECKSUM_SQL, FIRST_TABLES
-from adjudge.runs.folder import judgments, run_info
+from adjudge.ledger.rows import CHECKSUM_SQL
+from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.recover import recover
 
 CRITERIA = Criteria(
@@ -307,15 +307,25 @@ def test_there_is_nothing_to_fork_in_an_empty_folder(tmp_path: Path) -> None:
 # -- versions of the file ----------------------------------------------------------
 
 
-def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path) -> None:
-    with connect(tmp_path / FILE) as connection:
-        for statement in MIGRATIONS[0]:
-            connection.execute(statement)
-        connection.execute("PRAGMA user_version = 1")
+def test_an_older_ledger_is_refused_with_what_to_do(tmp_path: Path) -> None:
     keep(tmp_path, vote())
     with connect(tmp_path / FILE) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
-        assert connection.execute("SELECT count(*) FROM judgments").fetchone() == (0,)
+        connection.execute("ALTER TABLE judgments DROP COLUMN flags")
+        connection.execute(f"PRAGMA user_version = {LAYOUT - 1}")
+    said = "earlier adjudge .ledger version 5.*export the run with the adjudge that made it"
+    with pytest.raises(RunError, match=said), opened(tmp_path):
+        pass
+    for read in (run_info, lambda folder: list(records_of(folder)), recover):
+        with pytest.raises(RunError, match=said):
+            read(tmp_path)
+
+
+def test_a_ledger_whose_tables_lack_a_column_is_damaged(tmp_path: Path) -> None:
+    keep(tmp_path, vote())
+    with connect(tmp_path / FILE) as connection:
+        connection.execute("ALTER TABLE judgments DROP COLUMN flags")
+    with pytest.raises(RunError, match="table judgments lacks a column"):
+        run_info(tmp_path)
 
 
 def test_a_newer_ledger_is_not_touched(tmp_path: Path) -> None:
@@ -323,56 +333,6 @@ def test_a_newer_ledger_is_not_touched(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(RunError, match="newer adjudge"), opened(tmp_path):
         pass
-
-
-def as_first_edition(folder: Path) -> None:
-    """The ledger as it was before there were checksums."""
-    with connect(folder / FILE) as connection:
-        for table in FIRST_TABLES:
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
-        connection.execute("PRAGMA user_version = 2")
-
-
-def test_a_ledger_of_the_first_edition_is_read_and_resumed(tmp_path: Path) -> None:
-    critic = AspectCritic("c", ScriptedModel(), strictness=2)
-    critic.evaluate(["a", "b"], run=tmp_path)
-    expected, info = list(judgments(tmp_path, votes=True)), run_info(tmp_path)
-    as_first_edition(tmp_path)
-    before = (tmp_path / FILE).read_bytes()
-    assert list(judgments(tmp_path, votes=True)) == expected
-    assert run_info(tmp_path) == info
-    assert (tmp_path / FILE).read_bytes() == before
-    model = ScriptedModel()
-    AspectCritic("c", model, strictness=2).evaluate(["a", "b", "c"], run=tmp_path)
-    assert len(model.requests) == 2
-    assert list(judgments(tmp_path, votes=True))[:2] == expected
-    with connect(tmp_path / FILE) as connection:
-        assert connection.execute(
-            "SELECT count(*) FROM votes WHERE checksum IS NULL"
-        ).fetchone() == (0,)
-
-
-def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path) -> None:
-    votes = [
-        vote(number, verdict=Chosen("Yes", f"mark {number:03} of the row"), repairs=1)
-        for number in range(20)
-    ]
-    keep(tmp_path, *votes)
-    as_first_edition(tmp_path)
-    with connect(tmp_path / FILE) as connection:
-        connection.execute(
-            "UPDATE votes SET explanation = ? WHERE number = 4", ("mark\0\0\0\0\0\0 the row",)
-        )
-        connection.execute("UPDATE votes SET more = ? WHERE number = 20", ("\0\0\0epairs: 1}",))
-        connection.execute("UPDATE votes SET outcome = ? WHERE number = 7", ("o",))
-        connection.execute("UPDATE votes SET ballot = ? WHERE number = 8", (b"short",))
-        connection.execute("UPDATE votes SET latency = ? WHERE number = 9", (b"\xff",))
-        connection.execute("UPDATE votes SET text = CAST(? AS TEXT) WHERE number = 10", (b"\xff",))
-    assert recover(tmp_path) == (14, 0)
-    found = recall(tmp_path, *(one.ballot for one in votes))
-    assert found == [
-        None if number in (3, 6, 7, 8, 9, 19) else one for number, one in enumerate(votes)
-    ]
 
 
 # -- what can happen to the file ---------------------------------------------------
@@ -599,7 +559,7 @@ def test_a_clock_that_jumps_back_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments = iter([2_000_000_000.0, 1_000.0])
-    monkeypatch.setattr("adjudge.ledger.ledger.time.time", lambda: next(moments, 1_000.0))
+    monkeypatch.setattr("adjudge.ledger.codec.time.time", lambda: next(moments, 1_000.0))
     keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
     keep(tmp_path, vote(verdict=Chosen("No")))
     (found,) = recall(tmp_path, ballot())

@@ -21,13 +21,15 @@ from adjudge import Instance, ScriptedModel
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import OtherConfiguration, RunError, SetupError
 from adjudge.judges.aspect import AspectCritic
-from adjudge.ledger.ledger import Ledger, vote_row
+from adjudge.ledger.codec import vote_row
+from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.stores.merge import merge
 from adjudge.ledger.stores.places import Folder
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import Session, Span, Store, StoredVote
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import run_info
+from support.exported import judgments
 from support.stores import STORES, opened
 
 JUDGE = AspectCritic("It is short.", ScriptedModel())
@@ -163,7 +165,7 @@ def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(
 
 
 def record(number: int) -> StoredVote:
-    return StoredVote(vote_row(number, number.to_bytes(16, "big"), vote()))
+    return StoredVote(vote_row(number, number.to_bytes(16, "big"), vote().record()))
 
 
 class Listing(Folder):

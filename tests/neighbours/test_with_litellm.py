@@ -10,9 +10,8 @@ import sys
 import pytest
 
 from adjudge import AspectCritic, open_model
-from adjudge.aio import event_loop
 from adjudge.errors import BudgetSpent
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from support.fake_provider import KEY, EchoesKey, FakeProvider, Status, always
 
 pytest.importorskip("litellm", reason="litellm is not installed: make test-neighbours tries it")
@@ -58,7 +57,7 @@ def test_no_key_is_shown(provider: FakeProvider) -> None:
 
 
 def test_budgets_hold(provider: FakeProvider) -> None:
-    with event_loop.holding(current, OpenBudget(Budget(max_calls=2))), pytest.raises(BudgetSpent):
+    with calling(OpenBudget(Budget(max_calls=2))), pytest.raises(BudgetSpent):
         critic(provider).evaluate([f"REC-0000{number}-Y" for number in range(4)])
     assert len(provider.requests) == 2
 

@@ -33,10 +33,6 @@ MAXIMA = {
 }
 
 
-def test_there_are_1620_combinations() -> None:
-    assert len(ALL) == 4 * 5 * 3 * 3 * 3 * 3 == 1620
-
-
 def test_every_combination_by_the_formula() -> None:
     """Written out once more, from the contract and not from the code."""
     for scores in ALL:

@@ -34,7 +34,7 @@ from adjudge.cli.main import app
 from adjudge.errors import AdjudgeError, ModelUnusable
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.proxies import proxy_for
-from adjudge.gateway.registry import PROVIDERS
+from adjudge.gateway.registry import our_providers
 from adjudge.reports.export import export
 from support.asking import a_request
 from support.raw_server import RawServer, answer
@@ -216,7 +216,7 @@ KINDS: dict[str, Callable[[str], bytes]] = {
 MODELS: dict[str, Callable[[str], OpenModel]] = {
     **{
         id: partial(_with_key, id)
-        for id in (f"{spec.name}/{spec.example}" for spec in PROVIDERS.values())
+        for id in (f"{spec.name}/{spec.example}" for spec in our_providers())
     },
     "url with a key": lambda url: open_model(f"{url}/v1#m", api_key=KEY, **HOW),
     "url with a password": lambda url: open_model(
@@ -332,7 +332,7 @@ def look_everywhere(model: OpenModel, folder: Path, which: str) -> None:
 @pytest.mark.parametrize("kind", KINDS if ALL else list(KINDS)[::3])
 def test_doctor_never_prints_the_key(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with RawServer(lambda key: [KINDS[kind](key)]) as server:
-        for spec in PROVIDERS.values():
+        for spec in our_providers():
             if spec.base_url_variable:
                 monkeypatch.setenv(spec.base_url_variable, server.url)
             if spec.base_url_variable and spec.key_variable:

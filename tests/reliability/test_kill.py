@@ -18,8 +18,8 @@ from contextlib import closing
 from pathlib import Path
 
 from adjudge.ledger.file import FILE
-from adjudge.runs.folder import judgments
 from support.asking import asked_or_ended, critic, marked, open_at, truth, wait_until
+from support.exported import judgments
 from support.fake_provider import KEY, FakeProvider
 
 KILLS = int(os.environ.get("ADJUDGE_KILLS", "3"))

@@ -30,9 +30,10 @@ from adjudge import (
 from adjudge.domain.results import PositionalBias
 from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.file import FILE, connect
-from adjudge.ledger.rows import insert, seal_sql
+from adjudge.ledger.rows import insert
 from adjudge.reports.export import column_types, export
 from adjudge.runs.recover import recover
+from support.exported import reseal
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -133,7 +134,8 @@ def test_parquet_names_what_to_install(run: Path, tmp_path: Path) -> None:
 
 MORE_ROWS = """WITH RECURSIVE counted (n) AS (
         SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1200)
-    INSERT INTO judgments SELECT 'Early', n, id, instance, ballots, status, score, result, NULL
+    INSERT INTO judgments SELECT 'Early', n, id, instance, ballots, status, score, criterion,
+        verdict, flags, result, NULL
     FROM judgments, counted WHERE number = 0"""
 
 
@@ -148,7 +150,7 @@ def uneven(run: Path) -> Path:
             "UPDATE judgments SET result = json_set(result, '$.explanation', NULL) WHERE "
             "judge = 'Early'"
         )
-        ledger.execute(seal_sql("judgments")[1])
+        reseal(ledger, "judgments")
         late = DirectInstanceResult(
             instance=Instance({"other": "field \ud83d"}, "last"),
             criteria=Criteria("late", "Is it late?", (CriteriaOption("Yes"), CriteriaOption("No"))),

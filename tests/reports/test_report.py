@@ -218,7 +218,7 @@ def test_reasons_are_grouped_and_counted_in_every_output() -> None:
     assert list(reasons.values()) == [5, 1]
     (most, *_) = reasons
     assert "401: wrong key" in most
-    assert f"| 5 | {most.replace('(', '(')} |" in markdown_page(report)
+    assert f"| 5 | {most} |" in markdown_page(report)
     assert most in html_page(report)
 
 
@@ -347,9 +347,7 @@ def test_parameters_stand_before_the_rows() -> None:
         (markdown_page(report), "## Worst first"),
         (html_page(report), 'id="answers"'),
     ):
-        assert page.index("rows.csv") < page.index("arameters") < page.index(rows) or page.index(
-            "arameters"
-        ) < page.index(rows)
+        assert max(page.index("arameters"), page.index("rows.csv")) < page.index(rows)
 
 
 def test_ready_does_not_stand_alone_beside_a_strong_position_bias() -> None:

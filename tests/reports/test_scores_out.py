@@ -15,7 +15,7 @@ from adjudge.domain.label import Label
 from adjudge.importers.run import import_file
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.export import export
-from adjudge.runs.folder import judgments
+from support.exported import judgments
 
 
 def said(*options: str) -> ScriptedModel:

@@ -33,7 +33,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Request
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.ledger.codec import judgment_row
-from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.ledger.rows import insert
 from adjudge.rag import RagEvaluator
 from adjudge.runs.diff import Change, JudgedRow, run_diff
@@ -399,9 +399,9 @@ def test_a_judge_of_another_name_with_the_same_criteria_is_compared(tmp_path: Pa
         judge = {"kind": "direct", "name": label, "criteria": criteria}
         wanted = {"data": "rows.csv", "models": [f"scripted/{says}"], "judges": [judge]}
         (tmp_path / f"{label}.yaml").write_text(json.dumps(wanted))
-        EvalRun.of(load_eval(tmp_path / f"{label}.yaml"), folder=tmp_path / label).execute(
-            lambda event: None
-        )
+        file = load_eval(tmp_path / f"{label}.yaml")
+        with EvalRun.of(file, folder=tmp_path / label).execute() as events:
+            list(events)
     changes, alone, other = compared(tmp_path / "old", tmp_path / "new")
     assert [
         (change.before.judge, change.after.judge, change.before.criteria) for change in changes
@@ -590,7 +590,7 @@ def written(folder: Path, rows: int) -> Path:
     )
     folder.mkdir()
     with connect(folder / FILE) as ledger:
-        migrate(ledger, folder / FILE)
+        make_tables(ledger, folder / FILE)
         write_meta(ledger, {"configuration": {"judges": {"c": judge}}, "ended": "complete"})
         ledger.execute("BEGIN")
         for row in range(rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 from adjudge.runs import execute
 from adjudge.runs.eval_file import parse_eval
-from adjudge.runs.execute import EvalRun, Judged
+from adjudge.runs.execute import EvalRun, Judged, RowsReadable
+from adjudge.runs.folder import run_info
 
 JUDGES = (
     "judges:\n  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, name: d, criteria: "
@@ -28,8 +30,9 @@ def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) 
 
 def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\nx,too,many\n3,three\n")
-    run, seen = made(tmp_path), []
-    run.execute(lambda event: seen.append(event) if isinstance(event, Judged) else None)
+    run = made(tmp_path)
+    with run.execute() as events:
+        seen = [event for event in events if isinstance(event, Judged)]
     assert run.total() == len(seen) == 9
     assert made(tmp_path, limit=2).total() == 6
 
@@ -51,3 +54,30 @@ def test_what_can_be_read_once_is_not_read_to_be_counted(tmp_path: Path) -> None
     counting.start()
     counting.join(120)
     assert counted == [None]
+
+
+def test_nothing_is_made_before_the_rows_were_found_readable(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\n")
+    folder = tmp_path / "runs" / "eval"
+    with made(tmp_path).execute() as events:
+        assert isinstance(next(events), RowsReadable)
+        time.sleep(0.1)
+        assert not folder.exists()
+        assert sum(isinstance(event, Judged) for event in events) == 6
+    assert run_info(folder).state == "complete"
+
+
+def test_whoever_leaves_early_ends_the_run_and_keeps_what_was_answered(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(
+        "id,answer\n" + "".join(f"{n},text {n}\n" for n in range(9000))
+    )
+    folder = tmp_path / "runs" / "eval"
+    with (
+        pytest.raises(ZeroDivisionError),
+        made(tmp_path).execute() as events,
+    ):
+        next(event for event in events if isinstance(event, Judged))
+        raise ZeroDivisionError
+    held = run_info(folder)
+    assert held.state == "not finished"
+    assert 0 < held.rows < 9000

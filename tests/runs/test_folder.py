@@ -16,13 +16,13 @@ from adjudge.domain.criteria import yes_no_criteria
 from adjudge.gateway.open import open_model
 from adjudge.ledger.file import FILE, connect, under_lock
 from adjudge.ledger.ledger import BloomFilter
-from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import export
 from adjudge.runs import Run
-from adjudge.runs.folder import delete_run, find_runs, judgments, last_written, run_info
+from adjudge.runs.folder import delete_run, find_runs, last_written, run_info
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.recover import recover
 from support.asking import marked
+from support.exported import judgments, reseal
 from support.fake_provider import KEY, PROSE, FakeProvider, Status, always, at_first
 
 
@@ -379,6 +379,6 @@ def test_what_is_no_json_in_a_ledger_is_damage(tmp_path: Path) -> None:
     made(tmp_path, ["a"])
     with connect(tmp_path / FILE) as ledger:
         ledger.execute("UPDATE meta SET value = '{' WHERE name = 'ended'")
-        ledger.execute(seal_sql("meta")[1])
+        reseal(ledger, "meta")
     with pytest.raises(RunError, match="it is damaged"):
         run_info(tmp_path)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adjudge import AspectCritic, DirectJudge, Instance
 from adjudge.domain.label import Answer
+from adjudge.domain.rag_record import Composite, RagDetail
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import records_of
 from adjudge.runs.label_queue import FAILED, QueuedRow, row_index, verdict_of
 from adjudge.runs.label_scales import label_scale, label_scales
 from adjudge.runs.labelling import Annotator, Labelling, labelling
@@ -304,11 +307,16 @@ def test_a_row_that_changed_meanwhile_is_not_shown_under_its_old_name(tmp_path: 
         work.next()
 
 
-def test_a_judgment_about_something_else_has_no_verdict_here() -> None:
-    result = {"criteria": "dates", "status": "scored", "score": 1.0, "verdict": "PASS"}
+def test_a_judgment_about_something_else_has_no_verdict_here(tmp_path: Path) -> None:
+    result = next(records_of(judged(tmp_path / "run", ["a", "b"], rare_fail)))
     assert (verdict_of(result, "dates"), verdict_of(result, "tone")) == ("PASS", None)
-    assert verdict_of({**result, "status": "failed"}, "dates") == FAILED
-    assert verdict_of({"criteria": "rag", "scores": {"clarity": None}}, "clarity") == FAILED
+    assert verdict_of(replace(result, status="failed"), "dates") == FAILED
+    one = Composite(value=None, rule="mean", lower=0.0, upper=1.0)
+    none: dict[str, None] = {"clarity": None}
+    parts = RagDetail(
+        composite=one, scores=none, normalized=none, explanations=none, agreements=none
+    )
+    assert verdict_of(replace(result, detail=parts), "clarity") == FAILED
 
 
 def test_who_decides_between_annotators_gets_the_rows_without_a_majority(tmp_path: Path) -> None:

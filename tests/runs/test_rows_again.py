@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import run_info
 from adjudge.runs.rows_again import rows_of_run
 from support.commands import adjudge
+from support.exported import judgments
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 EVAL = """

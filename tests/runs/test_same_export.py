@@ -23,7 +23,7 @@ from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import merge_partitions, partitions
 from support.asking import marked
-from support.batching import QUICK
+from support.batching import judged
 from support.fake_batches import BatchProvider
 from support.fake_provider import KEY
 from support.partitions import exported, on_one_machine
@@ -78,7 +78,7 @@ def made() -> Iterator[Made]:
 
 
 def in_batches(made: Made, run: Path) -> None:
-    EvalRun.of(made.file, cache=False, folder=run).execute(lambda event: None, batch=QUICK)
+    judged(EvalRun.of(made.file, cache=False, folder=run))
     assert not made.provider.requests
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, Request, ScriptedModel
+from adjudge.ledger.browse import judges_in
 from adjudge.ledger.file import FILE, connect
 from adjudge.rag import RagEvaluator
-from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import reading
 from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
 from support.rag import ROW, gives

@@ -19,15 +19,12 @@ from adjudge.stats.difference import (
     corrected_difference,
     holm,
     labelled_difference,
-    rows_to_show,
     smallest_detectable,
     smallest_detectable_share,
-    three_valued,
-    vote_noise,
 )
 from adjudge.stats.distributions import sign_test
-from adjudge.stats.gates import Gate, confidence_sequence, gate
 from adjudge.stats.intervals import Interval, mean_with_ends
+from adjudge.stats.sequence import confidence_sequence
 from adjudge.stats.student import t_quantile
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=8, max_size=60)
@@ -47,7 +44,6 @@ def test_equal_runs_cannot_be_told_apart_and_the_smallest_difference_is_stated()
     found = compare(first, second)
     assert (found.outcome, found.estimate.value, found.units) == (Outcome.CANNOT_TELL, 0.0, 300)
     assert found.smallest == pytest.approx(0.114, abs=0.001)
-    assert rows_to_show(found.smallest or 0, 0.5) == pytest.approx(300, abs=1)
 
 
 def test_fewer_than_eight_rows_tell_nothing() -> None:
@@ -133,15 +129,6 @@ def test_rows_of_one_conversation_do_not_count_as_many() -> None:
     )
 
 
-def test_a_bar_is_held_failed_or_left_open() -> None:
-    interval = Interval(0.8, 0.9)
-    assert [gate(interval, bar) for bar in (0.79, 0.8, 0.85, 0.9, 0.91)] == [
-        Gate.HOLDS, Gate.HOLDS, Gate.INCONCLUSIVE, Gate.INCONCLUSIVE, Gate.FAILS,
-    ]  # fmt: skip
-    assert gate(None, 0.5) == Gate.INCONCLUSIVE
-    assert three_valued(Interval(-0.2, -0.1)) == Outcome.WORSE
-
-
 def test_the_smallest_difference_is_the_one_that_is_seen_in_four_of_five() -> None:
     """Simulated: 200 rows, of which a third differ."""
     rows, share = 200, 0.33
@@ -206,27 +193,6 @@ def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
         assert (found.estimate.lower + found.estimate.upper) / 2 == pytest.approx(mean, abs=1e-12)
         reach = t_quantile(0.975, found.units + 1) * error
         assert found.estimate.upper - mean == pytest.approx(reach, abs=1e-12)
-
-
-def test_vote_noise_is_the_share_that_more_votes_would_take_away() -> None:
-    choice = random.Random(17)
-    votes = [
-        [float(choice.random() < chance) for _ in range(2)]
-        for chance in (0.2, 0.5, 0.9)
-        for _ in range(200)
-    ]
-    found = vote_noise(votes)
-    within = statistics.fmean(p * (1 - p) for p in (0.2, 0.5, 0.9))
-    between = statistics.pvariance([0.2, 0.5, 0.9])
-    assert found.share == pytest.approx(within / 2 / (between + within / 2), abs=0.06)
-    assert found.with_votes is not None and found.half_width is not None
-    assert found.with_votes[1] > found.half_width > found.with_votes[3] > found.with_votes[10]
-
-
-def test_vote_noise_that_cannot_be_seen_has_a_reason() -> None:
-    assert vote_noise([[1.0], [0.0]]).reason == "no row was asked twice"
-    assert vote_noise([[1.0, 0.0]]).reason == "fewer than two rows"
-    assert vote_noise([[1.0, 1.0], [1.0, 1.0]]).reason == "all rows are alike"
 
 
 @settings(max_examples=40)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,8 @@ from hypothesis import strategies as st
 from adjudge.stats.dawid_skene import Said, dawid_skene
 from adjudge.stats.panels import (
     Votes,
-    Weights,
     against_best_member,
     alikeness,
-    log_odds_weights,
     majority,
     weighted_vote,
     weights_from_labels,
@@ -66,43 +63,28 @@ def test_the_effective_number_lies_between_one_and_all(seed: int, members: int) 
     assert effective is not None and 1 <= effective <= members
 
 
-def test_weights_are_log_odds_and_equal_without_labels() -> None:
+def test_weights_are_equal_without_labels_and_partly_with_few() -> None:
     votes: Votes = {"good": ["yes"] * 18 + ["no"] * 12, "bad": ["yes"] * 30}
     truth: list[str | None] = [*["yes"] * 18, *["no"] * 12]
-    found = log_odds_weights(votes, truth, OPTIONS)
-    assert found.by_member["good"]["yes"] == pytest.approx(2.944, abs=1e-3)
-    assert found.by_member["bad"]["yes"] == pytest.approx(0.3795, abs=1e-3)
-    assert (found.labels, found.shrunk) == (30, 0.0)
-
-
-@pytest.mark.parametrize("weigh", [weights_from_labels, log_odds_weights])
-def test_weights_are_equal_without_labels_and_partly_with_few(
-    weigh: Callable[..., Weights],
-) -> None:
-    votes: Votes = {"good": ["yes"] * 18 + ["no"] * 12, "bad": ["yes"] * 30}
-    truth: list[str | None] = [*["yes"] * 18, *["no"] * 12]
-    none = weigh(votes, [None] * 30, OPTIONS)
+    none = weights_from_labels(votes, [None] * 30, OPTIONS)
     assert (
         none.shrunk == 1
         and len({weight for row in none.by_member.values() for weight in row.values()}) == 1
     )
-    some = weigh(votes, [*truth[:5], *[None] * 20, *truth[25:]], OPTIONS)
+    some = weights_from_labels(votes, [*truth[:5], *[None] * 20, *truth[25:]], OPTIONS)
     assert 0.4 < some.shrunk < 0.6 and some.of("good") > some.of("bad")
 
 
 def accuracies(
     votes: dict[str, list[str | None]], truth: list[str | None], labelled: int
 ) -> dict[str, float]:
-    """Of three ways to pool, and the best member, on the rows after the labelled ones."""
+    """Of two ways to pool, and the best member, on the rows after the labelled ones."""
     known = [*truth[:labelled], *[None] * (len(truth) - labelled)]
     rest = range(labelled, len(truth))
     ballots = [{name: said[row] for name, said in votes.items()} for row in rest]
-    fitted, odds = (
-        weigh(votes, known, OPTIONS) for weigh in (weights_from_labels, log_odds_weights)
-    )
+    fitted = weights_from_labels(votes, known, OPTIONS)
     answers = {
         "fitted": [weighted_vote(said, fitted) for said in ballots],
-        "log odds": [weighted_vote(said, odds) for said in ballots],
         "majority": [majority(said) for said in ballots],
         **{name: [said[row] for row in rest] for name, said in votes.items()},
     }
@@ -116,7 +98,7 @@ def test_a_good_member_outvotes_two_bad_ones_with_labels() -> None:
     found = accuracies(
         *panel(random.Random(5), {"good": 0.95, "poor": 0.55, "coin": 0.5}, 400), labelled=60
     )
-    assert found["fitted"] >= found["good"] - 0.005 and found["log odds"] >= found["good"] - 0.005
+    assert found["fitted"] >= found["good"] - 0.005
     assert found["majority"] < found["good"] - 0.1
 
 
@@ -125,7 +107,6 @@ def test_copies_of_a_poor_member_do_not_outvote_a_good_one() -> None:
     votes |= {f"copy {place}": votes["poor"] for place in range(5)}
     found = accuracies(votes, truth, labelled=50)
     assert found["fitted"] >= found["good"] - 0.005
-    assert found["log odds"] < found["good"] - 0.05
 
 
 def test_level_votes_decide_nothing() -> None:

@@ -13,7 +13,6 @@ from adjudge.stats.selective import (
     FEWEST_ACCEPTED,
     Stage,
     cascade_thresholds,
-    saved_cost,
     threshold,
 )
 
@@ -70,7 +69,7 @@ def test_a_small_risk_needs_more_rows_and_one_early_error_does_not_end_it_all() 
 
 def test_a_judge_that_is_always_right_is_accepted_throughout() -> None:
     found = threshold([0.5 + place / 1000 for place in range(200)], [True] * 200, risk=0.05)
-    assert (found.confidence, found.accepted, found.errors, found.share) == (0.5, 200, 0, 1.0)
+    assert (found.confidence, found.accepted, found.errors) == (0.5, 200, 0)
     assert found.limit == pytest.approx(1 - 0.05 ** (1 / 200))
     assert found.accepts(0.5) and not found.accepts(0.49) and not found.accepts(None)
 
@@ -111,9 +110,3 @@ def test_a_cascade_learns_each_stage_on_what_the_former_left_and_splits_the_doub
     assert found[0].rows == 599
     assert found[1].rows == 600 - found[0].accepted
     assert cascade_thresholds([], risk=0.1) == []
-
-
-def test_what_a_cascade_saves_is_what_it_does_not_ask() -> None:
-    assert saved_cost([0.6], [1, 10]) == pytest.approx(1 - (1 + 0.4 * 10) / 10)
-    assert saved_cost([0.0], [5, 10]) == pytest.approx(-0.5)
-    assert saved_cost([], [10]) == 0

@@ -22,8 +22,9 @@ from adjudge import (
 )
 from adjudge.errors import BudgetSpent, NoValidCandidate, Refused, RunError, SetupError
 from adjudge.runs import Budget
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import run_info
 from adjudge.strategy import abest_of
+from support.exported import judgments
 
 
 class Counting:

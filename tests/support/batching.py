@@ -68,9 +68,8 @@ def judged(
     run: EvalRun, settings: BatchSettings | None = QUICK, budget: Budget | None = None
 ) -> list[Event]:
     """Carry it out; what it told of."""
-    seen: list[Event] = []
-    run.execute(seen.append, batch=settings, budget=budget)
-    return seen
+    with run.execute(batch=settings, budget=budget) as events:
+        return list(events)
 
 
 def results(events: Sequence[Event]) -> list[Judged]:

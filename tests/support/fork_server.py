@@ -18,12 +18,21 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import adjudge
 from adjudge.reports import pages
 from adjudge.reports.russian import in_russian
 
-ROOMS = ("cli", "engine", "gateway", "judges", "rag", "reports", "runs")
+NOT_LOADED = (
+    "adjudge.__main__",
+    "adjudge.cli.starters",
+    "adjudge.integrations",
+    "adjudge.local.onnx",
+    "adjudge.web",
+)
+"""A user's files, and what a short command has no use for."""
 PAGES = ("report.html.jinja", "report.md.jinja", "measures.html.jinja", "measures.md.jinja")
 LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3", "ssl", "yaml")
 
@@ -48,10 +57,10 @@ def serve() -> None:
 
 def load() -> None:
     """Everything a command may need, so that no child has to."""
-    for room in ROOMS:
-        package = importlib.import_module(f"adjudge.{room}")
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(adjudge.__path__, "adjudge.", onerror=lambda _: None):
+        if not module.name.startswith(NOT_LOADED):
+            with suppress(ImportError):  # it needs an extra that is not installed
+                importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)
     for terminal in (True, False):

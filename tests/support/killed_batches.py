@@ -22,7 +22,7 @@ from adjudge.gateway import transfer
 from adjudge.gateway.batches import inline, openai
 from adjudge.ledger.batches import BatchTable
 from adjudge.ledger.ledger import Ledger
-from adjudge.runs.execute import Event, Stopping
+from adjudge.runs.execute import Stopping
 from support.batching import QUICK, eval_run
 
 POINTS: dict[str, tuple[Any, ...]] = {
@@ -92,12 +92,11 @@ def child(order: dict[str, Any]) -> None:
     )
     settings = replace(QUICK, most_requests=order["size"], grace=order.get("grace", 0.05))
 
-    def listen(event: Event) -> None:
-        if isinstance(event, Stopping):
-            (Path(order["folder"]) / INTERRUPTED).touch()
-
     try:
-        run.execute(listen, batch=settings)
+        with run.execute(batch=settings) as events:
+            for event in events:
+                if isinstance(event, Stopping):
+                    (Path(order["folder"]) / INTERRUPTED).touch()
     except AdjudgeError as error:
         os.write(2, f"{error}\n".encode())
         os._exit(1)

@@ -34,7 +34,8 @@ def marked_file(
 
 def on_one_machine(file: EvalFile, folder: Path) -> Path:
     """The ordinary run."""
-    EvalRun.of(file, cache=False, folder=folder).execute(lambda event: None)
+    with EvalRun.of(file, cache=False, folder=folder).execute() as events:
+        list(events)
     return folder
 
 

@@ -444,7 +444,7 @@ def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -
     RagEvaluator(model=ScriptedModel(script), dimensions=("clarity", "conciseness")).evaluate(
         rows, run=tmp_path / "run"
     )
-    from adjudge.runs.folder import judgments
+    from support.exported import judgments
 
     stored = [Instance(one["fields"]) for one in judgments(tmp_path / "run")]
     labels = [

@@ -15,6 +15,7 @@ from adjudge.domain.message import Request
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.judge_card import judge_cards
+from adjudge.runs.folder import records_of
 from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
 from adjudge.runs.label_scales import label_scale
 from adjudge.runs.labelling import Annotator, labelling
@@ -153,19 +154,8 @@ def test_votes_on_sentences_and_on_other_dimensions_are_no_votes_on_the_row(
     assert [
         scale.by_parts for scale in (*found.values(), label_scale(tmp_path / "one", None).scale)
     ] == [True, True, False]
-    rows = Rows(
-        found["support"],
-        {},
-        read_votes=lambda _: [{"model": "m", "option": "supported"}],
-        all_votes=[],
-    )
-    rows.add(
-        {
-            "criteria": "support",
-            "status": "scored",
-            "verdict": "supported",
-            "score": 1.0,
-            "fields": {"response": "x"},
-        }
-    )
-    assert (rows.verdicts, rows.all_votes) == (["supported"], [()])
+    (judgment,) = (one for one in records_of(run, votes=True) if one.index == 0)
+    assert judgment.votes
+    rows = Rows(found["support"], {}, read_votes=lambda _: judgment.votes or (), all_votes=[])
+    rows.add(judgment)
+    assert (rows.verdicts, rows.all_votes) == ([judgment.verdict], [()])

@@ -163,4 +163,3 @@ _PROMETHEUS: Mapping[str, Callable[[Reply], Said]] = {
     "prometheus_absolute": _graded,
     "prometheus_relative": _lettered,
 }
-KINDS = frozenset({*BALLOTS, *_PROMETHEUS})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pytest
@@ -52,26 +51,6 @@ def test_different_verdicts_in_one_reply_are_none_by_the_named_policy() -> None:
     assert styles.margin("[[A>B]] … [[A>B]]", one_only=True) == Margin(0, 1)
 
 
-@pytest.mark.parametrize(
-    ("reply", "best"),
-    [
-        ('[{"model": "M", "rank": 1}, {"model": "m", "rank": 2}]', 1),
-        ('Here: {"ordered_models": [{"rank": 2, "model": "M"}, {"rank": 1, "model": "m"}]}', 0),
-        ('[{"model": "m", "rank": 1}, {"model": "M", "rank": 1}]', "tie"),
-        ('[{"model": "other", "rank": 1}]', None),
-        ("no list", None),
-    ],
-)
-def test_ranks_name_the_best_model(reply: str, best: object) -> None:
-    assert styles.ranks(reply, ("m", "M")) == best
-
-
-def test_a_token_is_as_likely_as_its_log_probability_says() -> None:
-    top = {"m": math.log(0.2), "M": math.log(0.6), "x": math.log(0.2)}
-    assert styles.token_share(top, ("m", "M")) == pytest.approx(0.75)
-    assert styles.token_share({"x": 0.0}, ("m", "M")) is None
-
-
 def test_both_conventions_of_swapped_records() -> None:
     assert styles.put_back(0, swapped=True, convention="relabelled") == 1
     assert styles.put_back(0, swapped=True, convention="moved") == 0
@@ -85,8 +64,3 @@ def test_unreadable_replies_count_as_the_policy_says(
 ) -> None:
     assert styles.with_policy(None, policy, truth=1) == counted
     assert styles.with_policy(1, policy, truth=1) == 1
-
-
-def test_the_style_of_many_replies_is_found() -> None:
-    assert styles.likely_style(["so [[A]]", "thus [[B]]", "?"]) == "[[A]]"
-    assert styles.likely_style(["?", "!"]) is None

@@ -10,14 +10,17 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
 from adjudge import AspectCritic, ScriptedModel
 from adjudge.cli.serve_api import KEY_VARIABLE
 from adjudge.gateway.layers.budget import Budget
+from adjudge.reports.json_schema import results_schema
 from adjudge.runs.project import ModelEntry
 from adjudge.service.judging import JudgingService
 from adjudge.service.run_shelf import RunShelf
@@ -113,6 +116,18 @@ def test_a_failed_judgment_is_an_answer_without_a_score(api: Served) -> None:
     )
     assert (found["status"], found["score"], found["winner"]) == ("failed", None, None)
     assert found["reason"]
+
+
+def test_the_components_of_a_judgment_are_those_of_its_record() -> None:
+    """Nobody writes them down a second time."""
+    written = yaml.safe_load((files("adjudge.web") / "openapi.yaml").read_text(encoding="utf-8"))
+    made = results_schema()["$defs"]
+    said = json.loads(json.dumps(made).replace("#/$defs/", "#/components/schemas/"))
+    found = OPENAPI["components"]["schemas"]
+    assert {name: found[name] for name in ("Judgment", "Vote", "Step")} == {
+        name: said[name] for name in ("Judgment", "Vote", "Step")
+    }
+    assert not {"Judgment", "Result", "Vote"} & written["components"]["schemas"].keys()
 
 
 def test_criteria_are_listed_shown_and_checked(api: Served) -> None:

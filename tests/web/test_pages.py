@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -285,7 +284,7 @@ def test_a_row_shows_its_fields_and_every_vote(page: Page) -> None:
     assert "selected_option" in vote["text"]
     assert vote["prompt"]["checked"]
     assert ROWS[0][0] in vote["prompt"]["turns"][-1][1]
-    assert "judgments_in" in row["python"]
+    assert "records(run, judge=" in row["python"]
     shown = page.get(f"{page.run('dates')}?row=1").text
     assert ROWS[0][0] in shown
     assert "The reply as it came" in shown
@@ -311,40 +310,6 @@ def test_the_language_is_a_switch_in_the_page(page: Page) -> None:
     assert (
         page.get("/language?set=ru&back=/").headers["set-cookie"].startswith("adjudge_language=ru")
     )
-
-
-def test_an_old_run_gets_its_index_when_it_is_opened(tmp_path: Path) -> None:
-    as_before(judged(tmp_path / "old", ["one", "two"], lambda _: "PASS"))
-    with served(tmp_path) as page:
-        assert len(page.data(page.run("old"))["rows"]) == 2
-    assert indices(tmp_path / "old") == ["judgments_by_score"]
-
-
-def test_read_only_leaves_an_old_run_as_it_is(tmp_path: Path) -> None:
-    as_before(judged(tmp_path / "old", ["one", "two"], lambda _: "PASS"))
-    before = (tmp_path / "old" / "ledger.sqlite").read_bytes()
-    with served(tmp_path, read_only=True) as page:
-        assert len(page.data(page.run("old"))["rows"]) == 2
-    assert (tmp_path / "old" / "ledger.sqlite").read_bytes() == before
-    assert indices(tmp_path / "old") == []
-
-
-def as_before(folder: Path) -> None:
-    """A ledger of the version before the index."""
-    with sqlite3.connect(folder / "ledger.sqlite") as ledger:
-        ledger.execute("DROP INDEX judgments_by_score")
-        ledger.execute("PRAGMA user_version = 3")
-    ledger.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    ledger.close()
-
-
-def indices(folder: Path) -> list[str]:
-    with sqlite3.connect(folder / "ledger.sqlite") as ledger:
-        found = ledger.execute(
-            "SELECT name FROM sqlite_master WHERE name = 'judgments_by_score'"
-        ).fetchall()
-    ledger.close()
-    return [name for (name,) in found]
 
 
 def test_a_run_that_has_ended_is_shown_as_ended_at_once(tmp_path: Path) -> None:

@@ -10,19 +10,24 @@ import asyncio
 import atexit
 import os
 import re
+import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from queue import SimpleQueue
+from types import FrameType
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from adjudge.errors import SetupError
 
 S = TypeVar("S")
 T = TypeVar("T")
 C = TypeVar("C")
+E = TypeVar("E")
 P = ParamSpec("P")
 caller_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("caller_loop", default=None)
 """The loop that awaits us, where there is one: the caller's own async functions are run there."""
@@ -90,13 +95,7 @@ def run(coroutine: Coroutine[object, object, T]) -> T:
 
     An interrupt stops or cancels the work and waits until it has ended.
     """
-    loop = home_loop()
-    if _home is not None and threading.current_thread() is _home.thread:
-        coroutine.close()
-        raise SetupError(
-            "a synchronous call was made on adjudge's own event loop: use `await "
-            "judge.aevaluate(...)` there"
-        )
+    loop = _loop_of_others(coroutine)
     ended = threading.Event()
     future = _submit(_then_set(coroutine, ended), loop, None)
     try:
@@ -105,6 +104,18 @@ def run(coroutine: Coroutine[object, object, T]) -> T:
         future.cancel()
         ended.wait(timeout=10)
         raise
+
+
+def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.AbstractEventLoop:
+    """The home loop, for a thread that waits until ``coroutine`` has ended there."""
+    loop = home_loop()
+    if _home is not None and threading.current_thread() is _home.thread:
+        coroutine.close()
+        raise SetupError(
+            "a synchronous call was made on adjudge's own event loop: use `await "
+            "judge.aevaluate(...)` there"
+        )
+    return loop
 
 
 def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
@@ -127,15 +138,129 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
         return result
 
 
+_MOST_WAITING = 1024
+"""Events that may wait for their reader; work that is further ahead waits for it."""
+
+
+class Outbox(Generic[E]):
+    """Where work on the home loop puts its events, for the thread that reads them."""
+
+    def __init__(self) -> None:
+        self._events: SimpleQueue[E | None] = SimpleQueue()
+        self._put = self._handled = 0
+        self._drained: asyncio.Event | None = None
+        self._closed = threading.Event()
+
+    def put(self, event: E) -> None:
+        """Have ``event`` read; called on the home loop."""
+        while self._events.qsize() >= _MOST_WAITING and not self._closed.is_set():
+            time.sleep(0.001)
+        self._put += 1
+        self._events.put(event)
+
+    async def drained(self) -> None:
+        """Wait until the reader has handled all that was put, or has gone."""
+        self._drained = asyncio.Event()
+        if self._handled < self._put and not self._closed.is_set():
+            await self._drained.wait()
+
+    def end(self) -> None:
+        """Nothing more will be put."""
+        self._events.put(None)
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+        self._closed.set()
+        self._wake()
+
+    def read(self) -> Iterator[E]:
+        """Every event, as it comes."""
+        while (event := self._events.get()) is not None:
+            yield event
+            self._handled += 1
+            if self._handled == self._put:
+                self._wake()
+
+    def _wake(self) -> None:
+        if self._drained is not None:
+            home_loop().call_soon_threadsafe(self._drained.set)
+
+
 @contextmanager
-def holding(variable: ContextVar[T | None], value: T | None) -> Iterator[None]:
-    """Inside, ``variable`` is ``value``; where that is None, it stays what it was."""
-    token = variable.set(value) if value is not None else None
+def stream(work: Callable[[Outbox[E]], Coroutine[object, object, None]]) -> Iterator[Iterator[E]]:
+    """The events of ``work``, which runs on the home loop; what it raises is raised after the last.
+
+    The first interrupt is left to those who are ``stoppable``. A second one cancels the work, and
+    is raised when that has ended; so does leaving before the end.
+    """
+    outbox, ended = Outbox[E](), threading.Event()
+    coroutine = _then_set(work(outbox), ended)
+    loop = _loop_of_others(coroutine)
+    future = _submit(coroutine, loop, None)
+    future.add_done_callback(lambda _: outbox.end())
     try:
-        yield
+        with _interrupts_left_to(future, loop) as cancelled:
+            yield _events(outbox, future, cancelled)
     finally:
-        if token:
-            variable.reset(token)
+        future.cancel()  # of what has ended, nothing
+        outbox.close()
+        ended.wait(timeout=10)
+
+
+def _events(outbox: Outbox[E], future: Future[None], cancelled: threading.Event) -> Iterator[E]:
+    yield from outbox.read()
+    if cancelled.is_set():
+        raise KeyboardInterrupt
+    future.result()
+
+
+@contextmanager
+def _interrupts_left_to(
+    future: Future[None], loop: asyncio.AbstractEventLoop
+) -> Iterator[threading.Event]:
+    """Wherever the main thread is when it is interrupted: the event is set when the work was
+    cancelled for it.
+    """
+    stopping, cancelled = threading.Event(), threading.Event()
+
+    def interrupt() -> None:
+        if cancelled.is_set() or future.done():
+            raise KeyboardInterrupt
+        if stopping.is_set() or not _stops:
+            cancelled.set()
+            future.cancel()
+        else:
+            stopping.set()
+            for stop in _stops:
+                loop.call_soon_threadsafe(stop)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield cancelled
+        return
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, _softened(handler, interrupt))
+    try:
+        yield cancelled
+    finally:
+        for number, handler in before.items():
+            if callable(handler):
+                signal.signal(number, handler)
+
+
+def _softened(
+    handler: Callable[[int, FrameType | None], object], interrupt: Callable[[], None]
+) -> Callable[[int, FrameType | None], None]:
+    """``handler``, with ``interrupt`` where it would raise KeyboardInterrupt."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        try:
+            handler(number, frame)
+        except KeyboardInterrupt:
+            interrupt()
+
+    return handle
 
 
 async def visit(coroutine: Coroutine[object, object, T]) -> T:

@@ -133,7 +133,6 @@ def bench_file(
 
 
 def needed_fields(criteria: Iterable[Criteria]) -> list[str]:
-    """What the criteria read."""
     return [
         name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))
     ]

@@ -23,7 +23,6 @@ def aspect(name: str, language: str) -> str:
 
 @cache
 def aspects(language: str) -> dict[str, str]:
-    """All of them, by name."""
     path = files(__package__) / "data" / f"aspects.{language}.json"
     if not path.is_file():
         raise SetupError(

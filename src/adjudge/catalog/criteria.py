@@ -13,7 +13,7 @@ from adjudge.catalog.packages import PACKAGED, packaged_entry
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.errors import SetupError
 
-_DATA = files(__package__) / "data" / "criteria"
+_DATA = files(__package__).joinpath("data", "criteria")
 _SUFFIX = ".yaml"
 
 

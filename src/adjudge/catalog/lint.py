@@ -28,7 +28,6 @@ _MOST = 100
 """Findings of one kind that are listed."""
 _MOST_NAMES = 30
 _LONGEST_SHOWN = 200
-"""Characters of a name."""
 _LONGEST_NAME = 12
 """Words of a name that is looked for in others."""
 _WIDE_STEP = 1.9

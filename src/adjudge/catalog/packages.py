@@ -4,50 +4,34 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from types import ModuleType
 
 from adjudge.catalog.criteria_file import parse_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
 from adjudge.messages import Message
+from adjudge.plugins import Parts
 
-GROUP = "adjudge.criteria"
+CRITERIA: Parts[ModuleType] = Parts("criteria")
 PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
-"""package/name."""
 
 
 def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry
-    point names.
+    point names, or of the folder of the language in it.
     """
-    from importlib.metadata import (
-        entry_points,
-    )  # takes long to load, and few criteria come from packages
-
     package, _, own = name.partition("/")
-    known = entry_points(group=GROUP)
-    modules = sorted({one.value for one in known if one.name == package})
-    if not modules:
-        there = ", ".join(sorted(known.names)) or "none"
+    if package not in CRITERIA:
+        there = ", ".join(one for one in CRITERIA if one not in CRITERIA.ours) or "none"
         raise SetupError(
-            "no installed package brings criteria called {package!r} (entry point {group}); "
-            "there are: {there}",
+            "no installed package brings criteria called {package!r} (entry point "
+            "adjudge.criteria); there are: {there}",
             package=package,
-            group=GROUP,
             there=there,
         )
-    if len(modules) > 1:
-        raise SetupError(
-            "several installed packages bring criteria called {package!r}: {modules}; "
-            "remove all but one",
-            package=package,
-            modules=", ".join(modules),
-        )
-    try:
-        folder = files(modules[0])
-    except Exception as error:  # a package runs code of its own when it is imported
-        raise SetupError(
-            "the criteria of {package!r} cannot be loaded: {error}", package=package, error=error
-        ) from error
+    folder = files(CRITERIA[package].__name__)
+    beside = folder / language
+    folder = beside if beside.is_dir() else folder
     file = folder / f"{own}.yaml"
     if not file.is_file():
         names = sorted(

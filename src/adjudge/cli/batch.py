@@ -33,7 +33,6 @@ class BatchFlags(BatchSettings):
     batch: bool = False
 
     def settings(self) -> BatchSettings:
-        """How batches are used."""
         if not self.batch:
             raise UsageError(
                 "--detach and the --batch-… options say how batches are used: add --batch"

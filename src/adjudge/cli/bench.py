@@ -23,7 +23,7 @@ from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
+from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import columns_from, command_line, speak, spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
@@ -31,6 +31,7 @@ from adjudge.cli.options import (
     LANGUAGE,
     LEVEL,
     PATH,
+    PartChoice,
     Spending,
     argument,
     as_json,
@@ -69,7 +70,7 @@ from adjudge.messages import Message
 from adjudge.reports.benchmark import benchmark_facts, check_page, write_page
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.execute import EvalRun, Event, JudgeStarted
+from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
 from adjudge.stats.agreement import Missing
@@ -83,7 +84,6 @@ _MOST_TOLD = 10
 def _meanings(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    """``LABEL=OPTION``."""
     pairs = [item.rpartition("=") for item in given]
     for item, (_, equals, _option) in zip(given, pairs, strict=True):
         if not equals:
@@ -114,7 +114,7 @@ labelled_options = together(
     click.option(
         "--as",
         "kind",
-        type=click.Choice(sorted(FORMATS)),
+        type=PartChoice(FORMATS, sorted(FORMATS.ours)),
         help="The format of a labelled set, else found out.",
     ),
     click.option(
@@ -473,17 +473,17 @@ def execute_with_labels(
     judged.
     """
     outcome = Outcome(made)
-    seen = Seen(outcome, quiet=wanted.quiet or wanted.as_json)
-    kept: list[Path] = []
-
-    def listen(event: Event) -> None:
-        if isinstance(event, JudgeStarted) and made.folder and not kept:
-            keep_labels(made.folder, labels)
-            kept.append(made.folder)
-        seen.event(event)
-
-    with resumable(made.folder, made.file.language), seen:
-        made.execute(listen, budget=budget, kept=outcome.facts)
+    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
+    with (
+        resumable(made.folder, made.file.language),
+        display,
+        made.execute(budget=budget, kept=outcome.facts) as events,
+    ):
+        for event in events:
+            if isinstance(event, JudgeStarted) and made.folder:
+                keep_labels(made.folder, labels)
+                labels = ()
+            display.show(event)
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)
     return outcome.skipped

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from adjudge.cli.inputs import check_criteria
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, argument, as_json, cluster, command, confidence_of_intervals
+from adjudge.cli.options import (
+    PATH,
+    as_json,
+    cluster,
+    command,
+    confidence_of_intervals,
+    option,
+    options,
+    positional,
+    shared,
+)
 from adjudge.cli.show import clean
 from adjudge.cli.show_calibration import show_calibration, show_cascades
 from adjudge.domain.label import DESIGNS, Design, Label
@@ -27,123 +38,108 @@ from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cas
 from adjudge.trust.learnt_weights import learnt_weights
 
 
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions:
+    """What ``adjudge calibrate`` can be told."""
+
+    run: Path = positional("A run folder.", type=PATH)
+    file: Path | None = option(
+        "--labels",
+        type=PATH,
+        help="Labels of a .csv or .jsonl file, instead of those in the run folder.",
+    )
+    design: Design = option(
+        "--design",
+        type=click.Choice(DESIGNS),
+        default="chosen",
+        help="How the rows of that file were chosen, where it is not said.",
+    )
+    annotator: tuple[str, ...] = option(
+        "--annotator",
+        multiple=True,
+        help="Who gave the labels of that file; or which of its columns are annotators.",
+    )
+    criteria: str | None = option("--criteria", help="Only this criteria.")
+    judge: str | None = option(
+        "--judge", help="Only this judge, where several of the run judge by the same criteria."
+    )
+    target_width: float = option(
+        "--target-width",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.1,
+        help="How narrow the interval should be.",
+    )
+    confidence: float = shared(confidence_of_intervals)
+    cluster: str | None = shared(cluster)
+    group: str | None = option(
+        "--by", metavar="COLUMN", help="Agreement apart for each value of this column."
+    )
+    missing: Missing = option(
+        "--missing",
+        type=click.Choice(("drop", "tie", "wrong")),
+        default="drop",
+        help="What a judgment without a verdict counts as in agreement figures.",
+    )
+    epsilon: float = option(
+        "--epsilon",
+        type=click.FloatRange(0, 1),
+        default=0.15,
+        help=(
+            "How much worse than a person the judge may be and still replace one: 0.2 for experts, "
+            "0.15 skilled, 0.1 crowd."
+        ),
+    )
+    seed: int = option(
+        "--seed",
+        type=int,
+        default=0,
+        help="Of the draws behind the intervals of kappa, alpha and the like.",
+    )
+    all_estimators: bool = option(
+        "--all-estimators",
+        is_flag=True,
+        help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
+    )
+    labels_are_model_made: bool = option(
+        "--labels-are-model-made",
+        is_flag=True,
+        help="Correct by labels that a model made; the report says so.",
+    )
+    cascade: bool = option(
+        "--cascade",
+        is_flag=True,
+        help=(
+            "From which confidence on each step of a cascade may be accepted, instead of a "
+            "corrected number."
+        ),
+    )
+    risk: float = option(
+        "--risk",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.1,
+        help="Of a cascade: the greatest share of errors among accepted verdicts.",
+    )
+    delta: float = option(
+        "--delta",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        help="Of a cascade: how often that promise may fail.",
+    )
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=PATH,
+        help=(
+            "Write what was learnt here, for 'calibration' of an eval file: thresholds with "
+            "--cascade, else weights of panels."
+        ),
+    )
+    as_json: bool = shared(as_json)
+
+
 @command("calibrate")
-@argument("run", "A run folder.", type=PATH)
-@click.option(
-    "--labels",
-    "file",
-    type=PATH,
-    help="Labels of a .csv or .jsonl file, instead of those in the run folder.",
-)
-@click.option(
-    "--design",
-    type=click.Choice(DESIGNS),
-    default="chosen",
-    help="How the rows of that file were chosen, where it is not said.",
-)
-@click.option(
-    "--annotator",
-    multiple=True,
-    help="Who gave the labels of that file; or which of its columns are annotators.",
-)
-@click.option("--criteria", help="Only this criteria.")
-@click.option(
-    "--judge", help="Only this judge, where several of the run judge by the same criteria."
-)
-@click.option(
-    "--target-width",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.1,
-    help="How narrow the interval should be.",
-)
-@confidence_of_intervals
-@cluster
-@click.option(
-    "--by", "group", metavar="COLUMN", help="Agreement apart for each value of this column."
-)
-@click.option(
-    "--missing",
-    type=click.Choice(("drop", "tie", "wrong")),
-    default="drop",
-    help="What a judgment without a verdict counts as in agreement figures.",
-)
-@click.option(
-    "--epsilon",
-    type=click.FloatRange(0, 1),
-    default=0.15,
-    help=(
-        "How much worse than a person the judge may be and still replace one: 0.2 for experts, "
-        "0.15 skilled, 0.1 crowd."
-    ),
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    help="Of the draws behind the intervals of kappa, alpha and the like.",
-)
-@click.option(
-    "--all-estimators",
-    is_flag=True,
-    help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
-)
-@click.option(
-    "--labels-are-model-made",
-    is_flag=True,
-    help="Correct by labels that a model made; the report says so.",
-)
-@click.option(
-    "--cascade",
-    is_flag=True,
-    help=(
-        "From which confidence on each step of a cascade may be accepted, instead of a "
-        "corrected number."
-    ),
-)
-@click.option(
-    "--risk",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.1,
-    help="Of a cascade: the greatest share of errors among accepted verdicts.",
-)
-@click.option(
-    "--delta",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    help="Of a cascade: how often that promise may fail.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    help=(
-        "Write what was learnt here, for 'calibration' of an eval file: thresholds with "
-        "--cascade, else weights of panels."
-    ),
-)
-@as_json
-def calibrate(
-    run: Path,
-    file: Path | None,
-    design: Design,
-    annotator: tuple[str, ...],
-    criteria: str | None,
-    judge: str | None,
-    target_width: float,
-    confidence: float,
-    cluster: str | None,
-    group: str | None,
-    missing: Missing,
-    epsilon: float,
-    seed: int,
-    all_estimators: bool,
-    labels_are_model_made: bool,
-    cascade: bool,
-    risk: float,
-    delta: float,
-    output: Path | None,
-    as_json: bool,
-) -> int:
+@options(CalibrateOptions)
+def calibrate(options: CalibrateOptions) -> int:
     """Correct a run's numbers by what people said of some of its rows, and say how well judge and
     people agree.
 
@@ -152,33 +148,44 @@ def calibrate(
     1 could not run, 5 refused: the labels do not carry a corrected number, or speak for no step,
     and the text says why and what would.
     """
+    run, file, criteria = options.run, options.file, options.criteria
     settings = CalibrationSettings(
-        level=confidence,
-        target_width=target_width,
-        cluster=cluster,
-        all_estimators=all_estimators,
-        labels_are_model_made=labels_are_model_made,
+        level=options.confidence,
+        target_width=options.target_width,
+        cluster=options.cluster,
+        all_estimators=options.all_estimators,
+        labels_are_model_made=options.labels_are_model_made,
         agreement=AgreementSettings(
-            missing=missing, group=group, epsilon=epsilon, draws=Draws(seed=seed)
+            missing=options.missing,
+            group=options.group,
+            epsilon=options.epsilon,
+            draws=Draws(seed=options.seed),
         ),
     )
     with reading(run):  # that there is a run is asked before anything else
         labels = (
             None
             if file is None
-            else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
+            else _labels(
+                run,
+                file,
+                LabelDefaults(options.annotator, criteria, "human", options.design),
+            )
         )
-    if cascade:
+    if options.cascade:
         wanted = CascadeSettings(
-            risk=risk, delta=delta, cluster=cluster, labels_are_model_made=labels_are_model_made
+            risk=options.risk,
+            delta=options.delta,
+            cluster=options.cluster,
+            labels_are_model_made=options.labels_are_model_made,
         )
         return _cascades(
             run,
             calibrate_cascades(run, labels, criteria=criteria, settings=wanted),
-            output,
-            as_json=as_json,
+            options.output,
+            as_json=options.as_json,
         )
-    found = calibrate_run(run, labels, criteria=criteria, judge=judge, settings=settings)
+    found = calibrate_run(run, labels, criteria=criteria, judge=options.judge, settings=settings)
     if not found and file is not None:
         raise SetupError(
             "{file} holds no labels{clause} that {run} was judged by",
@@ -193,13 +200,13 @@ def calibrate(
             run=run,
             clause=Message(" of {criteria!r}", criteria=criteria) if criteria else "",
         )
-    if output:
+    if options.output:
         _write(
-            output,
+            options.output,
             Learnt(weights=tuple(learnt_weights(run, found))),
             f"{run} has no panel of models that takes weights",
         )
-    if as_json:
+    if options.as_json:
         print_results(
             "calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found]
         )

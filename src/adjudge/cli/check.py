@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import click
 from click import UsageError
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import estimated, show_estimate
-from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
+from adjudge.cli.execute import (
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
 from adjudge.cli.inputs import columns_from, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import (
     FROM_ONE,
     Flags,
     accompanying,
-    argument,
     as_json,
     columns,
     command,
     judging,
+    option,
+    options,
     output,
+    positional,
     rows,
+    shared,
 )
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
@@ -35,57 +46,71 @@ from adjudge.runs.criteria_entry import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """What ``adjudge check`` can be told."""
+
+    text: str | None = positional(
+        "The text to judge; - reads it from standard input.", required=False
+    )
+    criterion: str | None = option(
+        "--criterion", help="What the text must meet to pass, in a sentence."
+    )
+    aspect_name: str | None = option(
+        "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
+    )
+    strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
+    early_stop: bool = option(
+        "--early-stop/--no-early-stop", help="Ask no more votes than can change the verdict."
+    )
+    file: Path | None = shared(rows)
+    column: tuple[str, ...] = shared(columns)
+    given: Mapping[str, str | Sequence[str]] = shared(accompanying)
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
 @command()
-@argument("text", "The text to judge; - reads it from standard input.", required=False)
-@click.option("--criterion", help="What the text must meet to pass, in a sentence.")
-@click.option(
-    "--aspect", "aspect_name", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
-)
-@click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
-@click.option("--early-stop/--no-early-stop", help="Ask no more votes than can change the verdict.")
-@rows
-@columns
-@accompanying
-@output
-@as_json
+@options(CheckOptions)
 @judging()
-def check(
-    text: str | None,
-    criterion: str | None,
-    aspect_name: str | None,
-    strictness: int,
-    early_stop: bool,
-    file: Path | None,
-    column: tuple[str, ...],
-    given: Mapping[str, str | Sequence[str]],
-    output: Path | None,
-    as_json: bool,
-    flags: Flags,
-) -> int:
+def check(options: CheckOptions, flags: Flags) -> int:
     """Judge a text, a file or every row of a data set against one criterion."""
-    check_writable(output)
-    definition = _definition(criterion, aspect_name, flags.language)
+    check_writable(options.output)
+    definition = _definition(options.criterion, options.aspect_name, flags.language)
     judge = AspectEntry(
         kind="aspect",
-        criteria=(Said(Aspect(aspect_name or _called(criterion or "", flags), definition)),),
-        strictness=strictness,
-        early_stop=early_stop,
+        criteria=(
+            Said(
+                Aspect(options.aspect_name or _called(options.criterion or "", flags), definition)
+            ),
+        ),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    data = data_entry(flags, rows_in(text, file), columns_from(column))
-    made = ready(
-        typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags
+    data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
+    made = prepare_run(
+        eval_file_from_flags(
+            flags,
+            judge,
+            data,
+            texts_in(options.text, options.file, encoding=flags.encoding),
+            options.given,
+        ),
+        flags,
     )
-    outcome = gated(made, flags)
+    outcome = outcome_for(made, flags)
     if flags.dry_run:
-        show_estimate(estimated(outcome), flags.language, as_json=as_json)
+        show_estimate(estimated(outcome), flags.language, as_json=options.as_json)
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json, otel=flags.otel))
+    judgments = judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
+    )
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
-    shown = None if as_json else partial(show_results, results, critic, flags.language)
-    return finish(outcome, judgments, output, shown)
+    shown = None if options.as_json else partial(show_results, results, critic, flags.language)
+    return finish(outcome, judgments, options.output, shown)
 
 
 def _called(criterion: str, flags: Flags) -> str:

@@ -31,7 +31,6 @@ _language = click.option(
 
 
 _ASKING = {"test": "goldens", "improve": "improve"}
-"""Command → its module."""
 
 
 class _Commands(Group):
@@ -40,7 +39,6 @@ class _Commands(Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them."""
         return [*super().list_commands(ctx), *_ASKING]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

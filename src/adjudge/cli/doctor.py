@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,11 +19,14 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.json_text import print_results
 from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
+from adjudge.cli.plugins import OK, state_of
 from adjudge.cli.show import told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
-from adjudge.gateway.registry import PROVIDERS, key_for
+from adjudge.gateway.registry import key_for, load_providers
+from adjudge.plugins import Part, installed
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.russian import verbatim
 from adjudge.runs.build import open_entry
@@ -81,7 +83,7 @@ def doctor(
     Exit codes: 0 every model was reached, 1 one was not.
     """
     project = find_project()
-    console = Console(highlight=False, quiet=as_json)
+    console = open_console(quiet=as_json)
     console.print(
         f"adjudge {adjudge.__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}"
@@ -89,11 +91,13 @@ def doctor(
     console.print(Text(told(_read_from(project))), soft_wrap=True)
     console.print(_installed())
     console.print(_keys())
+    for part, state in broken_plugins().items():
+        console.print(Text(told(f"{part}: {state}"), style="red"), soft_wrap=True)
     named = model or project.model or at.says_anything or project.base_url
     ids = (
         [*model]
         if named
-        else [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
+        else [f"{spec.name}/{spec.example}" for spec in load_providers() if key_for(spec)]
     )
     nothing = not named and not ids
     entries = () if nothing else model_entries(ids, at, project=project)
@@ -126,7 +130,7 @@ def _read_from(project: Project) -> str:
 def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequence[State]) -> None:
     reached = sum(state.reached for state in states)
     keys = {
-        spec.key_variable: bool(key_for(spec)) for spec in PROVIDERS.values() if spec.key_variable
+        spec.key_variable: bool(key_for(spec)) for spec in load_providers() if spec.key_variable
     }
     more = {
         "version": adjudge.__version__,
@@ -135,6 +139,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "configuration": str(project.path) if project.path else None,
         "extras": extras(),
         "keys": keys,
+        "broken_plugins": [f"{part}: {state}" for part, state in broken_plugins().items()],
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
     print_results("doctor", summary, map(_as_json, entries, states), more)
@@ -175,6 +180,12 @@ def extras() -> dict[str, bool]:
     )
 
 
+def broken_plugins() -> dict[Part, str]:
+    """What installed packages bring and cannot be used, and why."""
+    states = {part: state_of(part) for part in installed()}
+    return {part: state for part, state in states.items() if state != OK}
+
+
 def _there(module: str) -> bool:
     """Also of a module inside another, which may not be there either."""
     try:
@@ -185,14 +196,12 @@ def _there(module: str) -> bool:
 
 def _keys() -> Table:
     table = _table("provider", "key")
-    for spec in PROVIDERS.values():
+    for spec in load_providers():
         table.add_row(spec.name, told(key_state(spec)))
     return table
 
 
 class State(NamedTuple):
-    """What became of a model."""
-
     reached: bool
     words: str
 
@@ -225,7 +234,4 @@ async def _reach(entry: ModelEntry) -> State:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for heading in headings:
-        table.add_column(told(heading))
-    return table
+    return plain_table(*map(told, headings))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.execute import Seen, skipped_rows
+from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
@@ -22,7 +22,7 @@ def estimated(
     it judges.
     """
     found = outcome.run.estimate(
-        Seen(outcome, quiet=True).event, fork_of=fork_of, retry_failed=retry_failed
+        RunDisplay(outcome, quiet=True).show, fork_of=fork_of, retry_failed=retry_failed
     )
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)

@@ -28,10 +28,10 @@ from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
-from adjudge.engine.ask import OnCall
-from adjudge.engine.backends.batch.settings import BatchNews
+from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
 from adjudge.messages import reason_of
@@ -44,7 +44,7 @@ from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
+from adjudge.runs.execute import EvalRun, Event, Judged, RowsReadable, Stopping, VoteCast
 
 if TYPE_CHECKING:
     from adjudge.integrations.otel import Traces
@@ -70,7 +70,6 @@ class Judgments:
         return len(self._numbers)
 
     def add(self, judged: Judged) -> None:
-        """One more."""
         try:
             self._places.append(self._file.seek(0, 2))
             self._numbers.append(judged.number)
@@ -104,7 +103,7 @@ _MOST_SHOWN = 20
 """Judgments that are shown one by one."""
 
 
-def typed(
+def eval_file_from_flags(
     flags: Flags,
     judge: JudgeEntry,
     data: DataEntry,
@@ -154,7 +153,7 @@ def data_entry(
     )
 
 
-def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
+def prepare_run(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     """The run that the file stands for; its command is kept with it, for ``adjudge resume``."""
     use_prices(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
@@ -184,7 +183,7 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
     return make()
 
 
-def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
+def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
     typed_gate = (
         flags.fail_under,
@@ -251,18 +250,22 @@ def say_stopping(folder: Path | None, language: str) -> None:
     click.echo(clean(sentence(name, language, folder=shlex.quote(str(folder)))), err=True)
 
 
-class Seen:
-    """What a terminal shows of a run while it goes on."""
+class RunDisplay:
+    """What a terminal shows of a run while it goes on. ``keeps``: remember the judgments, for a
+    command that shows each of them.
+    """
 
-    def __init__(self, outcome: Outcome, *, quiet: bool, otel: bool = False) -> None:
+    def __init__(
+        self, outcome: Outcome, *, quiet: bool, otel: bool = False, keeps: bool = False
+    ) -> None:
         self.outcome = outcome
         self.traces = _traces(outcome.run) if otel else None
+        self.keeps = keeps
         self.quiet = quiet
         self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
         self.judged = Judgments()
-        """The judgments, where the command shows each of them."""
 
-    def __enter__(self) -> Seen:
+    def __enter__(self) -> RunDisplay:
         self._open = ExitStack()
         for one in (self.traces, self.watch):
             if one is not None:
@@ -277,18 +280,40 @@ class Seen:
     ) -> None:
         self._open.__exit__(kind, error, trace)
 
-    @property
-    def told_of_calls(self) -> OnCall | None:
-        """Who is told of every call to a model."""
-        return self.traces.on_call if self.traces else None
+    def follow(
+        self,
+        *,
+        budget: Budget | None = None,
+        fork_of: Path | None = None,
+        retry_failed: bool = False,
+        batch: BatchSettings | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        """Execute the run and show its events. ``prepare`` is called when its rows can be read,
+        before anything is asked.
+        """
+        with self.outcome.run.execute(
+            budget=budget,
+            fork_of=fork_of,
+            retry_failed=retry_failed,
+            kept=self.outcome.facts,
+            batch=batch,
+            calls=self.traces is not None,
+        ) as events:
+            for event in events:
+                if prepare and isinstance(event, RowsReadable):
+                    prepare()
+                self.show(event)
 
-    def event(self, event: Event) -> None:
-        """Count it, and show it where that helps."""
+    def show(self, event: Event) -> None:
+        """Count an event, and show it where that helps."""
         self.outcome.see(event)
         if self.traces:
             self.traces.on_event(event)
         if isinstance(event, Judged):
             self.watch.on_result(event.result, event.spent)
+            if self.keeps:
+                self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             click.echo(
                 clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True
@@ -304,12 +329,6 @@ class Seen:
         elif isinstance(event, Stopping):
             say_stopping(self.outcome.run.folder, self.outcome.run.file.language)
 
-    def keep(self, event: Event) -> None:
-        """The same, and remember the judgment."""
-        self.event(event)
-        if isinstance(event, Judged):
-            self.judged.add(event)
-
 
 def _traces(run: EvalRun) -> Traces:
     from adjudge.integrations.otel import Traces  # not loaded by those who send none
@@ -317,30 +336,28 @@ def _traces(run: EvalRun) -> Traces:
     return Traces.of_run(run)
 
 
-def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
+def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> Judgments:
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
     be read.
 
     Where it is stopped, those that there are: what was paid for is not lost.
     """
-    outcome = seen.outcome
+    outcome = display.outcome
     try:
-        with resumable(outcome.run.folder, outcome.run.file.language), seen:
+        with resumable(outcome.run.folder, outcome.run.file.language), display:
             try:
-                outcome.run.execute(
-                    seen.keep, kept=outcome.facts, prepare=prepare, told_of_calls=seen.told_of_calls
-                )
+                display.follow(prepare=prepare)
             except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
-                if outcome.run.folder is not None or not len(seen.judged):
+                if outcome.run.folder is not None or not len(display.judged):
                     raise
                 _tell_of(halt, outcome)
     except RunStopped as halt:
-        if not len(seen.judged):
+        if not len(display.judged):
             raise
         note_halt(halt, outcome)
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)
-    return seen.judged
+    return display.judged
 
 
 def _tell_of(halt: BaseException, outcome: Outcome) -> None:
@@ -369,15 +386,7 @@ def note_halt(halt: RunStopped, outcome: Outcome) -> None:
     outcome.halted = halt
 
 
-def exit_code(outcome: Outcome) -> int:
-    """Whether it is good enough; raises what stopped a run that can be resumed."""
-    if outcome.halted:
-        raise outcome.halted
-    return outcome.exit_code()
-
-
 def skipped_rows(outcome: Outcome) -> str:
-    """How many there were."""
     language = outcome.run.file.language
     return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
 
@@ -411,7 +420,7 @@ def finish(
     warn(report)
     if unwritten:
         raise unwritten
-    return exit_code(outcome)
+    return outcome.exit_code()
 
 
 def kept_in(folder: Path | None) -> Mapping[str, object] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,16 @@ from adjudge.cli.options import (
     FROM_ZERO,
     PATH,
     RunFlags,
-    argument,
     as_json,
     at_once,
     command,
     keeping,
     language,
+    option,
+    options,
+    positional,
     server,
+    shared,
 )
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
@@ -49,102 +53,99 @@ from adjudge.strategy.runtime import Runtime
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
 
 
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """What ``adjudge generate`` can be told."""
+
+    task: str = positional("What the code is to do.")
+    verify: tuple[str, ...] = option(
+        "--verify", multiple=True, help="What the code must meet; repeatable, all must hold."
+    )
+    cost: tuple[str, ...] = option(
+        "--cost",
+        multiple=True,
+        help="What to rate the code by; repeatable, the ratings are added up.",
+    )
+    candidates: int = option(
+        "-n", "--candidates", type=FROM_ONE, default=3, help="Candidates, written at once."
+    )
+    output_schema: str = option(
+        "--output-schema",
+        default="any",
+        help=(
+            "What the code must give: int, list[int], dict[str, float], any, or a file with a JSON "
+            "schema."
+        ),
+    )
+    model: tuple[str, ...] = option(
+        "-m", "--model", multiple=True, help="Who writes the code; several take turns."
+    )
+    judge: tuple[str, ...] = option(
+        "--judge",
+        multiple=True,
+        help="Who judges it; the first writer unless given. Repeat for a panel.",
+    )
+    at: ServerEntry = shared(server)
+    samples: int = option(
+        "--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge."
+    )
+    min_pass: int | None = option(
+        "--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given."
+    )
+    low: float = option("--min", type=float, default=0.0, help="The low end of the cost scale.")
+    high: float = option("--max", type=float, default=10.0, help="The high end of the cost scale.")
+    agg: str = option(
+        "--agg", default="avg", help="What the samples of a cost come to: avg, med, min or max."
+    )
+    cost_is: str = option("--cost-is", default="lower", help="Which cost wins: lower or higher.")
+    max_iterations: int = option(
+        "--max-iterations", type=FROM_ONE, default=3, help="Tries of each candidate."
+    )
+    accept_cost: float | None = option(
+        "--accept-cost", type=float, help="Take a candidate at once that costs no more."
+    )
+    fresh_samples: int = option(
+        "--fresh-samples",
+        type=FROM_ZERO,
+        default=0,
+        help="Cost the winner again, with so many new samples.",
+    )
+    given: tuple[str, ...] = option(
+        "--input", multiple=True, help="NAME=JSON: a variable that the code finds; repeatable."
+    )
+    sandbox: str | None = option(
+        "--sandbox",
+        help=(
+            "sandlock, bubblewrap, docker or podman; none runs the code without one, with all your "
+            "rights."
+        ),
+    )
+    timeout: float = option(
+        "--timeout",
+        type=click.FloatRange(min=0.1),
+        default=30.0,
+        help="Seconds that the code may take.",
+    )
+    output: Path | None = option(
+        "-o", "--output", type=PATH, help="Also write everything to this file, as JSON."
+    )
+    as_json: bool = shared(as_json)
+    language: str | None = shared(language)
+    temperature: float | None = option(
+        "--temperature",
+        type=float,
+        help="Of the writers. Default: 0 for one candidate, 1 for several.",
+    )
+    seed: int | None = option(
+        "--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i."
+    )
+    max_concurrency: int | None = shared(at_once)
+
+
 @command()
-@argument("task", "What the code is to do.")
-@click.option("--verify", multiple=True, help="What the code must meet; repeatable, all must hold.")
-@click.option(
-    "--cost", multiple=True, help="What to rate the code by; repeatable, the ratings are added up."
-)
-@click.option("-n", "--candidates", type=FROM_ONE, default=3, help="Candidates, written at once.")
-@click.option(
-    "--output-schema",
-    default="any",
-    help=(
-        "What the code must give: int, list[int], dict[str, float], any, or a file with a JSON "
-        "schema."
-    ),
-)
-@click.option("-m", "--model", multiple=True, help="Who writes the code; several take turns.")
-@click.option(
-    "--judge",
-    multiple=True,
-    help="Who judges it; the first writer unless given. Repeat for a panel.",
-)
-@server
-@click.option("--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge.")
-@click.option(
-    "--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given."
-)
-@click.option("--min", "low", type=float, default=0.0, help="The low end of the cost scale.")
-@click.option("--max", "high", type=float, default=10.0, help="The high end of the cost scale.")
-@click.option(
-    "--agg", default="avg", help="What the samples of a cost come to: avg, med, min or max."
-)
-@click.option("--cost-is", default="lower", help="Which cost wins: lower or higher.")
-@click.option("--max-iterations", type=FROM_ONE, default=3, help="Tries of each candidate.")
-@click.option("--accept-cost", type=float, help="Take a candidate at once that costs no more.")
-@click.option(
-    "--fresh-samples",
-    type=FROM_ZERO,
-    default=0,
-    help="Cost the winner again, with so many new samples.",
-)
-@click.option(
-    "--input", "given", multiple=True, help="NAME=JSON: a variable that the code finds; repeatable."
-)
-@click.option(
-    "--sandbox",
-    help=(
-        "sandlock, bubblewrap, docker or podman; none runs the code without one, with all your "
-        "rights."
-    ),
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    default=30.0,
-    help="Seconds that the code may take.",
-)
-@click.option("-o", "--output", type=PATH, help="Also write everything to this file, as JSON.")
-@as_json
-@language
-@click.option(
-    "--temperature", type=float, help="Of the writers. Default: 0 for one candidate, 1 for several."
-)
-@click.option(
-    "--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i."
-)
-@at_once
+@options(GenerateOptions)
 @keeping()
-def generate(
-    task: str,
-    verify: tuple[str, ...],
-    cost: tuple[str, ...],
-    candidates: int,
-    output_schema: str,
-    model: tuple[str, ...],
-    judge: tuple[str, ...],
-    at: ServerEntry,
-    samples: int,
-    min_pass: int | None,
-    low: float,
-    high: float,
-    agg: str,
-    cost_is: str,
-    max_iterations: int,
-    accept_cost: float | None,
-    fresh_samples: int,
-    given: tuple[str, ...],
-    sandbox: str | None,
-    timeout: float,
-    output: Path | None,
-    as_json: bool,
-    language: str | None,
-    temperature: float | None,
-    seed: int | None,
-    max_concurrency: int | None,
-    flags: RunFlags,
-) -> int:
+def generate(options: GenerateOptions, flags: RunFlags) -> int:
     """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and
     show why it won.
 
@@ -153,44 +154,60 @@ def generate(
     is a result, 1 could not run or stopped before the end, 2 usage, 3 it ran, but no candidate may
     be used.
     """
-    check_writable(output)
+    check_writable(options.output)
     use_prices(flags.prices)
     check_resumed(flags.run, resume=flags.resume)
     project = find_project()
-    language = language or project.language or "en"
+    language = options.language or project.language or "en"
     opened = partial(open_entry, cache=not flags.no_cache)
-    writers = [opened(one) for one in model_entries(model, at, max_concurrency, project)]
+    writers = [
+        opened(one)
+        for one in model_entries(options.model, options.at, options.max_concurrency, project)
+    ]
     judges = (
-        [opened(one) for one in model_entries(judge, at, max_concurrency, project)]
-        if judge
+        [
+            opened(one)
+            for one in model_entries(options.judge, options.at, options.max_concurrency, project)
+        ]
+        if options.judge
         else writers[:1]
     )
     asked: dict[str, Any] = {
         "llm": judges,
-        "num_samples": samples,
+        "num_samples": options.samples,
         "language": language,
-        "seed": seed,
+        "seed": options.seed,
     }
     strategy = Strategy(
-        _verifiers(verify, min_pass or samples * len(judges) // 2 + 1, asked),
-        _costings(cost, {"min": low, "max": high, "agg": agg}, asked),
-        candidates,
-        max_iterations,
-        accept_cost_threshold=accept_cost,
-        cost_is=cost_is,  # type: ignore[arg-type]  # checked there
-        fresh_samples=fresh_samples,
+        _verifiers(
+            options.verify, options.min_pass or options.samples * len(judges) // 2 + 1, asked
+        ),
+        _costings(
+            options.cost, {"min": options.low, "max": options.high, "agg": options.agg}, asked
+        ),
+        options.candidates,
+        options.max_iterations,
+        accept_cost_threshold=options.accept_cost,
+        cost_is=options.cost_is,  # type: ignore[arg-type]  # checked there
+        fresh_samples=options.fresh_samples,
     )
-    runtime = Runtime(timeout, sandbox, language=language, temperature=temperature, seed=seed)
-    agent = Agent(schema_from(output_schema), llm=writers, strategy=strategy)
-    inputs = _inputs(given)
+    runtime = Runtime(
+        options.timeout,
+        options.sandbox,
+        language=language,
+        temperature=options.temperature,
+        seed=options.seed,
+    )
+    agent = Agent(schema_from(options.output_schema), llm=writers, strategy=strategy)
+    inputs = _inputs(options.given)
     if flags.dry_run:
-        return _estimate(runtime, agent, task, inputs, flags.run, as_json=as_json)
-    selection = _select(runtime, agent, task, inputs, flags)
-    if not as_json:
+        return _estimate(runtime, agent, options.task, inputs, flags.run, as_json=options.as_json)
+    selection = _select(runtime, agent, options.task, inputs, flags)
+    if not options.as_json:
         show_selection(
             selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note))
         )
-    _write(selection, output, as_json)
+    _write(selection, options.output, options.as_json)
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
 

@@ -26,14 +26,14 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.show import told
 from adjudge.domain.results import Result
-from adjudge.engine.ask import Call
+from adjudge.engine.session import Call
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import worst
 from adjudge.reports.russian import verbatim
 from adjudge.runs.eval_file import DataEntry, EvalFile
-from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.execute import Called, EvalRun, Judged
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, ServerEntry
 
@@ -103,7 +103,6 @@ class _Allowance:
 
     @property
     def left(self) -> Budget:
-        """On what comes next."""
         return Budget(max_usd=None if self._left is None else max(0.0, self._left))
 
     def pay(self, call: Call) -> None:
@@ -130,12 +129,13 @@ def _tried(
     )
     found: dict[int, Result] = {}
 
-    def heard(event: Event) -> None:
-        if isinstance(event, Judged):
-            found[event.row] = event.result
-
     run = with_weights(lambda: EvalRun.of(file, cache=cache))
-    run.execute(heard, budget=allowed.left, told_of_calls=allowed.pay)
+    with run.execute(budget=allowed.left, calls=True) as events:
+        for event in events:
+            if isinstance(event, Judged):
+                found[event.row] = event.result
+            elif isinstance(event, Called):
+                allowed.pay(event.call)
     return goldens.tried([found[row] for row in sorted(found)])
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, argument, as_json, command
+from adjudge.cli.options import (
+    PATH,
+    PartChoice,
+    as_json,
+    command,
+    option,
+    options,
+    positional,
+    shared,
+)
 from adjudge.cli.show import told
 from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
@@ -22,96 +32,94 @@ from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 _MOST_SHOWN = 12
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImportFlags:
+    """What ``adjudge import`` can be told."""
+
+    files: tuple[Path, ...] = positional(
+        "A file of another tool or a folder of such files; several where verdicts lie beside "
+        "their rows.",
+        type=PATH,
+        nargs=-1,
+        required=True,
+    )
+    folder: Path = option("--run", type=PATH, required=True, help="The run folder to make.")
+    kind: str | None = option(
+        "--as",
+        type=PartChoice(FORMATS, sorted((*FORMATS.ours, TABLE))),
+        help="The format; by default it is found out, but for table.",
+    )
+    texts: tuple[str, ...] = option(
+        "--text",
+        multiple=True,
+        help="With --as table: the column that was judged; twice for two that were compared.",
+    )
+    labels: tuple[str, ...] = option(
+        "--label",
+        multiple=True,
+        help="With --as table: a column with people's labels, or the right answers.",
+    )
+    judges: tuple[str, ...] = option(
+        "--judge",
+        multiple=True,
+        help="With --as table: a column with a judge's verdicts; repeat for several.",
+    )
+    id: str | None = option("--id", help="With --as table: the column with the rows' names.")
+    less_is_better: tuple[str, ...] = option(
+        "--less-is-better",
+        multiple=True,
+        metavar="NAME",
+        help="A question whose scores are turned round: 1 minus what was recorded.",
+    )
+    encoding: str | None = option(
+        "--encoding", help="For files that are not UTF-8, such as cp1252."
+    )
+    skip_bad_rows: bool = option(
+        "--skip-bad-rows",
+        is_flag=True,
+        help="Leave out rows that cannot be read, say so and exit with 3.",
+    )
+    design: Design | None = option(
+        "--design",
+        type=click.Choice(DESIGNS),
+        help="How the labelled rows were chosen, where you know it.",
+    )
+    unreadable: UnreadablePolicy = option(
+        "--unreadable",
+        type=click.Choice(list(UNREADABLE_POLICIES)),
+        default="drop",
+        help=(
+            "What a comparison without a readable verdict counts as: left out, a tie, wrong, or "
+            "what the file counts."
+        ),
+    )
+    as_json: bool = shared(as_json)
+
+
 @command("import")
-@argument(
-    "files",
-    "A file of another tool or a folder of such files; several where verdicts lie beside "
-    "their rows.",
-    type=PATH,
-    nargs=-1,
-    required=True,
-)
-@click.option("--run", "folder", type=PATH, required=True, help="The run folder to make.")
-@click.option(
-    "--as",
-    "kind",
-    type=click.Choice(sorted((*FORMATS, TABLE))),
-    help="The format; by default it is found out, but for table.",
-)
-@click.option(
-    "--text",
-    "texts",
-    multiple=True,
-    help="With --as table: the column that was judged; twice for two that were compared.",
-)
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    help="With --as table: a column with people's labels, or the right answers.",
-)
-@click.option(
-    "--judge",
-    "judges",
-    multiple=True,
-    help="With --as table: a column with a judge's verdicts; repeat for several.",
-)
-@click.option("--id", "id", help="With --as table: the column with the rows' names.")
-@click.option(
-    "--less-is-better",
-    multiple=True,
-    metavar="NAME",
-    help="A question whose scores are turned round: 1 minus what was recorded.",
-)
-@click.option("--encoding", help="For files that are not UTF-8, such as cp1252.")
-@click.option(
-    "--skip-bad-rows",
-    is_flag=True,
-    help="Leave out rows that cannot be read, say so and exit with 3.",
-)
-@click.option(
-    "--design",
-    type=click.Choice(DESIGNS),
-    help="How the labelled rows were chosen, where you know it.",
-)
-@click.option(
-    "--unreadable",
-    type=click.Choice(list(UNREADABLE_POLICIES)),
-    default="drop",
-    help=(
-        "What a comparison without a readable verdict counts as: left out, a tie, wrong, or "
-        "what the file counts."
-    ),
-)
-@as_json
-def import_run(
-    files: tuple[Path, ...],
-    folder: Path,
-    kind: str | None,
-    texts: tuple[str, ...],
-    labels: tuple[str, ...],
-    judges: tuple[str, ...],
-    id: str | None,
-    less_is_better: tuple[str, ...],
-    encoding: str | None,
-    skip_bad_rows: bool,
-    design: Design | None,
-    unreadable: UnreadablePolicy,
-    as_json: bool,
-) -> int:
+@options(ImportFlags)
+def import_run(options: ImportFlags) -> int:
     """Make a run folder of judgments that another tool recorded: it is shown, exported, compared
     and labelled like any other.
 
     A failure there is a failed vote here, never a verdict; what people marked becomes labels. The
     format is found out by the file's structure. The run folder appears when all of it is written.
     """
-    named = TableColumns(texts=texts, labels=labels, judges=judges, id=id)
-    table = named if named != TableColumns() else None
-    options = ImportOptions(
-        kind, encoding, skip_bad_rows, design, unreadable, table, less_is_better
+    named = TableColumns(
+        texts=options.texts, labels=options.labels, judges=options.judges, id=options.id
     )
-    report = import_file(files, folder, options)
-    if as_json:
+    table = named if named != TableColumns() else None
+    reading = ImportOptions(
+        options.kind,
+        options.encoding,
+        options.skip_bad_rows,
+        options.design,
+        options.unreadable,
+        table,
+        options.less_is_better,
+    )
+    report = import_file(options.files, options.folder, reading)
+    if options.as_json:
         print_results(
             "imports",
             {"judgments": report.tally.judgments, "labels": report.tally.labels},

@@ -80,7 +80,6 @@ def _files(place: Traversable, path: PurePosixPath) -> Iterator[tuple[PurePosixP
 
 
 def _written(target: Path, content: bytes, *, force: bool) -> str:
-    """What became of a file."""
     if target.exists() or target.is_symlink():
         if not force:
             return (

@@ -178,7 +178,7 @@ _spoken: list[str] = []
 
 
 def speak(language: str) -> None:
-    """From now on."""
+    """Set the language of everything that this command prints."""
     _spoken[:] = [language]
 
 

@@ -17,7 +17,16 @@ from click import UsageError
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import estimated, show_estimate
-from adjudge.cli.execute import Judgments, Seen, data_entry, finish, gated, judge_all, ready, typed
+from adjudge.cli.execute import (
+    Judgments,
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
 from adjudge.cli.inputs import (
     check_given,
     columns_from,
@@ -116,7 +125,11 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
     texts = texts_in(text, asked.file, judged, flags.encoding)
     outcome, judgments = _judged(
-        typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags
+        eval_file_from_flags(
+            flags, entry, data, _complete(texts, asked.given, wanted), asked.given
+        ),
+        asked,
+        flags,
     )
     if judgments is None:
         return ExitCode.OK
@@ -195,7 +208,11 @@ def compare(
         responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags
     )
     outcome, judgments = _judged(
-        typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags
+        eval_file_from_flags(
+            flags, entry, data, _complete(texts, asked.given, wanted), asked.given
+        ),
+        asked,
+        flags,
     )
     if judgments is None:
         return ExitCode.OK
@@ -206,11 +223,13 @@ def compare(
 
 def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgments | None]:
     """What came of it; no judgments where only the cost was asked for, which is printed."""
-    outcome = gated(ready(file, flags), flags)
+    outcome = outcome_for(prepare_run(file, flags), flags)
     if flags.dry_run:
         show_estimate(estimated(outcome), flags.language, as_json=asked.as_json)
         return outcome, None
-    return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel))
+    return outcome, judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel, keeps=True)
+    )
 
 
 def _criteria(

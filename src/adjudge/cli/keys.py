@@ -37,12 +37,10 @@ class Lines:
     """Standard input that is a file or a pipe: an answer a line."""
 
     def key(self) -> str | None:
-        """The next line."""
         line = sys.stdin.readline()
         return line.strip() if line else None
 
     def line(self, prompt: str) -> str | None:
-        """The next line."""
         click.echo(prompt, nl=False)
         return self.key()
 
@@ -108,12 +106,10 @@ class WholeLines:
         self._terminal = terminal
 
     def key(self) -> str | None:
-        """The next line."""
         line = self._terminal.line("> ")
         return None if line is None else line.strip()
 
     def line(self, prompt: str) -> str | None:
-        """The next line."""
         return self._terminal.line(prompt)
 
 

@@ -5,6 +5,7 @@ seeing what it answered.
 from __future__ import annotations
 
 import getpass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,17 @@ from adjudge.cli.inputs import check_criteria, typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import screen
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, command
+from adjudge.cli.options import (
+    FROM_ONE,
+    FROM_ZERO,
+    PATH,
+    as_json,
+    command,
+    option,
+    options,
+    positional,
+    shared,
+)
 from adjudge.cli.show import clean, told
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
@@ -37,90 +48,84 @@ _ONE_KEY = 9
 _LARGEST_SEED = 2**63 - 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """What ``adjudge label`` can be told."""
+
+    run: Path = positional("A run folder.", type=PATH)
+    criteria: str | None = option("--criteria", help="Which criteria, where the run has several.")
+    annotator: tuple[str, ...] = option(
+        "--annotator",
+        multiple=True,
+        help="Who labels; by default your login name. At --import: the columns of annotators.",
+    )
+    kind: Kind = option(
+        "--kind", type=click.Choice(KINDS), default="human", help="What the annotator is."
+    )
+    queue: Queue = option(
+        "--queue",
+        type=click.Choice(QUEUES),
+        default="random",
+        help="Which rows; only random ones count in a corrected rate.",
+    )
+    count: int = option(
+        "--count",
+        type=FROM_ONE,
+        default=FIRST,
+        help="Rows to label, and a few more where a verdict is rare.",
+    )
+    overlap: int | None = option(
+        "--overlap",
+        type=FROM_ZERO,
+        help="Rows that every annotator labels; the rest is divided among them. Default: all.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=click.IntRange(0, _LARGEST_SEED),
+        help="Of the random order; the first session of a run decides.",
+    )
+    language: str = option("--language", default="en", help="Of the screen: en or ru.")
+    source: Path | None = option(
+        "--import", type=PATH, help="Take labels from a .csv or .jsonl file instead."
+    )
+    design: Design = option(
+        "--design",
+        type=click.Choice(DESIGNS),
+        default="chosen",
+        help="At --import: how rows were chosen, where it is not said.",
+    )
+    judge_visible: bool = option(
+        "--judge-visible",
+        is_flag=True,
+        help="At --import: whoever labelled saw the judge's verdict.",
+    )
+    skip_bad_rows: bool = option(
+        "--skip-bad-rows",
+        is_flag=True,
+        help="At --import: leave out rows that cannot be read, say so and exit with 3.",
+    )
+    target: Path | None = option(
+        "--export", type=PATH, help="Write the labels to a .csv or .jsonl file instead."
+    )
+    wide: bool = option(
+        "--wide", is_flag=True, help="At --export: a column per annotator, answers alone."
+    )
+    history: bool = option(
+        "--history",
+        is_flag=True,
+        help="At --export: every label that was ever given, not only those that count.",
+    )
+    conflicts: bool = option(
+        "--conflicts",
+        is_flag=True,
+        help="List the rows of which annotators say different things instead.",
+    )
+    as_json: bool = shared(as_json)
+
+
 @command("label")
-@argument("run", "A run folder.", type=PATH)
-@click.option("--criteria", help="Which criteria, where the run has several.")
-@click.option(
-    "--annotator",
-    multiple=True,
-    help="Who labels; by default your login name. At --import: the columns of annotators.",
-)
-@click.option("--kind", type=click.Choice(KINDS), default="human", help="What the annotator is.")
-@click.option(
-    "--queue",
-    type=click.Choice(QUEUES),
-    default="random",
-    help="Which rows; only random ones count in a corrected rate.",
-)
-@click.option(
-    "--count",
-    type=FROM_ONE,
-    default=FIRST,
-    help="Rows to label, and a few more where a verdict is rare.",
-)
-@click.option(
-    "--overlap",
-    type=FROM_ZERO,
-    help="Rows that every annotator labels; the rest is divided among them. Default: all.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, _LARGEST_SEED),
-    help="Of the random order; the first session of a run decides.",
-)
-@click.option("--language", default="en", help="Of the screen: en or ru.")
-@click.option(
-    "--import", "source", type=PATH, help="Take labels from a .csv or .jsonl file instead."
-)
-@click.option(
-    "--design",
-    type=click.Choice(DESIGNS),
-    default="chosen",
-    help="At --import: how rows were chosen, where it is not said.",
-)
-@click.option(
-    "--judge-visible", is_flag=True, help="At --import: whoever labelled saw the judge's verdict."
-)
-@click.option(
-    "--skip-bad-rows",
-    is_flag=True,
-    help="At --import: leave out rows that cannot be read, say so and exit with 3.",
-)
-@click.option(
-    "--export", "target", type=PATH, help="Write the labels to a .csv or .jsonl file instead."
-)
-@click.option("--wide", is_flag=True, help="At --export: a column per annotator, answers alone.")
-@click.option(
-    "--history",
-    is_flag=True,
-    help="At --export: every label that was ever given, not only those that count.",
-)
-@click.option(
-    "--conflicts",
-    is_flag=True,
-    help="List the rows of which annotators say different things instead.",
-)
-@as_json
-def label(
-    run: Path,
-    criteria: str | None,
-    annotator: tuple[str, ...],
-    kind: Kind,
-    queue: Queue,
-    count: int,
-    overlap: int | None,
-    seed: int | None,
-    language: str,
-    source: Path | None,
-    design: Design,
-    judge_visible: bool,
-    skip_bad_rows: bool,
-    target: Path | None,
-    wide: bool,
-    history: bool,
-    conflicts: bool,
-    as_json: bool,
-) -> int:
+@options(LabelOptions)
+def label(options: LabelOptions) -> int:
     """Label rows of a run by hand, blind: you see the row and the question, not what the judge
     said.
 
@@ -128,25 +133,47 @@ def label(
     some more. One key per answer, and each is on the disk before the next row comes: stop whenever
     you like, the same command goes on.
     """
-    check_language(language)
-    with reading(run):
-        if sum((source is not None, target is not None, conflicts)) > 1:
+    check_language(options.language)
+    with reading(options.run):
+        if sum((options.source is not None, options.target is not None, options.conflicts)) > 1:
             raise UsageError(
                 "--import, --export and --conflicts are one thing each: give one of them"
             )
-    if source is not None:
+    if options.source is not None:
         return _import(
-            run, source, (annotator, criteria, kind, design, judge_visible), skip=skip_bad_rows
+            options.run,
+            options.source,
+            (
+                options.annotator,
+                options.criteria,
+                options.kind,
+                options.design,
+                options.judge_visible,
+            ),
+            skip=options.skip_bad_rows,
         )
-    if target is not None:
-        return _export(run, target, criteria, wide=wide, history=history)
-    if conflicts:
-        return _list_conflicts(run, criteria, as_json=as_json)
-    if len(annotator) > 1:
+    if options.target is not None:
+        return _export(
+            options.run,
+            options.target,
+            options.criteria,
+            wide=options.wide,
+            history=options.history,
+        )
+    if options.conflicts:
+        return _list_conflicts(options.run, options.criteria, as_json=options.as_json)
+    if len(options.annotator) > 1:
         raise UsageError("one annotator labels at a time: give --annotator once")
-    name = (annotator or (_login(),))[0].strip()
-    who = Annotator(name, kind=kind, queue=queue, count=count, overlap=overlap, seed=seed)
-    return _label_rows(run, who, criteria, language)
+    name = (options.annotator or (_login(),))[0].strip()
+    who = Annotator(
+        name,
+        kind=options.kind,
+        queue=options.queue,
+        count=options.count,
+        overlap=options.overlap,
+        seed=options.seed,
+    )
+    return _label_rows(options.run, who, options.criteria, options.language)
 
 
 def _login() -> str:
@@ -187,7 +214,6 @@ class _Session:
         """Row → note: one that was typed stays when its row comes back."""
 
     def work(self) -> Sentence:
-        """How it ended."""
         while (shown := self._work.next()) is not None:
             click.echo(
                 screen(shown, self._work.judged.scale, self._work.progress(), self._language)

@@ -8,15 +8,15 @@ import io
 import logging
 import signal
 import sys
-from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 import adjudge
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
 from adjudge.errors import AdjudgeError
+from adjudge.plugins import Parts
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 
 if TYPE_CHECKING:
@@ -29,74 +29,54 @@ _SAME_SIGNAL = 0.5
 """Seconds within which a second SIGTERM is the first."""
 
 
-class Entry(NamedTuple):
-    """Where a command is, and what the list of commands says of it."""
-
-    module: str
-    name: str
-    help: str
-
-    def load(self) -> click.Command:
-        """The command itself. What was loaded stays, so the garbage collector
-        need not look at it.
-        """
-        found: click.Command = getattr(import_module(f"adjudge.cli.{self.module}"), self.name)
-        if not gc.isenabled():  # by ``main``: in somebody else's process it is left alone
-            gc.freeze()
-            gc.enable()
-        return found
-
-
-COMMANDS = {
-    "init": Entry("init", "init", "Write files to begin with: an eval file, tests, a workflow."),
-    "check": Entry("check", "check", "Judge texts against one criterion: pass or fail."),
-    "judge": Entry("judge", "judge", "Judge texts by criteria with options and scores."),
-    "compare": Entry("judge", "compare", "Say which of two or more responses is better."),
-    "rag": Entry("rag", "rag", "Score a RAG assistant's answers on six dimensions."),
-    "run": Entry("run", "run", "Run an eval file: data, judges, budget, gates."),
-    "resume": Entry("resume", "resume", "Resume a run that was stopped or killed."),
-    "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
-    "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
-    "report": Entry("report", "report", "Report on a run for CI and reviewers: JUnit, GitHub."),
-    "import": Entry(
-        "import_run", "import_run", "Make a run of another tool's judgments and labels."
-    ),
-    "view": Entry("view", "view", "Look at runs, label and compare them in a browser."),
-    "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
-    "calibrate": Entry(
-        "calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."
-    ),
-    "rank": Entry("rank", "rank", "Rank the systems that a run compares."),
-    "bench": Entry("bench", "bench", "Rank judges by how well they agree with people."),
-    "judge-card": Entry(
-        "judge_card", "judge_card", "Print a page about a run's judges: what, how, how well."
-    ),
-    "generate": Entry(
-        "generate", "generate", "Write code, keep what passes, run it in the sandbox."
-    ),
-    "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
-    "models": Entry("models", "models", "List the providers; pull the embedded model."),
-    "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
-    "schema": Entry("schema", "schema", "Print the JSON schema of what --json prints."),
-    "serve": Entry("serve_api", "serve", "Serve judging, criteria and runs as a JSON API."),
-    "mcp": Entry("mcp", "serve_mcp", "Serve judging to assistants over MCP."),
-    "completion": Entry(
-        "completion", "completion", "Print what a shell needs to complete commands."
-    ),
-    "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
+COMMANDS: Parts[click.Command] = Parts("commands")
+HELP = {
+    "init": "Write files to begin with: an eval file, tests, a workflow.",
+    "check": "Judge texts against one criterion: pass or fail.",
+    "judge": "Judge texts by criteria with options and scores.",
+    "compare": "Say which of two or more responses is better.",
+    "rag": "Score a RAG assistant's answers on six dimensions.",
+    "run": "Run an eval file: data, judges, budget, gates.",
+    "resume": "Resume a run that was stopped or killed.",
+    "runs": "Look at run folders: list, show, diff, recover, gc.",
+    "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
+    "report": "Report on a run for CI and reviewers: JUnit, GitHub.",
+    "import": "Make a run of another tool's judgments and labels.",
+    "view": "Look at runs, label and compare them in a browser.",
+    "label": "Label rows by hand, blind; import and export labels.",
+    "calibrate": "Correct a run's numbers by people's labels, or say why not.",
+    "rank": "Rank the systems that a run compares.",
+    "bench": "Rank judges by how well they agree with people.",
+    "judge-card": "Print a page about a run's judges: what, how, how well.",
+    "generate": "Write code, keep what passes, run it in the sandbox.",
+    "criteria": "List the ready-made criteria; check your own.",
+    "models": "List the providers; pull the embedded model.",
+    "plugins": "List what installed plugins bring, and what is broken.",
+    "doctor": "Check what is installed and which models answer.",
+    "schema": "Print the JSON schema of what --json prints.",
+    "serve": "Serve judging, criteria and runs as a JSON API.",
+    "mcp": "Serve judging to assistants over MCP.",
+    "completion": "Print what a shell needs to complete commands.",
+    "serve-model": "Serve the embedded weights over HTTP.",
 }
+"""What the list of commands says of each of ours, which is not loaded for that."""
 
 
 class LazyCommands(click.Group):
     """Loads the one command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All of them, in the order people meet them."""
-        return list(COMMANDS)
+        """Our own, in the order people meet them; ``adjudge plugins`` lists the others."""
+        return list(HELP)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command, loaded now."""
-        return COMMANDS[cmd_name].load() if cmd_name in COMMANDS else None
+        found = COMMANDS.get(cmd_name)
+        # What was loaded stays, so the garbage collector need not look at it.
+        if not gc.isenabled():  # by ``main``: in somebody else's process it is left alone
+            gc.freeze()
+            gc.enable()
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -106,13 +86,24 @@ class LazyCommands(click.Group):
             ctx.fail(f"No such command {args[0]!r}.{_guess(args[0])}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """What a plugin's command raises is one line, too."""
+        try:
+            return super().invoke(ctx)
+        except (AdjudgeError, click.ClickException, click.Abort, click.exceptions.Exit, OSError):
+            raise
+        except Exception as error:
+            part = COMMANDS.find(ctx.invoked_subcommand or "init")
+            if part is None or not part.package:
+                raise
+            raise part.error(f"{type(error).__name__}: {error}") from error
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """From the table, too."""
         from click.shell_completion import CompletionItem
 
         named = [
-            CompletionItem(name, help=one.help)
-            for name, one in COMMANDS.items()
+            CompletionItem(name, help=help)
+            for name, help in HELP.items()
             if name.startswith(incomplete)
         ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -120,7 +111,7 @@ class LazyCommands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """From the table: no command is loaded to be listed."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+            formatter.write_dl(list(HELP.items()))
 
 
 def _guess(name: str) -> str:
@@ -164,7 +155,6 @@ class Terminated:
         self._last = -_SAME_SIGNAL
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
-        """Interrupt, once."""
         if (now := monotonic()) - self._last >= _SAME_SIGNAL:
             self._last = now
             signal.default_int_handler(signum, frame)

@@ -4,14 +4,14 @@ that run here.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
-from importlib import import_module
+from contextlib import nullcontext
 from types import TracebackType
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -25,11 +25,16 @@ from rich.table import Table
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
 from adjudge.cli.show import told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.domain.message import Capabilities
+from adjudge.errors import SetupError
 from adjudge.gateway.providers.local import LocalModel
-from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
+from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for, load_providers
 from adjudge.local.weights import pull as weights
 from adjudge.local.weights.store import KNOWN, condition
+from adjudge.plugins import resolve
+
+_LOG = logging.getLogger("adjudge.plugins")
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -43,7 +48,7 @@ def models(context: click.Context, as_json: bool) -> int:
     if as_json:
         print_results("models", {"models": len(entries)}, map(_as_json, entries))
     else:
-        Console(highlight=False).print(_listed(entries))
+        open_console().print(_listed(entries))
     return 0
 
 
@@ -66,7 +71,7 @@ class PullWatch:
     """Lines on what happens, and a bar below them where somebody looks."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        console = Console(highlight=False, stderr=stderr)
+        console = open_console(stderr=stderr)
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -79,7 +84,6 @@ class PullWatch:
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
-        """Print a line."""
         self._progress.console.print(told(line), soft_wrap=True, markup=False)
 
     def on_result(self, what: str, done: int, total: int) -> None:
@@ -104,18 +108,15 @@ class PullWatch:
 
 
 class _Entry(NamedTuple):
-    """A line of the list."""
-
     provider: str
     example: str
     can_do: Sequence[str]
     spec: ProviderSpec | None = None
     state: str = ""
-    """Of what needs no key."""
 
 
 def _entries() -> Iterator[_Entry]:
-    for spec in (*PROVIDERS.values(), URL):
+    for spec in (*load_providers(), URL):
         example = spec.example if spec is URL else f"{spec.name}/{spec.example}"
         yield _Entry(spec.name, example, can_do(_capabilities(spec)), spec)
     local = can_do(LocalModel.capabilities)
@@ -127,9 +128,7 @@ def _entries() -> Iterator[_Entry]:
 
 
 def _listed(entries: Sequence[_Entry]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("provider", "for example", "key", "can do"):
-        table.add_column(told(heading))
+    table = plain_table(*map(told, ("provider", "for example", "key", "can do")))
     for one in entries:
         state = key_state(one.spec) if one.spec else one.state
         table.add_row(one.provider, one.example, told(state), ", ".join(map(told, one.can_do)))
@@ -156,7 +155,6 @@ def key_state(spec: ProviderSpec) -> str:
 
 
 def can_do(capabilities: Capabilities) -> list[str]:
-    """Capabilities in words."""
     names = {
         "JSON schema": capabilities.json_schema,
         "log-probabilities": capabilities.logprobs,
@@ -170,8 +168,12 @@ def _weights_state(name: str) -> str:
 
 
 def _capabilities(spec: ProviderSpec) -> Capabilities:
-    module, _, name = spec.adapter.partition(":")
-    capabilities: Capabilities = getattr(
-        import_module(f"adjudge.gateway.providers.{module}"), name
-    ).capabilities
+    part = None if spec is URL else PROVIDERS.find(spec.name)
+    try:
+        with part.blamed() if part else nullcontext():
+            adapter = resolve(spec.adapter)
+    except SetupError as error:
+        _LOG.warning("%s", error)
+        adapter = None
+    capabilities: Capabilities = getattr(adapter, "capabilities", Capabilities())
     return capabilities

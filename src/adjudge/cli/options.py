@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from functools import wraps
 from inspect import cleandoc
 from pathlib import Path
@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
+from adjudge.plugins import Parts
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
@@ -25,6 +26,8 @@ PATH = click.Path(path_type=Path)
 LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
+_MAKES = "adjudge.option"
+"""Where a field keeps how its option is made."""
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
@@ -103,6 +106,20 @@ def _write_arguments(parameters: Sequence[click.Parameter], formatter: click.Hel
             formatter.write_dl(rows)
 
 
+class PartChoice(click.Choice[str]):
+    """One of our own names, which help lists, or of a plugin's."""
+
+    def __init__(self, parts: Parts[Any], names: Sequence[str]) -> None:
+        super().__init__(names)
+        self._parts = parts
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was typed, where a plugin has such a part."""
+        if value in self.choices or value not in self._parts:
+            return super().convert(value, param, ctx)
+        return value
+
+
 def argument(
     name: str,
     help: str,
@@ -132,6 +149,34 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """A field of an options class that ``--NAME`` fills, described as for ``click.option``."""
+    return _field(lambda name: click.option(*names, name, **settings))
+
+
+def positional(help: str, **settings: Any) -> Any:
+    """A field of an options class that an argument of the field's name fills."""
+    return _field(lambda name: argument(name, help, **settings))
+
+
+def shared(decorator: Decorator[Any]) -> Any:
+    """A field of an options class that an option of several commands fills."""
+    return _field(lambda _name: decorator)
+
+
+def _field(make: Callable[[str], Decorator[Any]]) -> Any:
+    return field(metadata={_MAKES: make})
+
+
+def options(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options that the fields of ``kind`` describe, in their order, for a command that is given
+    them as one value, ``options``.
+    """
+    known = fields(kind)
+    made = [one.metadata[_MAKES](one.name) for one in known]
+    return given_as("options", kind, [one.name for one in known], *made)
 
 
 def given_as(

@@ -23,7 +23,6 @@ class Parts:
         self._rows = self._asked = 0
 
     def __call__(self, event: Partition | Progress | Stopping) -> None:
-        """Something happened."""
         if isinstance(event, Stopping):
             say_stopping(self._folder, self._language)
         elif isinstance(event, Progress):
@@ -32,7 +31,6 @@ class Parts:
             self._rows, self._asked = self._rows + event.rows, self._asked + event.asked
 
     def say(self) -> None:
-        """What they have done."""
         counts = {
             "rows": counted(self._rows, "row", self._language),
             "votes": counted(self._asked, "vote", self._language),

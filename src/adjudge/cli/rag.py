@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,15 +16,14 @@ from click import UsageError
 
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
-    Seen,
+    RunDisplay,
     data_entry,
-    exit_code,
-    gated,
+    eval_file_from_flags,
     judge_all,
     judgments_of,
     kept_in,
-    ready,
-    typed,
+    outcome_for,
+    prepare_run,
 )
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import (
@@ -36,12 +36,15 @@ from adjudge.cli.options import (
     command,
     gate,
     judging,
+    option,
+    options,
+    shared,
 )
 from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
-from adjudge.gateway.registry import PROVIDERS, key_for
+from adjudge.gateway.registry import MISTRAL, key_for
 from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.pages import write_reports
@@ -71,150 +74,151 @@ _OTHER = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class RagOptions:
+    """What ``adjudge rag`` can be told."""
+
+    csv: Path = option(
+        "--csv",
+        "--data",
+        "-f",
+        "--file",
+        type=PATH,
+        required=True,
+        help="The rows to judge: .csv, .tsv or .jsonl.",
+    )
+    model_provider: str | None = option(
+        "--model-provider", help="Such as mistral or ollama; with --model-name."
+    )
+    model_name: str | None = option(
+        "--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider."
+    )
+    api_key: str | None = option(
+        "--api-key",
+        help=(
+            "The model's key. Default: the provider's own variable; Mistral's may also be $API_KEY."
+        ),
+    )
+    strictness: int = option(
+        "--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension."
+    )
+    dimensions: str | None = option(
+        "--dimensions", help="Only these, separated by commas; none: only what --measures says."
+    )
+    measures: str | None = option(
+        "--measures",
+        help=(
+            "What else to measure of retriever and generator, separated by commas, such as "
+            "ndcg@5,context_recall."
+        ),
+    )
+    rewrite_questions: bool = option(
+        "--rewrite-questions",
+        is_flag=True,
+        help="Have follow-up questions made self-contained, for relevance.",
+    )
+    per: Per = option(
+        "--per",
+        type=click.Choice(["row", "turn"]),
+        default="row",
+        help="Judge each turn of logged conversations.",
+    )
+    checks: Literal["each", "joint"] = option(
+        "--checks",
+        type=click.Choice(["each", "joint"]),
+        default="each",
+        help="How measures ask: part by part, or many in one call.",
+    )
+    weight: tuple[str, ...] = option(
+        "--weight",
+        multiple=True,
+        help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.",
+    )
+    config: Path | None = option(
+        "-c",
+        "--config",
+        type=PATH,
+        help="YAML or JSON: further dimensions, other weights and gates.",
+    )
+    evidence: Method | None = option(
+        "--evidence",
+        type=click.Choice(["each", "joint", "rules"]),
+        is_flag=False,
+        flag_value="each",
+        help=(
+            "Look every sentence up in the fragments: one call for each (the default), one for all "
+            "(joint), or none (rules)."
+        ),
+    )
+    claims: bool = option(
+        "--claims",
+        is_flag=True,
+        help="With --evidence: have the model say first what each sentence claims.",
+    )
+    column: tuple[str, ...] = option(
+        "--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable."
+    )
+    output: Path = option(
+        "-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports."
+    )
+    entries: int = option(
+        "--entries",
+        type=FROM_ZERO,
+        default=ENTRIES,
+        help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
+    )
+    as_json: bool = shared(as_json)
+
+
 @command()
-@click.option(
-    "--csv",
-    "--data",
-    "-f",
-    "--file",
-    "csv",
-    type=PATH,
-    required=True,
-    help="The rows to judge: .csv, .tsv or .jsonl.",
-)
-@click.option("--model-provider", help="Such as mistral or ollama; with --model-name.")
-@click.option(
-    "--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider."
-)
-@click.option(
-    "--api-key",
-    help="The model's key. Default: the provider's own variable; Mistral's may also be $API_KEY.",
-)
-@click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension.")
-@click.option(
-    "--dimensions", help="Only these, separated by commas; none: only what --measures says."
-)
-@click.option(
-    "--measures",
-    help=(
-        "What else to measure of retriever and generator, separated by commas, such as "
-        "ndcg@5,context_recall."
-    ),
-)
-@click.option(
-    "--rewrite-questions",
-    is_flag=True,
-    help="Have follow-up questions made self-contained, for relevance.",
-)
-@click.option(
-    "--per",
-    type=click.Choice(["row", "turn"]),
-    default="row",
-    help="Judge each turn of logged conversations.",
-)
-@click.option(
-    "--checks",
-    type=click.Choice(["each", "joint"]),
-    default="each",
-    help="How measures ask: part by part, or many in one call.",
-)
-@click.option(
-    "--weight",
-    multiple=True,
-    help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.",
-)
-@click.option(
-    "-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates."
-)
-@click.option(
-    "--evidence",
-    type=click.Choice(["each", "joint", "rules"]),
-    is_flag=False,
-    flag_value="each",
-    help=(
-        "Look every sentence up in the fragments: one call for each (the default), one for all "
-        "(joint), or none (rules)."
-    ),
-)
-@click.option(
-    "--claims",
-    is_flag=True,
-    help="With --evidence: have the model say first what each sentence claims.",
-)
-@click.option(
-    "--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable."
-)
-@click.option("-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports.")
-@click.option(
-    "--entries",
-    type=FROM_ZERO,
-    default=ENTRIES,
-    help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
-)
-@as_json
+@options(RagOptions)
 @judging(_OTHER)
-def rag(
-    csv: Path,
-    model_provider: str | None,
-    model_name: str | None,
-    api_key: str | None,
-    strictness: int,
-    dimensions: str | None,
-    measures: str | None,
-    weight: tuple[str, ...],
-    rewrite_questions: bool,
-    per: Per,
-    checks: Literal["each", "joint"],
-    config: Path | None,
-    evidence: Method | None,
-    claims: bool,
-    column: tuple[str, ...],
-    output: Path,
-    entries: int,
-    as_json: bool,
-    flags: Flags,
-) -> int:
+def rag(options: RagOptions, flags: Flags) -> int:
     """Score every answer of a file on answer relevance, clarity, completeness, conciseness,
     groundedness and harmfulness.
 
     Writes a Markdown, a CSV and an HTML report.
     """
-    ids, key = _models(model_provider, model_name, api_key, flags.model)
+    ids, key = _models(options.model_provider, options.model_name, options.api_key, flags.model)
     entry = RagEntry(
         kind="rag",
-        dimensions=_names(dimensions),
-        measures=_names(measures),
-        weights=tuple(map(_weight, weight)),
-        rewrite_questions=rewrite_questions,
-        per=per,
-        checks=checks,
-        config=str(config) if config else None,
-        strictness=strictness,
+        dimensions=_names(options.dimensions),
+        measures=_names(options.measures),
+        weights=tuple(map(_weight, options.weight)),
+        rewrite_questions=options.rewrite_questions,
+        per=options.per,
+        checks=options.checks,
+        config=str(options.config) if options.config else None,
+        strictness=options.strictness,
         temperature=flags.temperature,
         seed=flags.seed,
-        evidence=evidence,
-        claims=claims,
+        evidence=options.evidence,
+        claims=options.claims,
     )
-    data = data_entry(flags, csv, columns_from(column))
-    outcome = gated(ready(typed(flags, entry, data, models=ids), flags, key), flags, entries)
+    data = data_entry(flags, options.csv, columns_from(options.column))
+    outcome = outcome_for(
+        prepare_run(eval_file_from_flags(flags, entry, data, models=ids), flags, key),
+        flags,
+        options.entries,
+    )
     if flags.dry_run:
-        show_estimate(estimated(outcome), flags.language, as_json=as_json)
+        show_estimate(estimated(outcome), flags.language, as_json=options.as_json)
         return ExitCode.OK
     judged = judge_all(
-        _Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel),
-        partial(_check_folder, output),
+        _RagDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True),
+        partial(_check_folder, options.output),
     )
     judgments = judgments_of(outcome, judged)
     report = outcome.report()
-    paths = [] if outcome.halted else write_reports(report, judgments, output)
-    if as_json:
+    paths = [] if outcome.halted else write_reports(report, judgments, options.output)
+    if options.as_json:
         print_json(report, judgments, files=paths, run=kept_in(outcome.run.folder))
     elif not flags.quiet:
         show_report(report)
-    for path in () if as_json else paths:
+    for path in () if options.as_json else paths:
         click.echo(str(path))
     warn(report)
-    return exit_code(outcome)
+    return outcome.exit_code()
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -231,17 +235,17 @@ def _weight(text: str) -> tuple[str, float]:
         ) from None
 
 
-class _Rows(Seen):
+class _RagDisplay(RunDisplay):
     """Says which columns were taken; blank rows are for the report to tell of."""
 
-    def event(self, event: Event) -> None:
-        """Count it, and show it where that helps."""
+    def show(self, event: Event) -> None:
+        """Count an event, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns, self.outcome.run.file.language)
         if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
-            super().event(event)
+            super().show(event)
 
 
 def _models(
@@ -268,7 +272,7 @@ def _seeds_key(provider: str) -> str | None:
     """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own
     variable comes first.
     """
-    spec = PROVIDERS["mistral"]
+    spec = MISTRAL
     return None if provider.lower() != spec.name or key_for(spec) else os.environ.get("API_KEY")
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 from click import UsageError
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
 from adjudge.cli.show import clean, told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
 from adjudge.reports.exit_code import ExitCode
@@ -99,12 +98,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def _show(found: Leaderboard) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_console(soft_wrap=True)
     name = verbatim(found.criteria or found.judge)
     console.print(
         Text(told(f"{name}: {found.contests} contests on {found.rows} rows"), style="bold")
     )
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = plain_table()
     headings = ["rank", "system", "rating", "interval", "win rate", "wins", "ties", "losses"]
     for heading in [*headings, *(["controlled"] if found.controlled else [])]:
         table.add_column(told(heading), overflow="fold")

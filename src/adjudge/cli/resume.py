@@ -149,7 +149,7 @@ def _facts(folder: Path) -> Mapping[str, Any]:
 
 def _called(words: Sequence[str]) -> tuple[click.Command, int]:
     """The command that words call, and how many of them name it."""
-    command = COMMANDS[words[0]].load()
+    command = COMMANDS[words[0]]
     if isinstance(command, click.Group) and (
         inner := command.get_command(click.Context(command), words[1])
     ):

@@ -16,10 +16,10 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
-    Seen,
+    RunDisplay,
     check_resumed,
-    gated,
     note_halt,
+    outcome_for,
     resumable,
     skipped_rows,
     use_prices,
@@ -281,32 +281,27 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         )
     )
     check_resumed(made.folder, resume=wanted.resume)
-    outcome = gated(made, wanted)
+    outcome = outcome_for(made, wanted)
     if wanted.dry_run:
         if batch:
             made.check_batches(batch)
         found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
-    seen, kept = (
-        Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel),
-        made.folder or Path(),
-    )
+    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel)
+    kept = made.folder or Path()
     try:
-        with resumable(kept, file.language), seen:
+        with resumable(kept, file.language), display:
             if wanted.on:
-                _spread(made, wanted, seen)
+                _spread(made, wanted, display)
             elif made.folder and (made.folder / PARTITIONS).is_dir():
                 _adopt(made.folder)
-            made.execute(
-                seen.event,
+            display.follow(
                 budget=wanted.budget(),
                 fork_of=fork,
                 retry_failed=wanted.retry_failed,
-                kept=outcome.facts,
-                prepare=partial(_check_outputs, written),
                 batch=batch,
-                told_of_calls=seen.told_of_calls,
+                prepare=partial(_check_outputs, written),
             )
     except OtherConfiguration as error:
         if wanted.on or not holds_run(kept):
@@ -330,11 +325,11 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     return outcome.exit_code()
 
 
-def _spread(made: EvalRun, wanted: Wanted, seen: Seen) -> None:
+def _spread(made: EvalRun, wanted: Wanted, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
     from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
 
-    told = Parts(seen.watch, made.folder, made.file.language, quiet=seen.quiet)
+    told = Parts(display.watch, made.folder, made.file.language, quiet=display.quiet)
     on, cache = wanted.on or "", not wanted.no_cache
     try:
         if on.startswith(("postgres://", "postgresql://")):

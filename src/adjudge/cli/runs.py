@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.inputs import spoken, typed_wrong
@@ -27,6 +25,7 @@ from adjudge.cli.options import (
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show import clean, reasons_told, told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
@@ -58,14 +57,12 @@ def list_runs(parent: Path, as_json: bool) -> int:
     if as_json:
         print_results("runs", {"runs": len(found)}, map(run_data, found))
         return 0
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("run", "started", "judgments", "without a score", "calls", "cost", "state"):
-        table.add_column(told(heading))
+    table = plain_table(
+        *map(told, ("run", "started", "judgments", "without a score", "calls", "cost", "state"))
+    )
     for one in found:
         table.add_row(*(Text(told(text)) for text in _cells(one)))
-    Console(highlight=False).print(
-        table if found else Text(told(f"there are no runs in {verbatim(parent)}"))
-    )
+    open_console().print(table if found else Text(told(f"there are no runs in {verbatim(parent)}")))
     return 0
 
 
@@ -78,7 +75,7 @@ def show_run(folder: Path, as_json: bool) -> int:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
     info = run_info(folder)
-    console = Console(highlight=False)
+    console = open_console()
     console.print(Text(told(f"{verbatim(info.folder)}: {info.state}"), style="bold"))
     for one in info.criteria:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
@@ -227,7 +224,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 
 @command("export")
 @_folder
-@click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
+@click.option("--to", help=f"The format: {', '.join(FORMATS.ours)}.")
 @click.option(
     "-o",
     "--output",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
     PATH,
-    argument,
     at_once,
     command,
     max_calls,
@@ -24,8 +24,12 @@ from adjudge.cli.options import (
     max_usd,
     models,
     no_cache,
+    option,
+    options,
+    positional,
     prices,
     server,
+    shared,
 )
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -37,54 +41,44 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SHORTEST_KEY = 16
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """What ``adjudge serve`` can be told."""
+
+    folder: Path = positional("The folder whose runs may be looked at.", type=PATH, default=Path())
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    max_usd: float | None = shared(max_usd)
+    max_calls: int | None = shared(max_calls)
+    max_tokens: int | None = shared(max_tokens)
+    prices: Path | None = shared(prices)
+    no_cache: bool = shared(no_cache)
+    max_concurrency: int | None = shared(at_once)
+    port: int = option(
+        "--port", type=click.IntRange(0, 65535), default=8765, help="0 takes a free one."
+    )
+    host: str = option(
+        "--host",
+        default="127.0.0.1",
+        help="The address to listen at; any but this machine's own needs a key of yours.",
+    )
+    name: tuple[str, ...] = option(
+        "--name", multiple=True, help="A further name under which clients reach it; repeatable."
+    )
+    judgments_at_once: int = option(
+        "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
+    )
+    language: str = option(
+        "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
+    )
+    show_openapi: bool = option(
+        "--openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop."
+    )
+
+
 @command("serve")
-@argument("folder", "The folder whose runs may be looked at.", type=PATH, default=Path())
-@models
-@server
-@max_usd
-@max_calls
-@max_tokens
-@prices
-@no_cache
-@at_once
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, help="0 takes a free one.")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    help="The address to listen at; any but this machine's own needs a key of yours.",
-)
-@click.option(
-    "--name", multiple=True, help="A further name under which clients reach it; repeatable."
-)
-@click.option(
-    "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
-)
-@click.option(
-    "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
-)
-@click.option(
-    "--openapi",
-    "show_openapi",
-    is_flag=True,
-    help="Print the description of the API as OpenAPI 3.1, and stop.",
-)
-def serve(
-    folder: Path,
-    model: tuple[str, ...],
-    at: ServerEntry,
-    max_usd: float | None,
-    max_calls: int | None,
-    max_tokens: int | None,
-    prices: Path | None,
-    no_cache: bool,
-    max_concurrency: int | None,
-    port: int,
-    host: str,
-    name: tuple[str, ...],
-    judgments_at_once: int,
-    language: str,
-    show_openapi: bool,
-) -> int:
+@options(ServeOptions)
+def serve(options: ServeOptions) -> int:
     """Serve judging, comparing, criteria and runs as JSON, for programs in any language. Ctrl-C
     ends it.
 
@@ -95,24 +89,24 @@ def serve(
         raise SetupError(
             "the API needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
         )
-    if show_openapi:
+    if options.show_openapi:
         from adjudge.web.api import openapi
 
         click.echo(json.dumps(openapi(), ensure_ascii=False, indent=2))
         return ExitCode.OK
-    use_prices(prices or find_project().prices_path)
-    key = _key(host)
-    entries = model_entries(model, at, max_concurrency)
-    budget = Budget(max_usd, max_calls, max_tokens)
+    use_prices(options.prices or find_project().prices_path)
+    key = _key(options.host)
+    entries = model_entries(options.model, options.at, options.max_concurrency)
+    budget = Budget(options.max_usd, options.max_calls, options.max_tokens)
     _serve(
-        folder,
+        options.folder,
         entries,
         budget,
         key,
-        (host, port, name),
-        judgments_at_once,
-        cache=not no_cache,
-        language=language,
+        (options.host, options.port, options.name),
+        options.judgments_at_once,
+        cache=not options.no_cache,
+        language=options.language,
     )
     return ExitCode.OK
 

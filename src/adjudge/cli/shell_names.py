@@ -36,7 +36,7 @@ def model_names(
     """An example of each provider, and the embedded model."""
     from click.shell_completion import CompletionItem
 
-    from adjudge.gateway.registry import EMBEDDED, PROVIDERS
+    from adjudge.gateway.registry import EMBEDDED, our_providers
 
-    known = [EMBEDDED, *(f"{spec.name}/{spec.example}" for spec in PROVIDERS.values())]
+    known = [EMBEDDED, *(f"{spec.name}/{spec.example}" for spec in our_providers())]
     return [CompletionItem(name) for name in known if name.startswith(incomplete)]

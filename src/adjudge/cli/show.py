@@ -1,4 +1,4 @@
-"""Results in a terminal."""
+"""What commands print of results, rows and runs in a terminal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.domain.message import Usage
 from adjudge.domain.results import (
     AspectResult,
@@ -48,7 +49,7 @@ _LONGEST_EXPLANATION = 300
 def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: str) -> None:
     """One result in full, a few as a table."""
     results = list(given)
-    console = Console(highlight=False, emoji=False, soft_wrap=False)
+    console = open_console()
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
@@ -82,7 +83,7 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
                 *([_brief(entry.result.criteria.name)] if several else []),
                 *_cells(entry.result, language),
             )
-    Console(highlight=False, emoji=False, soft_wrap=False).print(table)
+    open_console().print(table)
 
 
 def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -> None:
@@ -105,7 +106,7 @@ def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -
             votes,
             _brief(_reason(result, language)),
         )
-    Console(highlight=False, emoji=False, soft_wrap=False).print(table)
+    open_console().print(table)
 
 
 def say_excluded(summary: Summary, language: str, name: str = "") -> None:
@@ -134,11 +135,7 @@ def scored_of(summary: Summary, language: str) -> str:
 
 
 def headed(language: str, *headings: Word) -> Table:
-    """A table without lines."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(word(heading, language))
-    return table
+    return plain_table(*(word(heading, language) for heading in headings))
 
 
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
@@ -146,7 +143,7 @@ def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
     verdict = (
         _option(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
     )
-    score = "–" if result.score is None else number_text(result.score, 2, language)
+    score = number_text(result.score, 2, language)
     return (
         verdict,
         score,
@@ -181,11 +178,8 @@ def told(text: str) -> str:
 
 
 def _one(result: AspectResult, language: str) -> Table:
-    table = Table(
-        title=_verdict(result, language), title_justify="left", box=None, padding=(0, 2, 0, 0)
-    )
-    for heading in ("model", "verdict", "votes", "explanation"):
-        table.add_column(word(heading, language))
+    headings = (word(one, language) for one in ("model", "verdict", "votes", "explanation"))
+    table = plain_table(*headings, title=_verdict(result, language))
     for entry in result.panel:
         own = [vote for vote in result.votes if vote.model == entry.model and vote.verdict]
         why = next(
@@ -213,11 +207,14 @@ def _one(result: AspectResult, language: str) -> Table:
 
 
 def _many(results: Sequence[AspectResult], language: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("row", "verdict", "score", "votes", "explanation"):
-        table.add_column(word(heading, language))
+    table = plain_table(
+        *(
+            word(heading, language)
+            for heading in ("row", "verdict", "score", "votes", "explanation")
+        )
+    )
     for number, result in enumerate(results, 1):
-        score = "–" if result.score is None else number_text(result.score, 2, language)
+        score = number_text(result.score, 2, language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(
             result.excluded_models.values()
@@ -324,7 +321,7 @@ _GATE_STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 
 def show_report(report: Report, *, rows_shown: bool = False) -> None:
     """The figures; of a single row only where ``rows_shown`` does not say that it stands above."""
-    console = Console(highlight=False, emoji=False, soft_wrap=False)
+    console = open_console()
     for table in _tables(report, rows_shown=rows_shown):
         console.print(table)
     for section in report.sections:
@@ -345,7 +342,7 @@ def show_report(report: Report, *, rows_shown: bool = False) -> None:
 def _show_panel(console: Console, section: Section, language: str) -> None:
     if section.summary.models and section.summary.attempted > 1:
         each = ", ".join(
-            f"{model} {_figure(one.mean, language)}"
+            f"{model} {number_text(one.mean, 2, language)}"
             for model, one in section.summary.models.items()
         )
         console.print(
@@ -361,7 +358,7 @@ def _show_panel(console: Console, section: Section, language: str) -> None:
 def _show_changes(console: Console, section: Section, report: Report) -> None:
     language, baseline = report.language, report.setup.baseline
     for one in report.changes(section):
-        moved = f"{_figure(one.before, language, 3)} → {_figure(one.now, language, 3)}"
+        moved = f"{number_text(one.before, 3, language)} → {number_text(one.now, 3, language)}"
         name = (
             word("composite", language)
             if section.rag and one.name == section.criteria
@@ -455,7 +452,7 @@ def _criteria(sections: Sequence[Section], language: str, *, named: bool) -> Tab
     table = headed(language, "criteria", "attempted", "scored", "mean", "interval", "options")
     for one in sections:
         found = one.summary
-        mean = _figure(found.mean, language, 3)
+        mean = number_text(found.mean, 3, language)
         chosen = [f"{clean(option)} {count}" for option, count in found.options.items()]
         options = ", ".join(chosen[:_MOST_OPTIONS]) + (", …" if len(chosen) > _MOST_OPTIONS else "")
         counts = (str(found.attempted), scored_of(found, language))
@@ -467,7 +464,7 @@ def _criteria(sections: Sequence[Section], language: str, *, named: bool) -> Tab
 def _systems(found: ContestSummary, language: str) -> Table:
     table = headed(language, "system", "wins", "ties", "losses", "win rate", "interval")
     for one in found.systems:
-        rate = _figure(one.winrate, language)
+        rate = number_text(one.winrate, 2, language)
         counts = map(str, (one.wins, one.ties, one.losses))
         style = "bold" if one is found.leader else ""
         table.add_row(
@@ -491,16 +488,16 @@ def _show_order(console: Console, found: ContestSummary, language: str) -> None:
     flips = (
         ""
         if order.flip_rate is None
-        else f"; {word('share of flips', language)}: {_figure(order.flip_rate, language)}"
+        else f"; {word('share of flips', language)}: {number_text(order.flip_rate, 2, language)}"
     )
     noise = word("noise floor not measured", language)
     if order.noise_rate is not None:
-        noise = f"{word('noise floor', language)}: {_figure(order.noise_rate, language)}"
+        noise = f"{word('noise floor', language)}: {number_text(order.noise_rate, 2, language)}"
     console.print(Text(f"{turned}{flips}; {noise}"))
 
 
 def _dimensions(summary: RagSummary, language: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column(word("dimension", language))
     for heading in (
         word("average", language),
@@ -512,7 +509,7 @@ def _dimensions(summary: RagSummary, language: str) -> Table:
     for one in summary.dimensions:
         table.add_row(*_dimension(one, language))
     overall, interval = summary.overall, summary.overall.interval
-    mean = _figure(overall.mean, language)
+    mean = number_text(overall.mean, 2, language)
     limits = (
         f"{word('interval', language)}: {_limits(interval, language)}"
         if interval
@@ -526,8 +523,8 @@ def _dimensions(summary: RagSummary, language: str) -> Table:
 
 
 def _dimension(one: DimensionSummary, language: str) -> tuple[Text, str, str, str, str]:
-    raw = f"{_figure(one.raw.mean, language)} / {one.dimension.maximum}" if one.raw else "–"
-    mean = _figure(one.mean, language)
+    raw = f"{number_text(one.raw.mean, 2, language)} / {one.dimension.maximum}" if one.raw else "–"
+    mean = number_text(one.mean, 2, language)
     flag = word("never varies", language) if one.never_varies else ""
     return (
         Text(clean(one.dimension.title)),
@@ -540,14 +537,10 @@ def _dimension(one: DimensionSummary, language: str) -> tuple[Text, str, str, st
 
 def _limits(interval: Interval | None, language: str) -> str:
     return (
-        f"{_figure(interval.lower, language)}–{_figure(interval.upper, language)}"
+        f"{number_text(interval.lower, 2, language)}–{number_text(interval.upper, 2, language)}"
         if interval
         else "–"
     )
-
-
-def _figure(value: float | None, language: str, digits: int = 2) -> str:
-    return "–" if value is None else number_text(value, digits, language)
 
 
 def _footer(report: Report) -> str:

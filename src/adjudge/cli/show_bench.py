@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.show import clean, told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.reports.benchmark import beside, table_of, title_of
 from adjudge.reports.russian import verbatim
 from adjudge.reports.words import counted
@@ -33,7 +34,7 @@ _LONGEST = 160
 
 def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
     """A line per judge, the best first; then what to know of it."""
-    console = Console(highlight=False, soft_wrap=False)
+    console = open_console()
     for ranking in found.rankings:
         console.print(
             Text(f"{clean(found.source)}: {told(title_of(found, ranking))}", style="bold")
@@ -71,7 +72,7 @@ def _tables(ranking: Ranking, width: int) -> Iterator[Table]:
 
 
 def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0))
+    table = plain_table(gap=1)
     for name in headings:
         judge = name == "judge"
         side: Literal["left", "right"] = "right" if name in _RIGHT else "left"

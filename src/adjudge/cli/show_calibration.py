@@ -11,6 +11,7 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.reports.calibrated import (
     calibration_lines,
     limits_text,
@@ -32,7 +33,7 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
 
     ``name_judge``: where several answer the same question.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_console(soft_wrap=True)
     if name_judge:
         console.print(Text(clean(one.judge), style="bold underline"))
     console.print(
@@ -50,7 +51,7 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
 
 def show_cascades(found: Iterable[CascadeReport]) -> None:
     """Each cascade with its promise, its thresholds, and why there are none."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_console(soft_wrap=True)
     for one in found:
         for number, line in enumerate(one.lines):
             console.print(Text(told(line), style="" if number else "bold"))
@@ -59,9 +60,7 @@ def show_cascades(found: Iterable[CascadeReport]) -> None:
 
 
 def _estimates(one: Calibration) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("estimate", "value", "interval", "stands on"):
-        table.add_column(told(heading))
+    table = plain_table(*map(told, ("estimate", "value", "interval", "stands on")))
     named = [
         ("corrected", one.corrected),
         ("uncorrected", one.naive),
@@ -101,9 +100,7 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
             style="bold",
         )
     )
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("figure", "value", "interval", "rows"):
-        table.add_column(told(heading))
+    table = plain_table(*map(told, ("figure", "value", "interval", "rows")))
     for name, one in (
         *found.figures.items(),
         *((f"baseline {name}", one) for name, one in found.baselines.items()),

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
+from adjudge.cli.terminal import open_console
 from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
 from adjudge.reports.russian import verbatim
 from adjudge.reports.sentences import sentence
@@ -23,7 +24,7 @@ _STYLES = {"won": "bold green", "lost": "bold", "failed": "bold red", "stopped":
 
 def show_selection(selection: Selection, notes: Sequence[str]) -> None:
     """Everything a reader needs to trust the result, or to see why there is none."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_console(soft_wrap=True)
     for candidate in selection.candidates:
         _show(candidate, console)
     for note in notes:

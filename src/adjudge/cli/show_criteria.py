@@ -1,11 +1,10 @@
-"""Criteria in a terminal."""
+"""What ``adjudge criteria`` prints in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +13,7 @@ from adjudge.catalog.criteria import languages_of
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding
 from adjudge.cli.show import clean
+from adjudge.cli.terminal import open_console, plain_table
 from adjudge.domain.criteria import Criteria
 from adjudge.reports.words import word
 
@@ -26,7 +26,7 @@ def show_catalogue(entries: Sequence[CatalogEntry], language: str) -> None:
     """One line each; where there is no room for a line, options and questions are cut, never a
     name.
     """
-    table, console = _grid(), _console()
+    table, console = plain_table(), open_console()
     for heading in ("name", "kind", "languages", "options", "question"):
         table.add_column(word(heading, language), no_wrap=heading not in ("options", "question"))
     for entry in entries:
@@ -37,8 +37,7 @@ def show_catalogue(entries: Sequence[CatalogEntry], language: str) -> None:
 
 
 def show_entry(entry: CatalogEntry, language: str) -> None:
-    """Everything about one."""
-    criteria, console = entry.criteria, _console()
+    criteria, console = entry.criteria, open_console()
     known = " ".join(languages_of(criteria.name))
     console.print(
         Text.assemble((criteria.name, "bold"), (f"  {word(entry.kind, language)}, {known}", "dim"))
@@ -56,7 +55,7 @@ def show_entry(entry: CatalogEntry, language: str) -> None:
 
 def show_findings(findings: Sequence[Finding], count: int) -> None:
     """Each with its severity, and a line that counts them."""
-    console, table = _console(), _grid()
+    console, table = open_console(), plain_table()
     for heading in ("", "criteria", "field", "finding"):
         table.add_column(heading)
     for finding in findings:
@@ -129,11 +128,3 @@ def _fields(fields: Mapping[str, str | Sequence[str]]) -> Table:
             label = name if isinstance(value, str) else f"{name} {chr(ord('A') + number)}"
             grid.add_row(Text(label, style="dim"), Text(text))
     return grid
-
-
-def _grid() -> Table:
-    return Table(box=None, padding=(0, 2, 0, 0))
-
-
-def _console() -> Console:
-    return Console(highlight=False)

@@ -36,7 +36,6 @@ class DiffFlags:
 
     @property
     def settings(self) -> ComparisonSettings:
-        """Of the comparison."""
         return ComparisonSettings(level=self.confidence, margin=self.margin)
 
 

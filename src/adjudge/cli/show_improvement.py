@@ -10,6 +10,7 @@ from rich.text import Text
 
 from adjudge.bench.improve import Improvement, Split
 from adjudge.cli.show import clean
+from adjudge.cli.terminal import open_console
 from adjudge.prompts.criteria_writing import Case
 from adjudge.stats.difference import Outcome
 from adjudge.trust.benchmark import BenchedJudge
@@ -24,13 +25,13 @@ _STYLES = {
 
 def show_nothing(judge: BenchedJudge, parts: Split) -> None:
     """There was nothing to show to the writer."""
-    print_split(Console(highlight=False), parts)
+    print_split(open_console(), parts)
     share = (
         ""
         if judge.agreement.value is None
         else f" (agreement {judge.agreement.value:.3f} on all of them)"
     )
-    Console(highlight=False).print(
+    open_console().print(
         f"The judge agrees with people on every row that may be shown{share}: nothing to improve."
     )
 
@@ -39,7 +40,7 @@ def show_improvement(
     found: Improvement, parts: Split, cases: Sequence[Case], written: Path | None, writer: str
 ) -> None:
     """The disagreements, the proposal, and whether it is better."""
-    console = Console(highlight=False)
+    console = open_console()
     print_split(console, parts)
     console.print(Text(f"Disagreements shown to {clean(writer)}: {len(cases)}", style="bold"))
     for one in cases:
@@ -80,7 +81,6 @@ def show_improvement(
 
 
 def print_split(console: Console, parts: Split) -> None:
-    """Which rows were whose."""
     seen, held = len(parts.seen.rows), len(parts.held_out.rows)
     console.print(
         f"{seen + held} labelled rows: {seen} for the writer, {held} held out (drawn with "

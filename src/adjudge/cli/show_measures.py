@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.terminal import plain_table
 from adjudge.domain.record import JudgmentRecord
 from adjudge.reports.measure_words import measure_word
 from adjudge.reports.measures import MeasuresSummary, blamed, measured
@@ -37,13 +38,12 @@ def measure_tables(
 def _means(found: MeasuresSummary, language: str) -> Table:
     table = _headed(language, "measure", "of", "mean", "interval", "rows", "without a number")
     for one in found.each:
-        limits = (
-            f"{_figure(one.interval.lower, language)}–{_figure(one.interval.upper, language)}"
-            if one.interval
-            else "–"
-        )
+        ends = (one.interval.lower, one.interval.upper) if one.interval else ()
+        limits = "–".join(number_text(end, 2, language) for end in ends) or "–"
         side, counts = measure_word(one.measure.of, language), (str(one.rows), str(one.missing))
-        table.add_row(Text(one.measure.title), side, _figure(one.mean, language), limits, *counts)
+        table.add_row(
+            Text(one.measure.title), side, number_text(one.mean, 2, language), limits, *counts
+        )
     return table
 
 
@@ -61,23 +61,18 @@ def _rows(
     language: str,
     clean: Callable[[str], str],
 ) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = plain_table()
     for heading in (word("row", language), measure_word("to blame", language)):
         table.add_column(heading)
     for each in found.each:
         table.add_column(each.measure.title, justify="right")
     for one in worst:
-        figures = (_figure(measured(one, each.measure.name)[0], language) for each in found.each)
+        figures = (
+            number_text(measured(one, each.measure.name)[0], 2, language) for each in found.each
+        )
         table.add_row(Text(clean(one.name)), measure_word(blamed(one), language), *figures)
     return table
 
 
 def _headed(language: str, *names: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in names:
-        table.add_column(measure_word(name, language))
-    return table
-
-
-def _figure(value: float | None, language: str) -> str:
-    return "–" if value is None else number_text(value, 2, language)
+    return plain_table(*(measure_word(name, language) for name in names))

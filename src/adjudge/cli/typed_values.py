@@ -28,7 +28,6 @@ def _refused() -> Iterator[None]:
 
 
 def header_line(given: str) -> tuple[str, str]:
-    """Of ``Name: value``."""
     from adjudge.gateway.headers import parse_header
 
     with _refused():
@@ -61,7 +60,6 @@ def _is_number(text: str) -> bool:
 
 
 def known_encoding(given: str) -> str:
-    """One that there is."""
     from adjudge.data.sources.text import check_encoding
 
     with _refused():

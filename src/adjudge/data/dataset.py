@@ -185,7 +185,6 @@ class _Noted(Generic[N]):
         self.count = 0
 
     def add(self, number: int) -> None:
-        """One more."""
         self.count += 1
         self._first += [number] if self.count <= _ROWS_NAMED else []
 

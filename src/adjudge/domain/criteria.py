@@ -59,9 +59,7 @@ class Judged(Protocol):
     """A result of an earlier judgment, which may stand as an example."""
 
     @property
-    def instance(self) -> Instance:
-        """What was judged."""
-        ...
+    def instance(self) -> Instance: ...
 
     @property
     def selected_option(self) -> str | int | None:
@@ -69,9 +67,7 @@ class Judged(Protocol):
         ...
 
     @property
-    def explanation(self) -> str | None:
-        """Why."""
-        ...
+    def explanation(self) -> str | None: ...
 
 
 @dataclass(frozen=True)

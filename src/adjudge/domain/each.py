@@ -113,7 +113,6 @@ def said_of_each(options: Sequence[str]) -> Chosen:
 
 
 def each_of(verdict: Chosen) -> list[str]:
-    """What was said of each."""
     return verdict.option.split(_BETWEEN)
 
 

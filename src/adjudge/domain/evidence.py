@@ -40,7 +40,6 @@ class Grounded(Chosen):
         )
 
     def kept(self) -> KeptSupport:
-        """As one of several."""
         return {
             "option": self.option,
             "explanation": self.explanation,
@@ -49,7 +48,6 @@ class Grounded(Chosen):
 
     @classmethod
     def of(cls, option: str, explanation: str | None, evidence: Sequence[KeptQuote]) -> Grounded:
-        """Of what a ledger keeps."""
         return cls(option, explanation, evidence=tuple(map(Quote.of, evidence)))
 
 

@@ -1,4 +1,4 @@
-"""What is judged."""
+"""Named text fields that are judged, one by one or compared."""
 
 from __future__ import annotations
 

@@ -60,7 +60,6 @@ class Label:
     seed: int | None = None
     """Of the permutation that the row was drawn by."""
     drawn_at: float | None = None
-    """When that was drawn."""
     drawn_under: str | None = None
     """Of a row that was drawn within a verdict: the identity of the judge whose verdict it was. For
     another judge's verdicts the row is not a random one.

@@ -29,7 +29,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A rendered ballot."""
+    """A rendered ballot: the messages that the model is shown."""
 
     messages: tuple[Message, ...]
     shared: int = 0
@@ -162,7 +162,7 @@ def _counts(names: tuple[str, ...]) -> Callable[[Amounts], tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Usage(Amounts):
-    """What answering cost."""
+    """Tokens, seconds and dollars that a reply took."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -187,7 +187,7 @@ class Usage(Amounts):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model returned."""
+    """What a model returned: text, usage, latency and log-probabilities or none."""
 
     text: str
     usage: Usage = Usage(calls=1)

@@ -56,7 +56,8 @@ class MultiCriteria:
 
     Parameters:
         items: the criteria, as items with a weight each; bare ones have equal weights, and a text
-        is a yes/no question. normalize_scores: bring each criteria's scores to 0…1 first.
+            is a yes/no question.
+        normalize_scores: bring each criteria's scores to 0…1 first.
     """
 
     items: tuple[MultiCriteriaItem, ...]
@@ -100,7 +101,7 @@ class MultiCriteria:
         return max(self.score(item, name) for name in item.criterion.option_names)
 
     def minimum(self, item: MultiCriteriaItem) -> float:
-        """The least."""
+        """The lowest score among the criteria, whatever their weights."""
         return min(self.score(item, name) for name in item.criterion.option_names)
 
     def _check(self, item: MultiCriteriaItem) -> None:

@@ -96,7 +96,6 @@ class MultiCriteriaPairwiseInstanceResult:
     instance: Instance
     multi_criteria: MultiCriteria
     results: tuple[PairwiseInstanceResult, ...]
-    """One a criteria."""
     winrates: tuple[float | None, ...]
     """Of each response: its win rates, weighted; None when a criteria has no verdict."""
     selected_option: Selection | None

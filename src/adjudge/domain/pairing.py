@@ -17,7 +17,6 @@ class Pairing:
     """How the rows of two runs were paired, by one judge and criteria."""
 
     rows: tuple[int, int]
-    """That either run has."""
     ways: Mapping[Way, int]
     """Way → rows that were paired so."""
     shared: int = 0

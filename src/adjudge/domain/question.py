@@ -300,7 +300,7 @@ class Comparison(_Asked):
 
 @dataclass(frozen=True)
 class Rating(_Asked):
-    """Which number it is."""
+    """A question that is answered with a number."""
 
     bounds: tuple[float, float] | None = None
     """The lowest and the highest that may be answered; None: any integer."""

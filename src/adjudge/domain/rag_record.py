@@ -25,7 +25,6 @@ class Composite:
     lower: float
     """The least it can be, whatever the missing scores would have been."""
     upper: float
-    """The most it can be."""
     missing: tuple[str, ...] = ()
     """The dimensions without a score."""
 

@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from adjudge.domain.frozen import NOTHING
+from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
-from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking, Selection
+from adjudge.domain.verdict import Details, KeptQuote, KeptSupport, Ranking, Selection
+from adjudge.errors import SetupError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 StatusName = Literal["scored", "abstained", "failed"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
+Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired"]
+FLAGS: tuple[Flag, ...] = get_args(Flag)
+"""What a reader of a list may look for."""
 Fields = Mapping[str, str | tuple[str, ...]]
+GivenFields = Mapping[str, str | Sequence[str]]
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,11 @@ class Detail:
         return None
 
     @property
+    def choice(self) -> Selection | str | None:
+        """The same, but of compared responses the index of the better one, or "tie"."""
+        return self.chosen
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """What a missing score could be, at least and at most."""
         return 0.0, 1.0
@@ -82,7 +93,6 @@ class DirectDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The option."""
         return self.option
 
 
@@ -97,7 +107,6 @@ class AspectDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """PASS or FAIL."""
         return self.verdict
 
 
@@ -140,8 +149,12 @@ class PairwiseDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The winner."""
         return self.winner
+
+    @property
+    def choice(self) -> Selection | None:
+        """The index of the winner, or "tie"."""
+        return self.selected_option
 
     @property
     def system_names(self) -> tuple[str, ...]:
@@ -149,11 +162,7 @@ class PairwiseDetail(Detail):
         names than responses.
         """
         count = len(self.per_system_results)
-        return (
-            self.systems
-            if len(self.systems) == count
-            else tuple(f"response {place}" for place in range(1, count + 1))
-        )
+        return self.systems if len(self.systems) == count else place_names(count)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -172,8 +181,13 @@ class OtherDetail(Detail):
         )
         return next((one for one in named if isinstance(one, str) and one), None)
 
+    @property
+    def choice(self) -> str | int | None:
+        """The same; an index where that is all there is."""
+        named = (self.values.get(name) for name in ("verdict", "option", "selected_option"))
+        return next((one for one in named if isinstance(one, str | int)), None)
+
     def to_dict(self) -> dict[str, object]:
-        """As it was given."""
         return dict(self.values)
 
 
@@ -202,11 +216,39 @@ class VoteRecord:
     """The judge's own, where it gave one beside its option."""
     answered_by: str | None = None
     """The model that answered, as its reply names it."""
+    answered_before: str | None = None
+    """What earlier replies of the same model named, where that is another."""
+    persona: str | None = None
+    """Who the model was told to be."""
+    repairs: int = 0
+    """Further calls it took to get a readable reply."""
+    metadata: Mapping[str, object] = NOTHING
+    """What a judge of one's own has to say beside its verdict."""
+    prompt: str | None = None
+    """The SHA-256 of the prompt that was last sent."""
+    unfinished: bool = False
+    """Whether the run ended before the model could be asked again for a readable reply."""
     at: float | None = None
     """When it was cast, as the clock counts; None of one that is in no ledger."""
 
+    @property
+    def details(self) -> Details:
+        """What its verdict has beside the option and the explanation."""
+        return {
+            "feedback": self.feedback,
+            "score": self.score,
+            "ranking": self.ranking,
+            "number": self.number,
+            "evidence": self.evidence,
+            "each": self.each,
+        }
+
+    @property
+    def probability(self) -> float | None:
+        """Of what it says, where log-probabilities were read."""
+        return None if self.option is None else (self.distribution or {}).get(self.option)
+
     def to_dict(self) -> dict[str, object]:
-        """As ``--json`` shows it."""
         usage = self.usage
         return {
             "model": self.model,
@@ -291,6 +333,36 @@ class JudgmentRecord:
         return self.detail.chosen
 
     @property
+    def choice(self) -> Selection | str | None:
+        """The same, but of compared responses the index of the better one, or "tie"."""
+        return self.detail.choice
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What compared responses are called; nothing where there is one response."""
+        return self.detail.system_names if isinstance(self.detail, PairwiseDetail) else ()
+
+    @property
+    def positional_bias(self) -> OrderCheck | None:
+        """What the other order changed, where that was asked."""
+        detail = self.detail
+        return detail.positional_bias if isinstance(detail, DirectDetail | PairwiseDetail) else None
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What is unusual about it. Whether a reply had to be asked for again, its votes tell."""
+        bias = self.positional_bias
+        known: Mapping[Flag, bool] = {
+            "tie": self.tie,
+            "bias": bias is not None and bool(bias.detected),
+            "low": self.low_confidence,
+            "split": self.agreement is not None and self.agreement < 1,
+            "disagree": len(set(self.model_scores.values())) > 1,
+            "repaired": any(vote.repairs for vote in self.votes or ()),
+        }
+        return tuple(flag for flag in FLAGS if known[flag])
+
+    @property
     def decided_by(self) -> str | None:
         """Of a cascade: the step whose verdict this is; None where none was accepted."""
         return next((one.step for one in self.steps if one.accepted), None)
@@ -325,19 +397,26 @@ class JudgmentRecord:
         return (0.0, 1.0) if self.fallback else self.detail.bounds
 
     @property
+    def identity(self) -> str:
+        """Of what was judged: rows with the same content share it."""
+        return Instance(self.fields).identity
+
+    @property
     def name(self) -> str:
-        """What the row is called."""
         return self.id or str(self.row)
 
     def group(self, column: str) -> Hashable:
         """What the row shares with those it belongs to, by a column; one that has nothing there
         stands alone.
         """
-        held = {**self.fields, **self.input}
-        found = next(
-            (value for name, value in held.items() if name.casefold() == column.casefold()), None
-        )
+        found = column_of(self.fields, self.input, column)
         return ("", self.row) if found in (None, "") else str(found)
+
+    def cell(self, column: str) -> str | int | float:
+        """What the row holds in one of its own columns, or fields, whatever the case of the
+        name; a SetupError where there is none.
+        """
+        return cell_of_column(self.name, self.fields, self.input, column)
 
     def to_dict(self) -> dict[str, object]:
         """As ``--json`` and exports have it, nested."""
@@ -379,6 +458,35 @@ class JudgmentRecord:
         if isinstance(self.detail, AspectDetail):
             found["excluded_models"] = dict(self.excluded_models)
         return found
+
+
+def place_names(count: int) -> tuple[str, ...]:
+    """What responses are called that nobody named."""
+    return tuple(f"response {place}" for place in range(1, count + 1))
+
+
+def column_of(fields: GivenFields, row: Mapping[str, object], column: str) -> object:
+    """What a row holds in a column, or a field, whatever the case of the name; None: nothing."""
+    held = {**fields, **row}
+    return next(
+        (value for name, value in held.items() if name.casefold() == column.casefold()), None
+    )
+
+
+def cell_of_column(
+    name: str, fields: GivenFields, row: Mapping[str, object], column: str
+) -> str | int | float:
+    """The same; a SetupError where the row, called ``name``, has no such column."""
+    held = {**fields, **row}
+    if column.casefold() not in map(str.casefold, held):
+        raise SetupError(
+            "row {name} has no column {column!r}; it has {held}",
+            name=name,
+            column=column,
+            held=", ".join(held),
+        )
+    value = column_of(fields, row, column)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def json_ready(value: object) -> object:

@@ -335,12 +335,11 @@ class DirectInstanceResult(_DirectFields):
 
     @property
     def selected_option(self) -> str | None:
-        """The same as ``option``."""
+        """The same as ``option``, by the name that EvalAssist uses."""
         return self.option
 
     @property
     def verdict_name(self) -> str | None:
-        """The option."""
         return self.option
 
     @property
@@ -379,7 +378,6 @@ class PairwiseInstanceResult(Result):
 
     @property
     def verdict_name(self) -> str | None:
-        """The winner."""
         return self.winner
 
     @property
@@ -444,7 +442,6 @@ class AspectResult(Result):
 
     @property
     def verdict_name(self) -> str | None:
-        """PASS or FAIL."""
         return self.verdict
 
     @property

@@ -31,12 +31,10 @@ class QualitativeResult(SampledResult):
 
     @property
     def verdict_name(self) -> str | None:
-        """PASS or FAIL."""
         return self.verdict
 
     @property
     def passed(self) -> bool:
-        """What ``verify`` says."""
         return self.verdict == "PASS"
 
     def detail(self) -> QualitativeDetail:

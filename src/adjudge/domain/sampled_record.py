@@ -22,7 +22,6 @@ class QualitativeDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """PASS or FAIL."""
         return self.verdict
 
 
@@ -51,5 +50,4 @@ class CandidateDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """Its state."""
         return self.verdict

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 _MOST_ROWS = 50
 _LONGEST = 500
-"""Characters of a text."""
 
 
 class Shown:

@@ -23,11 +23,6 @@ class Threshold:
     """The upper limit of the share of errors among accepted rows."""
     reason: str = ""
 
-    @property
-    def share(self) -> float:
-        """Of the labelled rows that would be accepted."""
-        return self.accepted / self.rows if self.rows else 0.0
-
     def accepts(self, confidence: float | None) -> bool:
         """Whether a verdict of this confidence may stand; one without a confidence never does."""
         return (

@@ -6,6 +6,7 @@ keeps beside it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Literal, TypedDict
@@ -29,7 +30,6 @@ Selection = int | Literal["tie"]
 Ranking = tuple[tuple[int, ...], ...]
 """Indexes of compared responses best first, those that are equal together."""
 QuotedBy = Literal["model", "program"]
-"""Who named a quote."""
 
 
 class KeptQuote(TypedDict):
@@ -46,7 +46,6 @@ class Quote:
     """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
 
     fragment: int
-    """Which one, from 1."""
     text: str
     start: int
     """Where it begins in the fragment."""
@@ -54,12 +53,10 @@ class Quote:
     """Whether the model quoted it, or a program chose the passage that is most alike."""
 
     def to_dict(self) -> KeptQuote:
-        """As a JSON-ready dict."""
         return {"fragment": self.fragment, "quote": self.text, "start": self.start, "by": self.by}
 
     @classmethod
     def of(cls, kept: KeptQuote) -> Quote:
-        """Of what a ledger keeps."""
         return cls(kept["fragment"], kept["quote"], kept["start"], kept["by"])
 
 
@@ -78,8 +75,8 @@ class Details(TypedDict, total=False):
     score: float | None
     ranking: Ranking | None
     number: float | None
-    evidence: list[KeptQuote]
-    each: list[KeptSupport]
+    evidence: Sequence[KeptQuote] | None
+    each: Sequence[KeptSupport] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,6 @@ class Compared:
 
     @property
     def option(self) -> str:
-        """The verdict in writing."""
         return TIE if self.winner is None else str(self.winner)
 
     @property
@@ -122,7 +118,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A number."""
+    """A verdict that is a number."""
 
     number: float
     """An ``int`` where an integer was asked for, however large."""
@@ -131,7 +127,6 @@ class Rated:
 
     @property
     def option(self) -> str:
-        """The verdict in writing."""
         return str(self.number) if isinstance(self.number, int) else f"{self.number:.15g}"
 
     @property

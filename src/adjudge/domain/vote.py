@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, TypeVar
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import NOTHING
+from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
@@ -164,6 +164,36 @@ class Vote(Shown):
             each=_tuple(details.get("each")),
             score=details.get("score"),
             answered_by=self.answered_by or None,
+            answered_before=self.answered_before or None,
+            persona=self.ballot.persona,
+            repairs=self.repairs,
+            metadata=self.metadata,
+            prompt=self.prompt_hash,
+            unfinished=self.unfinished,
+        )
+
+    @classmethod
+    def of(cls, ballot: Ballot, kept: VoteRecord) -> Vote:
+        """The vote on ``ballot`` that a ledger holds."""
+        said = None
+        if kept.option is not None:
+            said = ballot.question.recorded(kept.option, kept.explanation, kept.details)
+        return cls(
+            ballot=ballot if kept.persona is None else replace(ballot, persona=kept.persona),
+            outcome=Outcome(kept.outcome),
+            verdict=said,
+            reason=kept.reason,
+            text=kept.text,
+            usage=kept.usage,
+            latency=kept.latency,
+            repairs=kept.repairs,
+            distribution=FrozenDict(kept.distribution) if kept.distribution else None,
+            prompt_hash=kept.prompt,
+            low_confidence=kept.low_confidence,
+            metadata=FrozenDict(kept.metadata),
+            answered_by=kept.answered_by or "",
+            answered_before=kept.answered_before or "",
+            unfinished=kept.unfinished,
         )
 
 

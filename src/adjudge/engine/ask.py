@@ -7,12 +7,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -28,33 +27,13 @@ from adjudge.engine.likelihood import (
     prior_on_disk,
     takes_prior,
 )
-from adjudge.engine.reply import backend, so_far
+from adjudge.engine.session import Call, OnCall, session
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model, Replying
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import read_ballot, read_written
 from adjudge.verdicts.reading import Reading
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class Call:
-    """A model was asked. Tries that were repeated are one call; a kept reply is none."""
-
-    model: str
-    request: Request
-    ballot: Ballot | None
-    """What the call was for; None where it was for no vote of one row."""
-    started: int
-    """Nanoseconds since 1970, waiting for a free place included."""
-    ended: int
-    reply: Reply | None = None
-    error: ModelError | None = None
-
-
-OnCall = Callable[[Call], None]
-on_call: ContextVar[OnCall | None] = ContextVar("on_call", default=None)
-"""Who is told of every call that is made in this context."""
 
 
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
@@ -79,14 +58,6 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     return await _ask_once(ballot, model, request, read_written)
 
 
-def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
-    """What the model answers.
-
-    For those whose own machinery reads it; everybody else asks for a vote.
-    """
-    return _complete(request, model)
-
-
 def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
@@ -102,18 +73,17 @@ def requests_for(ballot: Ballot) -> list[Request]:
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
     prompt = render(ballot)
-    asked = so_far.get()
-    begun = asked.begun if asked else None
-    vote = (
-        begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
-    )
+    asked = session().partial
+    vote = asked.vote if asked else None
+    if vote is None:
+        vote = await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        if begun is not None:
-            begun[:] = [vote]
+        if asked:
+            asked.vote = vote
         repaired = await _or_failed(ballot, _ask_for_verdict(ballot, model, again))
-        if begun is not None and repaired.outcome is not Outcome.MODEL_ERROR:
-            begun.clear()
+        if asked and repaired.outcome is not Outcome.MODEL_ERROR:
+            asked.vote = None
         vote = _after(vote, repaired)
     return _settled(vote)
 
@@ -257,36 +227,25 @@ def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
 
 
 def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
-    """What the model answers."""
-    told = on_call.get()
-    return _reply(request, model) if told is None else _told_of(request, model, ballot, told)
+    """What the model answers, or the backend in its place."""
+    backend, on_call = session().backend, session().on_call
+    complete = partial(backend.complete, model=model) if backend else model.complete
+    return (
+        complete(request) if on_call is None else _tell(on_call, complete, request, model, ballot)
+    )
 
 
-def _reply(request: Request, model: Model) -> Replying:
-    other = backend.get()
-    return model.complete(request) if other is None else other.complete(request, model)
-
-
-async def _told_of(request: Request, model: Model, ballot: Ballot | None, told: OnCall) -> Reply:
+async def _tell(
+    on_call: OnCall,
+    complete: Callable[[Request], Replying],
+    request: Request,
+    model: Model,
+    ballot: Ballot | None,
+) -> Reply:
     started = time.time_ns()
-    try:
-        reply = await _reply(request, model)
-    except HALTS:
-        raise  # nobody was asked
-    except ModelError as error:
-        told(
-            Call(
-                model=model.name,
-                request=request,
-                ballot=ballot,
-                started=started,
-                ended=time.time_ns(),
-                error=error,
-            )
-        )
-        raise
-    if reply.usage.calls:
-        told(
+
+    def tell(reply: Reply | None, error: ModelError | None = None) -> None:
+        on_call(
             Call(
                 model=model.name,
                 request=request,
@@ -294,6 +253,17 @@ async def _told_of(request: Request, model: Model, ballot: Ballot | None, told: 
                 started=started,
                 ended=time.time_ns(),
                 reply=reply,
+                error=error,
             )
         )
+
+    try:
+        reply = await complete(request)
+    except HALTS:
+        raise  # nobody was asked
+    except ModelError as error:
+        tell(None, error)
+        raise
+    if reply.usage.calls:
+        tell(reply)
     return reply

@@ -18,7 +18,6 @@ from adjudge.gateway.prices import PriceTable
 
 I = TypeVar("I")  # noqa: E741
 Ends = tuple[int, int]
-"""At least, and at most."""
 _RENDERED_FIRST, _THEN_EVERY = 200, 50
 """Prompts are written out for the first ballots and for some of those after."""
 _CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 1.2)}

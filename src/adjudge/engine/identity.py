@@ -70,6 +70,8 @@ def _ingredients(
         _mapping(configuration.get("versions")),
     )
     yield "judge", configuration.get("judge")
+    if plugin := configuration.get("plugin"):
+        yield "plugin", plugin
     beside = ("dimensions", "weights") if "dimensions" in configuration else ()
     yield (
         "settings",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -14,10 +13,17 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.reply import NoRoom, SoFar, backend, so_far
+from adjudge.engine.session import (
+    EnclosingRun,
+    NoRoom,
+    OpenRun,
+    PartialAsk,
+    opened_session,
+    session,
+)
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, caller, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
 from adjudge.ledger.ledger import Ledger
@@ -76,11 +82,9 @@ class LiveVotes:
         self._shared: dict[bytes, asyncio.Future[Vote]] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """Nothing was kept."""
         return [None] * len(ballots)
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
-        """Ask the model."""
         return self._judge.ask(ballot)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
@@ -94,7 +98,7 @@ class LiveVotes:
         if known is None or (known.done() and _failed(known)):
             (vote,) = self.recall([ballot])
             known = self._shared[key] = asyncio.ensure_future(
-                self._answered(vote) if vote else self._ask_beside(key, ballot)
+                self._answered(vote) if vote else self._ask_and_keep(key, ballot)
             )
         return await asyncio.shield(known)
 
@@ -104,26 +108,14 @@ class LiveVotes:
     async def _answered(self, vote: Vote) -> Vote:
         return vote
 
-    async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
+    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
         return await self._judge.ask(ballot)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
-        """Nothing is kept."""
+        pass
 
     async def finish(self, rows: int) -> None:
-        """Nothing is kept."""
-
-
-class OpenRun:
-    """A run under way: its ledger, and what it may still spend."""
-
-    def __init__(
-        self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False
-    ) -> None:
-        self.ledger = ledger
-        self.open_budget = open_budget
-        self.retry_failed = retry_failed
-        self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
+        pass
 
 
 class RecordedVotes(LiveVotes):
@@ -139,7 +131,6 @@ class RecordedVotes(LiveVotes):
         self._keys: dict[str, bytes] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """What the ledger knows."""
         return self._recall(ballots, [self._key(ballot) for ballot in ballots])
 
     def _recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
@@ -179,7 +170,10 @@ class RecordedVotes(LiveVotes):
             return known
         under_way[key] = answer = asyncio.get_running_loop().create_future()
         try:
-            vote = await self._ask_and_keep(key, ballot)
+            # the place is held until the vote is on the disk: whoever kills us loses no more than
+            # was under way
+            async with self._room.get(ballot.model, nullcontext()):
+                vote = await self._ask_and_keep(key, ballot)
             answer.set_result(vote)
             return vote
         except Exception as error:
@@ -190,45 +184,32 @@ class RecordedVotes(LiveVotes):
             del under_way[key]
             answer.cancel()  # where there is neither
 
-    async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:
-        """The ballot that waits for it holds a place already."""
-        return await self._ask_and_keep(key, ballot, nullcontext())
-
-    async def _ask_and_keep(
-        self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None
-    ) -> Vote:
-        """The place is held until the vote is on the disk: whoever kills us loses no more than was
-        under way.
-        """
-        async with self._room.get(ballot.model, nullcontext()) if place is None else place:
-            return await self._ask_on(key, ballot)
-
-    async def _ask_on(self, key: bytes, ballot: Ballot) -> Vote:
+    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid
         for are kept.
         """
-        earlier = self._unfinished.pop(key, None)
-        begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
-        token = so_far.set(SoFar(key, begun))
-        try:
-            vote = await self._judge.ask(ballot)
-        except (*HALTS, NoRoom):
-            await self._keep_begun(key, begun)
-            raise
-        finally:
-            so_far.reset(token)
-        kept = await self._keep_begun(key, begun) if begun else None
+        earlier, now = self._unfinished.pop(key, None), session()
+        begun = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
+        partial = PartialAsk(key, begun)
+        with opened_session(replace(now, partial=partial)):
+            try:
+                vote = await self._judge.ask(ballot)
+            except (*HALTS, NoRoom):
+                await self._keep_partial(partial)
+                raise
+        kept = await self._keep_partial(partial)
         await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
-        if other := backend.get():
-            other.kept(key)
+        if now.backend:
+            now.backend.kept(key)
         return vote
 
-    async def _keep_begun(self, key: bytes, begun: Sequence[Vote]) -> Usage:
+    async def _keep_partial(self, partial: PartialAsk) -> Usage | None:
         """What was kept, which no other vote is to count again."""
-        new = [vote for vote in begun if vote.usage != Usage()]  # else it is in the ledger already
-        for vote in new:
-            await self._run.ledger.keep(key, replace(vote, unfinished=True))
-        return sum((vote.usage for vote in new), Usage())
+        vote = partial.vote
+        if vote is None or vote.usage == Usage():  # else it is in the ledger already
+            return None
+        await self._run.ledger.keep(partial.key, replace(vote, unfinished=True))
+        return vote.usage
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""
@@ -237,20 +218,7 @@ class RecordedVotes(LiveVotes):
         )
 
     async def finish(self, rows: int) -> None:
-        """All rows have passed."""
         await self._run.ledger.finish(self._judge.label, rows)
-
-
-@light_dataclass(frozen=True)
-class Around:
-    """A run that whatever is asked inside belongs to: writers, criteria, models as tools."""
-
-    run: OpenRun
-    asked: list[bytes]
-    """The keys of the ballots, for the record of what they led to."""
-
-
-around: ContextVar[Around | None] = ContextVar("around", default=None)
 
 
 class PartOfRun(RecordedVotes):
@@ -259,20 +227,20 @@ class PartOfRun(RecordedVotes):
     What is judged in the end is for the run to say.
     """
 
-    def __init__(self, outer: Around, judge: Asker) -> None:
+    def __init__(self, outer: EnclosingRun, judge: Asker) -> None:
         super().__init__(outer.run, judge)
-        self._asked = outer.asked
+        self._collected = outer.keys
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
-        self._asked += map(self._key, ballots)
+        self._collected += map(self._key, ballots)
         return super().recall(ballots)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """It is a part of what is judged."""
 
     async def finish(self, rows: int) -> None:
-        """There is more to come."""
+        pass
 
 
 def _failed(asked: asyncio.Future[Vote]) -> bool:
@@ -288,25 +256,25 @@ RunLike = RunFolder | OpenRun
 
 
 @asynccontextmanager
-async def answering(
+async def vote_source(
     judge: Asker, run: RunLike | None, budget: Budget | None
 ) -> AsyncIterator[LiveVotes]:
-    """Who answers a judge's ballots: with ``run``, or with one around it, the ledger first, within
-    ``budget``.
+    """Who answers a judge's ballots: with ``run``, or one that encloses it, the ledger first,
+    within ``budget``.
     """
-    outer = around.get() if run is None and budget is None else None
+    outer = session().run if run is None and budget is None else None
     if isinstance(run, OpenRun):
         yield RecordedVotes(run, judge)
     elif outer is not None:
         yield PartOfRun(outer, judge)
     else:
         judges = {judge.label: judge.configuration()} if run is not None or budget else {}
-        async with begun(run, judges, budget) as under_way:
+        async with open_run(run, judges, budget) as under_way:
             yield RecordedVotes(under_way, judge) if under_way else LiveVotes(judge)
 
 
 @asynccontextmanager
-async def begun(
+async def open_run(
     run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """Where every run begins, of a command or a program: kept where ``run`` says, else only
@@ -328,7 +296,7 @@ async def begun(
     open_budget = _unkept(budget)
     if open_budget:
         check_prices(budget, open_budget.prices, *judges.values())
-    with event_loop.holding(current, open_budget):
+    with calling(open_budget):
         yield None
 
 
@@ -337,19 +305,12 @@ async def everything_in(
     run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
-    async with begun(run, judges, budget) as under_way:
-        with event_loop.holding(around, Around(under_way, []) if under_way else None):
+    async with open_run(run, judges, budget) as under_way:
+        if under_way is None:
+            yield None
+            return
+        with opened_session(replace(session(), run=EnclosingRun(under_way, []))):
             yield under_way
-
-
-@contextmanager
-def gathered(asked: list[bytes]) -> Iterator[None]:
-    """Have the keys of all that is asked inside put into ``asked``; there are none where no run is
-    around.
-    """
-    outer = around.get()
-    with event_loop.holding(around, replace(outer, asked=asked) if outer else None):
-        yield
 
 
 def _unkept(budget: Budget | None) -> OpenBudget | None:
@@ -359,7 +320,7 @@ def _unkept(budget: Budget | None) -> OpenBudget | None:
     """
     if budget:
         return OpenBudget(budget)
-    return OpenBudget(prices=_NO_PRICES) if current.get() is None else None
+    return OpenBudget(prices=_NO_PRICES) if caller().budget is None else None
 
 
 @asynccontextmanager
@@ -400,7 +361,7 @@ async def recorded(
     open_budget = OpenBudget(
         budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account)
     )
-    with event_loop.holding(current, open_budget):
+    with calling(open_budget):
         await ledger.note_all({**run.facts, "ended": None})
         try:
             with event_loop.stoppable(lambda: open_budget.stop(stopped)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.domain.vote import Ballot, Vote
-from adjudge.engine.reply import Deferred
+from adjudge.engine.session import Deferred
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000
@@ -104,13 +104,13 @@ class PutOff:
         return number >> 3 < len(self._done) and bool(self._done[number >> 3] >> (number & 7) & 1)
 
     def done(self, number: int) -> None:
-        """It has."""
+        """Mark the item as judged."""
         if number >> 3 >= len(self._done):
             self._done += bytes(max(1024, (number >> 3) + 1 - len(self._done)))
         self._done[number >> 3] |= 1 << (number & 7)
 
     def leave(self, number: int) -> None:
-        """It has to wait."""
+        """Put the item back: it has to wait for others."""
         self.left += 1
         self._on_left(number)
 
@@ -203,21 +203,21 @@ class _Work(Generic[I, R]):
         votes: list[Vote] = []
         asked: list[Ballot] = []
         while ballots := self.judge.plan(item, votes):
-            votes += await _together(self.answers, ballots)
+            votes += await _votes_on(self.answers, ballots)
             asked += ballots
         return votes, asked
 
 
-async def _together(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _votes_on(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
     new = iter(
-        await _ask(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])]
+        await _ask_all(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])]
     )
     return [vote if vote is not None else next(new) for vote in known]
 
 
-async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _ask_all(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
     asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]

@@ -13,7 +13,7 @@ from adjudge.domain.message import Request
 from adjudge.domain.question import Choice
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import write
-from adjudge.engine.run import Asker, answering
+from adjudge.engine.run import Asker, vote_source
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.ledger import key_of
 
@@ -59,6 +59,6 @@ def writing_key(model: OpenModel, ballot: Ballot, wordings: Mapping[str, str]) -
 
 
 async def _answer(asker: Asker, ballot: Ballot) -> Vote:
-    async with answering(asker, None, None) as answers:
+    async with vote_source(asker, None, None) as answers:
         (known,) = answers.recall([ballot])
         return known or await answers.ask(ballot)

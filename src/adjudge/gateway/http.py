@@ -78,7 +78,6 @@ class Encoded(str):
 
 
 def encoded_body(body: Mapping[str, object]) -> str:
-    """``body`` as JSON."""
     parts = [
         f'"{name}": {value if type(value) is Encoded else _encoded(value)}'
         for name, value in body.items()
@@ -152,7 +151,6 @@ class Endpoint:
 
     @cached_property
     def host(self) -> str:
-        """Host and port."""
         return redact.host_of(self.url)
 
     def error(self, kind: type[ModelError], message: str, hint: str = "") -> ModelError:

@@ -27,7 +27,6 @@ class Presence(StrEnum):
 
     THERE = "there"
     NOT_SAID = "not said"
-    """It lists no models."""
     ANY_NAME = "any name"
     """It has every model that is named, also one that nobody has made: so it says nothing of this
     one.
@@ -79,7 +78,6 @@ class Layer:
     def __init__(self, inner: Model) -> None:
         self.inner = inner
         self.provider: Model = inner.provider if isinstance(inner, Layer) else inner
-        """The innermost model."""
 
     @cached_property
     def name(self) -> str:

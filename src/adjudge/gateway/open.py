@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from adjudge.aio import event_loop
 from adjudge.aio.files import cache_folder
@@ -20,16 +19,25 @@ from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
-from adjudge.gateway.layers.limit import Allowed, Guarded, Limited, Rate, Timed
+from adjudge.gateway.layers.limit import Allowed, Guarded, GuardedPlugin, Limited, Rate, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
 from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
-from adjudge.gateway.providers.replay import ReplayModel
-from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.redact import secrets_in, shown
-from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, is_url, key_for
+from adjudge.gateway.registry import (
+    EMBEDDED,
+    PROVIDERS,
+    URL,
+    WITHOUT_SERVER,
+    ProviderSpec,
+    find,
+    is_known,
+    is_url,
+    key_for,
+)
+from adjudge.plugins import resolve
 
 ModelLike = str | Model | PromptFunction
 MAX_CONCURRENCY = 32
@@ -252,7 +260,7 @@ class _Server:
 
 def _provider(id: ModelLike, server: _Server) -> Model:
     if isinstance(id, str):
-        return _by_id(id.strip(), server)
+        return _by_server(id.strip(), server)
     if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
     if callable(
@@ -267,37 +275,6 @@ def _provider(id: ModelLike, server: _Server) -> Model:
     )
 
 
-def _by_id(id: str, server: _Server) -> Model:
-    return _without_http(id, server) or _by_server(id, server)
-
-
-def _without_http(id: str, server: _Server) -> Model | None:
-    """What this process answers, or a library that asks by itself; None of the others."""
-    if id == "scripted" or id.startswith("scripted/"):
-        lines = id.partition("/")[2]
-        return ScriptedModel(lines.split(",") if lines else None, name=id, remember=False)
-    if id.startswith("replay/"):
-        return ReplayModel(id.partition("/")[2])
-    if id.startswith("local/"):
-        from adjudge.gateway.providers.local import (
-            LocalModel,
-        )  # not loaded by those who ask servers
-
-        return LocalModel(id)
-    if id.startswith("litellm/"):
-        from adjudge.gateway.providers.litellm import (
-            LitellmModel,
-        )  # not loaded by those who ask servers themselves
-
-        return LitellmModel(
-            id,
-            api_key=Secret(server.api_key or ""),
-            base_url=server.base_url,
-            headers=server.headers.sent,
-        )
-    return None
-
-
 def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
@@ -307,7 +284,7 @@ def _by_server(id: str, server: _Server) -> Model:
                 shown=shown(id),
             )
         return _by_url(id, server)
-    if server.base_url is not None and not _known(id):
+    if server.base_url is not None and not is_known(id):
         return _by_url(f"{server.base_url}#{id}", server)
     spec, model = find(id)
     key = server.key_for(spec)
@@ -323,9 +300,13 @@ def _by_server(id: str, server: _Server) -> Model:
             model_name=model,
             key_variable=spec.key_variable,
         )
-    address = server.base_url or spec.resolved_base_url()
-    return _adapter(
-        spec, Connection(f"{spec.name}/{model}", spec.name, model, address, key, server.headers)
+    needs_server = spec.name not in WITHOUT_SERVER
+    address = (server.base_url or spec.resolved_base_url()) if needs_server else ""
+    return _of_provider(
+        spec,
+        Connection(
+            f"{spec.name}/{model}".rstrip("/"), spec.name, model, address, key, server.headers
+        ),
     )
 
 
@@ -343,25 +324,24 @@ def _by_url(id: str, server: _Server) -> Model:
     if not model:
         raise SetupError("{address!r} names no model: write {address}#MODEL", address=address)
     key = Secret(server.api_key or "")
-    return _adapter(
-        URL, Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers)
-    )
+    connection = Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers)
+    return _adapter(URL.adapter)(connection)
 
 
-def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
-    module, _, name = spec.adapter.partition(":")
-    adapter: Model = getattr(import_module(f"adjudge.gateway.providers.{module}"), name)(connection)
-    return adapter
+def _adapter(target: str) -> Callable[[Connection], Model]:
+    return cast(Callable[[Connection], Model], resolve(target))
 
 
-def _known(id: str) -> bool:
-    """Whether the id says whose protocol it is.
-
-    Mistral's bare names do not: its open weights are served by anybody.
-    """
-    head = id.lower().replace(":", "/").partition("/")[0]
-    closed = [spec.prefixes for name, spec in PROVIDERS.items() if name != "mistral"]
-    return head in PROVIDERS or any(id.startswith(prefixes) for prefixes in closed)
+def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
+    """The model as its provider makes it; a plugin's is guarded."""
+    part = PROVIDERS.find(spec.name)
+    if part is None or not part.package:
+        return _adapter(spec.adapter)(connection)
+    with part.blamed():
+        made = _adapter(spec.adapter)(connection)
+    if not hasattr(made, "complete"):
+        raise part.error(f"{spec.adapter} gives a {type(made).__name__} without complete(request)")
+    return made if isinstance(made, HttpProvider) else GuardedPlugin(made, connection.name)
 
 
 def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:

@@ -104,14 +104,13 @@ class ImportedRun:
     def add_record(
         self,
         record: JudgmentRecord,
-        votes: list[Mapping[str, object]],
         keys: list[bytes],
         recorded: Recorded,
     ) -> None:
         """Keep a judgment of ours as its export has it; ``recorded`` is what it asks and who
         answered.
         """
-        self._ledger.add_record(record, votes, keys)
+        self._ledger.add_record(record, keys)
         self._by_words = True
         self._describe(recorded)
         self._count(recorded, record.status)

@@ -14,7 +14,6 @@ class Format:
     """One foreign format: how it is known by its structure, and how it is read."""
 
     name: str
-    """What ``--as`` calls it."""
     title: str
     written_against: str
     """The version of the tool whose files it was written for."""

@@ -7,11 +7,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Label
-from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import DirectDetail, JudgmentRecord, OtherDetail, PairwiseDetail
+from adjudge.domain.sampled_record import QuantitativeDetail
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError, SetupError
@@ -19,8 +22,8 @@ from adjudge.importers.folder import ImportedRun
 from adjudge.importers.format import Format
 from adjudge.importers.record import PASS_OR_FAIL, Asked, AskedKind, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, listed, mapping, number, text
-from adjudge.ledger.codec import check_exported_vote, exported_judgment
+from adjudge.importers.values import listed, mapping
+from adjudge.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.ledger.rows import LABELS
 from adjudge.reading.typed_json import WrongType
 
@@ -59,19 +62,17 @@ def read_own(file: ForeignFile, run: ImportedRun) -> None:
     """Keep every judgment as it stands."""
     for record in file.records():
         _check(record, file)
-        votes = [mapping(vote) for vote in listed(record["votes"])]
-        keys = [_key(vote) for vote in votes]
-        run.add_labels(_labels(record, file))
-        run.add_record(_judgment(record, votes, file), votes, keys, _recorded(record, votes))
+        keys = [_key(mapping(vote)) for vote in listed(record["votes"])]
+        judgment, labels = _judgment(record, file), list(_labels(record, file))
+        run.add_labels(labels)
+        run.add_record(judgment, keys, _recorded(judgment, labels))
 
 
-def _judgment(
-    record: Mapping[str, object], votes: list[Mapping[str, object]], file: ForeignFile
-) -> JudgmentRecord:
+def _judgment(record: Mapping[str, object], file: ForeignFile) -> JudgmentRecord:
     try:
-        for vote in votes:
-            check_exported_vote(vote)
-        return exported_judgment({name: value for name, value in record.items() if name != LABELS})
+        votes = tuple(read_exported_vote(mapping(vote)) for vote in listed(record["votes"]))
+        found = {name: value for name, value in record.items() if name != LABELS}
+        return replace(read_exported_judgment(found), votes=votes)
     except WrongType as error:
         raise RunError(
             "{name}, row {record}: {error}", name=file.name, record=record["row"], error=error
@@ -133,48 +134,40 @@ def _key(vote: Mapping[str, object]) -> bytes:
     return hashlib.sha256(json.dumps(vote, sort_keys=True).encode()).digest()[:16]
 
 
-def _recorded(record: Mapping[str, object], votes: list[Mapping[str, object]]) -> Recorded:
+def _recorded(judgment: JudgmentRecord, labels: Sequence[Label]) -> Recorded:
     """What was asked and who answered, as far as an export tells."""
-    kind = _kind(record)
-    bounds = [one for one in map(number, listed(record.get("range"))) if one is not None]
-    asked = Asked(
-        text(record.get("criteria")) or text(record["judge"]),
-        kind=kind,
-        options=_options(record) if kind == "choice" else (),
-        bounds=(bounds[0], bounds[1]) if len(bounds) == 2 else (0.0, 1.0),
-    )
-    said = tuple(_said(vote) for vote in votes)
-    return Recorded(judge=text(record["judge"]), asked=asked, fields={"response": ""}, votes=said)
-
-
-def _options(record: Mapping[str, object]) -> tuple[CriteriaOption, ...]:
-    if "verdict" in record:  # of a judge that says PASS or FAIL
-        return PASS_OR_FAIL
-    option, score = record.get("option"), number(record.get("score"))
-    if option is not None and score is not None:
-        return (CriteriaOption(text(option), score=score),)
-    said = (
-        mapping(label).get("option") for label in listed(record.get(LABELS))
-    )  # people may be the only ones who said one
-    return tuple(CriteriaOption(one) for one in dict.fromkeys(said) if isinstance(one, str))
-
-
-def _said(vote: Mapping[str, object]) -> RecordedVote:
-    answer = first(vote, "number", "option")
-    kept = answer if isinstance(answer, str | int | float) else None
-    return RecordedVote(
-        answer=kept, model=text(vote.get("model")), outcome=Outcome(text(vote["outcome"]))
-    )
-
-
-def _kind(record: Mapping[str, object]) -> AskedKind:
-    return (
+    detail = judgment.detail
+    kind: AskedKind = (
         "comparison"
-        if "per_system_results" in record
+        if isinstance(detail, PairwiseDetail)
         else "rating"
-        if "numbers" in record
+        if isinstance(detail, QuantitativeDetail)
         else "choice"
     )
+    asked = Asked(
+        judgment.criterion or judgment.judge,
+        kind=kind,
+        options=_options(judgment, labels) if kind == "choice" else (),
+        bounds=detail.range if isinstance(detail, QuantitativeDetail) else (0.0, 1.0),
+    )
+    said = tuple(
+        RecordedVote(
+            answer=vote.option if vote.number is None else vote.number,
+            model=vote.model,
+            outcome=Outcome(vote.outcome),
+        )
+        for vote in judgment.votes or ()
+    )
+    return Recorded(judge=judgment.judge, asked=asked, fields={"response": ""}, votes=said)
+
+
+def _options(judgment: JudgmentRecord, labels: Sequence[Label]) -> tuple[CriteriaOption, ...]:
+    if not isinstance(judgment.detail, DirectDetail | RagDetail | OtherDetail):
+        return PASS_OR_FAIL
+    if judgment.verdict is not None and judgment.score is not None:
+        return (CriteriaOption(judgment.verdict, score=judgment.score),)
+    said = (one.option for one in labels)  # people may be the only ones who said one
+    return tuple(CriteriaOption(one) for one in dict.fromkeys(said) if one is not None)
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:

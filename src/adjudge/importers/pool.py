@@ -47,7 +47,6 @@ class UnjudgedRow(DirectInstanceResult):
 
     @property
     def reason(self) -> str:
-        """Why there is no score."""
         return _NOT_JUDGED
 
 
@@ -57,7 +56,6 @@ class UnjudgedComparison(PairwiseInstanceResult):
 
     @property
     def reason(self) -> str:
-        """Why there is no winner."""
         return _NOT_JUDGED
 
 

@@ -282,7 +282,7 @@ def _is_metric(name: str, value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """NaN is one."""
+    """Whether the cell holds a number; NaN counts as one."""
     try:
         float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
     except (TypeError, ValueError):

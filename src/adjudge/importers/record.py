@@ -72,7 +72,6 @@ class RecordedVote:
     explanation: str | None = None
     feedback: str | None = None
     text: str | None = None
-    """The raw reply."""
     prompt: str | None = None
     usage: Usage = Usage()
     latency: float = 0.0

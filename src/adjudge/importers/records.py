@@ -53,7 +53,6 @@ _CONTEXT = (
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
 """Where a judge says whether it passes, whatever the labels are."""
 _SAID = ("verdict", "label", "option", "decision")
-"""Where it says what."""
 _NAME = "label"
 _LABELS = (_NAME, "human_consistency")
 _PREDICTED = "_pred"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -38,8 +38,6 @@ _LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How a file is read."""
-
     kind: str | None = None
     """The format, where it is not to be found out."""
     encoding: str | None = None
@@ -153,7 +151,7 @@ def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> Recor
             source=source,
         )
     left = Left()
-    return RecordedFile(chosen, chosen.read_all(files, left), left, files)
+    return RecordedFile(chosen, _read_all(chosen, files, left), left, files)
 
 
 def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -175,7 +173,7 @@ def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, left: 
         if chosen is OWN:
             read_own(files[0], run)
             return
-        for recorded in chosen.read_all(files, left):
+        for recorded in _read_all(chosen, files, left):
             _add(recorded, name, chosen, run)
     except RecursionError as error:
         raise RunError("{name} is nested too deep: nothing was imported", name=name) from error
@@ -316,6 +314,13 @@ def _inside(folder: Path) -> Iterator[Path]:
             MOST_FILES=_MOST_FILES,
         )
     return iter(found)
+
+
+def _read_all(chosen: Format, files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
+    """The records of all files; what a plugin's format raises is one line."""
+    part = None if chosen.name in (*FORMATS.ours, TABLE) else FORMATS.find(chosen.name)
+    with part.blamed() if part else nullcontext():
+        yield from chosen.read_all(files, left)
 
 
 def _format(name: str) -> Format:

@@ -28,7 +28,6 @@ class Score:
 
     @property
     def name(self) -> str:
-        """What was asked."""
         return self.row.asked.name
 
     @property

@@ -31,8 +31,6 @@ _ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
 
 @dataclass(frozen=True)
 class Head:
-    """How a file begins."""
-
     form: Form
     document: Mapping[str, object] = NOTHING
     """Of a JSON object: its keys; of each list only the first item."""
@@ -70,7 +68,6 @@ class ForeignFile:
 
     @property
     def name(self) -> str:
-        """As errors call it."""
         return str(self.path)
 
     @property

@@ -121,9 +121,7 @@ class _Table:
     def __init__(self, file: ForeignFile, columns: TableColumns) -> None:
         self._file = file
         self._numbers: set[str] = set()
-        """Columns of numbers."""
         self._percent: set[str] = set()
-        """Columns of percentages."""
         self._with_comma: set[str] = set()
         """Columns of numbers that are written with a comma."""
         self._named = self._found(columns)

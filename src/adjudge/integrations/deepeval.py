@@ -33,7 +33,6 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
 
     @property
     def __name__(self) -> str:
-        """The criteria."""
         return self._asked.name
 
     def measure(
@@ -48,7 +47,6 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
     async def a_measure(
         self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False
     ) -> float:
-        """The same, awaited."""
         return self._keep(await self._asked.averdict(_cells(test_case)))
 
     def is_successful(self) -> bool:

@@ -51,7 +51,7 @@ def to_pandas(judged: Judged) -> pandas.DataFrame:
 
 
 def to_polars(judged: Judged) -> polars.DataFrame:
-    """A polars frame."""
+    """The rows as a polars frame; needs polars."""
     types, rows = _table(judged)
     found = _library("polars")
     return found.DataFrame(
@@ -60,7 +60,7 @@ def to_polars(judged: Judged) -> polars.DataFrame:
 
 
 def to_arrow(judged: Judged) -> pyarrow.Table:
-    """An Arrow table."""
+    """The rows as an Arrow table; needs pyarrow."""
     types, rows = _table(judged)
     found = _library("pyarrow")
     schema = found.schema([(name, vars(found)[kind]()) for name, kind in types.items()])

@@ -36,12 +36,10 @@ class _ReadsWhatIsGiven(_EvalArgsMixin):  # type: ignore[misc]
 
     @property
     def requires_input(self) -> bool:
-        """As it was said."""
         return self._requires_input
 
     @property
     def requires_reference(self) -> bool:
-        """As it was said."""
         return self._requires_reference
 
     def _check_evaluation_args(
@@ -76,7 +74,6 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
 
     @property
     def evaluation_name(self) -> str:
-        """The criteria."""
         return self._asked.name
 
     def _evaluate_strings(

@@ -36,7 +36,6 @@ class Verdict:
 
     @property
     def name(self) -> str:
-        """The criteria."""
         return self.result.criteria.name
 
     @property
@@ -87,7 +86,6 @@ class Verdict:
 
     @property
     def models(self) -> str:
-        """Who was asked."""
         return ", ".join(dict.fromkeys(vote.model for vote in self.result.votes))
 
     @property
@@ -153,7 +151,7 @@ class Asked:
         return Verdict(self.judge.evaluate([instance], self.criteria)[0])
 
     async def averdict(self, cells: Cells) -> Verdict:
-        """Judge one text."""
+        """Judge one text and return its verdict."""
         instance = instance_of(cells)
         if isinstance(self.judge, AspectCritic):
             return Verdict(await self.judge.aevaluate(instance))

@@ -17,9 +17,7 @@ _SECONDS_BETWEEN = 0.1
 class _Drawn(Protocol):
     """What IPython gives for something that it drew."""
 
-    def update(self, shown: object) -> None:
-        """Draw it anew."""
-        ...
+    def update(self, shown: object) -> None: ...
 
 
 class NotebookProgress:
@@ -36,7 +34,6 @@ class NotebookProgress:
         self._drawn = self._draw_first()
 
     def __call__(self, result: Result) -> None:
-        """Count one more."""
         self.done += 1
         self.failed += result.status is not Status.SCORED
         now, is_last = time.monotonic(), self.done == self.total

@@ -20,12 +20,12 @@ from adjudge.data.columns import column_in
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.ask import Call
 from adjudge.engine.identity import judge_identity
+from adjudge.engine.session import Call
 from adjudge.errors import SetupError
 from adjudge.integrations import otel_names as names
 from adjudge.rag.result import RagResult
-from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.execute import Called, EvalRun, Event, Judged
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
@@ -111,6 +111,8 @@ class Traces:
         """Emit what a run tells of."""
         if isinstance(event, Judged):
             self.emit(event.result, judge=event.judge)
+        elif isinstance(event, Called):
+            self.on_call(event.call)
 
     def emit_all(self, results: Iterable[Result]) -> None:
         """An event for each result, as judges return them."""

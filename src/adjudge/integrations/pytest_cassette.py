@@ -33,7 +33,6 @@ class Cassette:
         return self._own.get(model, request) or self._before.get((model, request.key))
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Record a reply."""
         self._own.put(model, request, reply)
 
 

@@ -30,7 +30,6 @@ class GroupSettings:
     at_least: float | None = None
     """The mean score, from 0 to 1, that the cases must reach."""
     confidence: float = 0.95
-    """How sure that must be."""
     votes: int = 1
     """Votes per case and model."""
     not_worse_than: str | PathLike[str] | None = None
@@ -121,8 +120,6 @@ def briefly(told: Callable[[str], str], ask: Callable[[], T]) -> T:
 
 
 class Judging(Protocol):
-    """Judges a text at once."""
-
     def told(self, text: str) -> str:
         """A sentence of ours in the session's language."""
         ...

@@ -40,7 +40,6 @@ _STATE = pytest.StashKey[_State]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of a session."""
     group = parser.getgroup("adjudge", "judging with adjudge")
     add = group.addoption
     add(
@@ -93,7 +92,6 @@ def _usd(text: str) -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
     config.addinivalue_line(
         "markers",
         "judged(criteria, at_least, confidence=0.95, votes=1, not_worse_than=None, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -65,7 +64,6 @@ class Decision:
     """"holds", "failed" or "inconclusive"."""
     message: Message
     properties: Sequence[tuple[str, object]] = ()
-    """For JUnit."""
     test: str = ""
     """The test function whose cases they are."""
 
@@ -393,20 +391,17 @@ class JudgingSession:
             outcome = Outcome(run)
             outcome.check_gates()
 
-            interrupted = threading.Event()
-
-            def heard(event: Event) -> None:
-                outcome.see(event)
-                if isinstance(event, Stopping):
-                    interrupted.set()
-                if listen:
-                    listen(event)
-
+            budget, interrupted = self._purse.left(folder), False
             try:
-                run.execute(heard, budget=self._purse.left(folder), kept=outcome.facts)
+                with run.execute(budget=budget, kept=outcome.facts) as events:
+                    for event in events:
+                        outcome.see(event)
+                        interrupted = interrupted or isinstance(event, Stopping)
+                        if listen:
+                            listen(event)
             finally:
                 self._purse.note(folder)
-                if interrupted.is_set():
+                if interrupted:
                     # the run ended in good order; the session that it is a part of is to end, too
                     raise KeyboardInterrupt
         return outcome

@@ -107,25 +107,28 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     Parameters:
         definition: what a response must meet to pass, in a sentence; or the name of a ready-made
-        aspect. models: one model or a panel: ids, model objects or functions ``prompt -> text``;
-        None is the embedded model. strictness: votes per model. name: what the aspect is called in
-        results and reports. language: of the prompt and the explanation: "en" or "ru". min_valid: a
-        model with fewer valid votes is excluded. early_stop: ask only as many votes as can still
-        change the verdict; the verdict is the same. weights: how much each model of the panel
-        counts, by its name; the score is then the weighted share. All models must be
-            named, none below 0. ``adjudge calibrate`` prints the weights that people's labels
-            support, and writes them to a file: its path may stand here, and is refused where the
-            panel has changed since.
+            aspect.
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
+            the embedded model.
+        strictness: votes per model.
+        name: what the aspect is called in results and reports.
+        language: of the prompt and the explanation: "en" or "ru".
+        min_valid: a model with fewer valid votes is excluded.
+        early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
+        weights: how much each model of the panel counts, by its name; the score is then the
+            weighted share. All models must be named, none below 0. ``adjudge calibrate`` prints the
+            weights that people's labels support, and writes them to a file: its path may stand
+            here, and is refused where the panel has changed since.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has
-        one. mode: "generate": the model writes a verdict with its explanation; "likelihood": the
-        options are compared by their
-            log-probability, nothing is written. By default local models do the latter, all others
-            the former.
+            one.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
+            are compared by their log-probability, nothing is written. By default local models do
+            the latter, all others the former.
         max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what a response without a verdict becomes: "abstain" (a result that says so),
-        "raise" (a RunError), or
-            "random" (a verdict by chance, marked as such and left out of every aggregate).
+            "raise" (a RunError), or "random" (a verdict by chance, marked as such and left out of
+            every aggregate).
     """
 
     definition: str
@@ -195,7 +198,6 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     @property
     def samples(self) -> int:
-        """Votes per model."""
         return self.strictness
 
     @cached_property

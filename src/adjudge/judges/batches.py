@@ -66,7 +66,6 @@ class Batches:
         return await case.answer
 
     async def close(self) -> None:
-        """End what is under way."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -37,6 +37,8 @@ from adjudge.judges.settings import (
 )
 from adjudge.pooling.confidence import confidence
 
+_OF_A_STEP = ("judge", "plugin", "settings", "models")
+
 
 class _Step(NamedTuple, Generic[I, R]):
     """A judge of the cascade as one item meets it."""
@@ -83,11 +85,12 @@ class Cascade(Judge[I, R]):
 
     Parameters:
         steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same;
-        the cheapest first. calibration: the file that ``adjudge calibrate`` wrote; it is refused
-        where a step has changed since. otherwise: what becomes of an item that no step is sure
-        enough of: "abstain" (no verdict: the stated risk holds for
-            every verdict that there is), or "last" (the last step decides, and the risk is stated
-            of the others alone).
+            the cheapest first.
+        calibration: the file that ``adjudge calibrate`` wrote; it is refused where a step has
+            changed since.
+        otherwise: what becomes of an item that no step is sure enough of: "abstain" (no verdict:
+            the stated risk holds for every verdict that there is), or "last" (the last step
+            decides, and the risk is stated of the others alone).
     """
 
     steps: Sequence[Judge[I, R]]
@@ -128,7 +131,6 @@ class Cascade(Judge[I, R]):
 
     @property
     def on_failure(self) -> OnFailure | OnTooFew:
-        """As the steps have it."""
         return self.steps[-1].on_failure
 
     @property
@@ -226,7 +228,6 @@ class Cascade(Judge[I, R]):
         return [first.prepare(item) for item in items_of(instances)]
 
     def check(self, item: I) -> None:
-        """As each step checks it."""
         for step in self.steps:
             step.check(item)
         self._asked(item)
@@ -271,7 +272,6 @@ class Cascade(Judge[I, R]):
         return await step.ask(ballot)
 
     def fallback_result(self, result: R, choice: random.Random) -> R:
-        """As the steps do it."""
         return self.steps[-1].fallback_result(result, choice)
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
@@ -295,9 +295,7 @@ class Cascade(Judge[I, R]):
         parts = [step.configuration(asked) for step in self.steps]
         return {
             **made,
-            "steps": [
-                {name: one[name] for name in ("judge", "settings", "models")} for one in parts
-            ],
+            "steps": [{name: one[name] for name in _OF_A_STEP if name in one} for one in parts],
         }
 
     def recorded_settings(self) -> dict[str, object]:

@@ -102,7 +102,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         ]
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """One of them."""
+        """One ballot: this question, this model, this sample."""
         return Ballot(
             case.criteria, case.instance, question, "direct", model, self.language, sample=sample
         )
@@ -261,9 +261,8 @@ class DirectJudge(ModelSettings, Direct):
         judge_description_prompt: who the judge is told to be.
         generate_synthetic_persona: have the model invent that, once for each criteria.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-        are compared by their
-            log-probability, nothing is written. By default local models do the latter, all others
-            the former.
+            are compared by their log-probability, nothing is written. By default local models do
+            the latter, all others the former.
         early_stop: ask only as many votes as can still change the option.
         on_generation_failure: EvalAssist's name of ``on_failure``.
     """

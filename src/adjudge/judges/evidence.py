@@ -70,10 +70,10 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     Parameters:
         model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the
-        embedded model. method: "each": one question a sentence; "joint": one for all sentences, 20
-        at most, for models that write; "rules": no
-            model is asked, and numbers, dates, units, names and quotations that no source contains
-            are marked.
+            embedded model.
+        method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for
+            models that write; "rules": no model is asked, and numbers, dates, units, names and
+            quotations that no source contains are marked.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
         text_field: what is looked up.
         source_field: the field that holds the fragments.
@@ -81,13 +81,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         language: of prompts and explanations: "en" or "ru".
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has
-        one. mode: "generate": the model writes a verdict with its quotes; "likelihood": the
-        verdicts are compared by their
-            log-probability, and a program chooses the passage that is most alike. By default local
-            models do the latter.
+            one.
+        mode: "generate": the model writes a verdict with its quotes; "likelihood": the verdicts are
+            compared by their log-probability, and a program chooses the passage that is most alike.
+            By default local models do the latter.
         max_repairs: how often a model is asked again after a reply that cannot be read, or a quote
-        that does not exist. on_failure: what a text without a verdict becomes: "abstain", "raise"
-        or "random".
+            that does not exist.
+        on_failure: what a text without a verdict becomes: "abstain", "raise" or "random".
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property, partial
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
@@ -23,11 +22,11 @@ from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.run import Ask, Asker, LiveVotes, OpenRun, Run, RunLike, answering
+from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import PutOff, judge_each
+from adjudge.engine.session import OpenRun, opened_session, session
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.layers.retry import asking
+from adjudge.gateway.layers.budget import Budget, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
 from adjudge.judges.settings import (
@@ -44,11 +43,12 @@ from adjudge.judges.settings import (
 )
 from adjudge.ledger.ledger import key_of
 from adjudge.messages import Message
+from adjudge.plugins import package_of
 from adjudge.prompts.render import check_language
 
 
 class Item(Protocol):
-    """What is judged."""
+    """One instance with one criterion: what a plan is made for."""
 
     @property
     def id(self) -> str | None:
@@ -227,8 +227,10 @@ class Judge(ABC, Generic[I, R]):
         """The vote on a ballot that others wait for: asked once a run, kept and counted like any
         other.
         """
-        judge, answers = _ASKING.get() or (None, None)
-        return await (answers.ask_shared(ballot) if answers and judge is self else self.ask(ballot))
+        now = session()
+        if now.votes is None or now.judge is not self:
+            return await self.ask(ballot)
+        return await now.votes.ask_shared(ballot)
 
     async def judge_items(
         self,
@@ -315,14 +317,16 @@ class Judge(ABC, Generic[I, R]):
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
-        who = hash((name, repr(self.recorded_settings()), *(one.name for one in criteria)))
-        with event_loop.holding(asking, who):
+        with calling(judge=partial(self._identity, name, criteria)):
             await event_loop.visit(
                 self._stream(items, StreamWanted(on_result, asker, run, budget, put_off))
             )
 
+    def _identity(self, label: str, criteria: Sequence[Criteria]) -> int:
+        return hash((label, repr(self.recorded_settings()), *(one.name for one in criteria)))
+
     async def _stream(self, items: Iterable[I], wanted: StreamWanted[R]) -> None:
-        async with answering(wanted.asker, wanted.run, wanted.budget) as answers:
+        async with vote_source(wanted.asker, wanted.run, wanted.budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 result = (
@@ -331,7 +335,7 @@ class Judge(ABC, Generic[I, R]):
                 await answers.keep_judgment(number, result, ballots)
                 wanted.on_result(number, result)
 
-            with event_loop.holding(_ASKING, (self, answers)):
+            with opened_session(replace(session(), judge=self, votes=answers)):
                 await answers.finish(await judge_each(self, items, answers, pooled, wanted.put_off))
 
     def estimate(
@@ -367,9 +371,9 @@ class Judge(ABC, Generic[I, R]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        return provenance(
-            type(self).__name__, self.recorded_settings(), self.panel, criteria, self.language
-        )
+        name, plugin = type(self).__name__, package_of(type(self))
+        made = provenance(name, self.recorded_settings(), self.panel, criteria, self.language)
+        return {**made, "plugin": plugin} if plugin else made
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set, but for the models, which are recorded by themselves."""
@@ -402,10 +406,6 @@ class Judge(ABC, Generic[I, R]):
                 random.Random(content_hash(self.seed, result.instance.fields)),  # noqa: S311
             )
         return result
-
-
-_ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", default=None)
-"""The judge whose ballots are being asked, and who answers them."""
 
 
 def _told(ask: Ask, on_vote: Callable[[Vote], None]) -> Ask:

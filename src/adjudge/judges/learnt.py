@@ -114,8 +114,6 @@ T = TypeVar("T", CascadeThresholds, LearntWeights)
 
 @light_dataclass(frozen=True)
 class Learnt:
-    """What one file holds."""
-
     cascades: tuple[CascadeThresholds, ...] = ()
     weights: tuple[LearntWeights, ...] = ()
 

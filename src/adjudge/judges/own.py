@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 
 from adjudge.domain.criteria import Criteria
@@ -17,33 +16,29 @@ from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.engine.session import opened_session, session
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.judges.batches import Batches, Run, answers_of, gathered
 
 _NO_VERDICT = "the judge gave no verdict"
-_BATCHES: ContextVar[tuple[object, Batches] | None] = ContextVar("batches", default=None)
-"""The judge of one's own that is at work, and where its cases are gathered."""
 
 
 @asynccontextmanager
 async def in_batches(judge: object, run: Run, size: int) -> AsyncIterator[None]:
     """Hand the judge's cases to ``run`` many at once for as long as this holds."""
     async with gathered(run, size) as batches:
-        token = _BATCHES.set((judge, batches))
-        try:
+        with opened_session(replace(session(), judge=judge, work=batches)):
             yield
-        finally:
-            _BATCHES.reset(token)
 
 
 async def ask_own(
     judge: object, run: Run, ballot: Ballot, shown: Instance, criteria: Criteria
 ) -> Vote:
     """What ``run`` says of one case, as it is shown."""
-    at_work, batches = _BATCHES.get() or (None, None)
+    now = session()
     try:
-        if batches and at_work is judge:
-            said = await batches.answer(shown, criteria)
+        if now.judge is judge and isinstance(now.work, Batches):
+            said = await now.work.answer(shown, criteria)
         else:
             (said,) = await answers_of(run, [shown], [criteria])
         return _own_vote(ballot, said)

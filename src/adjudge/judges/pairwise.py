@@ -55,8 +55,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
         contests: "joint": one call compares all responses; "pairs": every two of them are a contest
-        of their own. rotations: ask in orders in which every response stands equally often at every
-        place, and before every other.
+            of their own.
+        rotations: ask in orders in which every response stands equally often at every place, and
+            before every other.
     """
 
     tie_enabled: bool = True
@@ -159,7 +160,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         ]
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """One of them."""
+        """One ballot: this question, this model, this sample."""
         return Ballot(
             case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample
         )
@@ -310,9 +311,8 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     Parameters:
         judge_description_prompt: who the judge is told to be.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-        are compared by their
-            log-probability, nothing is written. By default local models do the latter, all others
-            the former.
+            are compared by their log-probability, nothing is written. By default local models do
+            the latter, all others the former.
         on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 

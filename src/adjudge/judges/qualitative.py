@@ -28,11 +28,10 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
     Parameters:
         expression: what the code must meet to pass.
         min_samples_for_aggregation: with fewer valid samples there is no verdict: ``verify`` says
-        False, and the result says
-            that it fell back.
+            False, and the result says that it fell back.
         min_pass: how many samples must say pass.
         on_failure: what too few valid samples lead to: "fallback" (it fails) or "raise" (a
-        RunError).
+            RunError).
     """
 
     num_samples: int = 1

@@ -31,10 +31,9 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         max: the upper end of the scale.
         agg: what the samples come to: "avg", "med", "min" or "max".
         min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the
-        scale, and the result says
-            that it fell back.
+            scale, and the result says that it fell back.
         on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or
-        "raise" (a RunError).
+            "raise" (a RunError).
     """
 
     min: float = 0.0
@@ -62,7 +61,6 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
 
     @property
     def question(self) -> Rating:
-        """What may be answered."""
         return Rating((float(self.min), float(self.max)))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:

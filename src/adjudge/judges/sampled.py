@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -18,6 +17,7 @@ from adjudge.domain.question import Choice, Rating
 from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.run import RunLike
+from adjudge.engine.session import Sampling, opened_session, session
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
@@ -37,35 +37,17 @@ R = TypeVar("R", bound=SampledResult)
 _LOG = logging.getLogger("adjudge")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How criteria are asked inside ``sampling(…)``."""
-
-    first: int = 0
-    """The number of the first sample: other numbers are other samples, also for a cache and for
-    seeds.
-    """
-    count: int | None = None
-    """Samples per model; None: as each criteria says."""
-    hear: Callable[[SampledResult], None] | None = None
-    """Called with every result."""
-
-
-_SAMPLING: ContextVar[Sampling] = ContextVar("sampling", default=Sampling())  # noqa: B039 - it is frozen
-
-
 @contextmanager
 def sampling(
-    first: int = 0, count: int | None = None, hear: Callable[[SampledResult], None] | None = None
+    first: int = 0,
+    count: int | None = None,
+    on_result: Callable[[SampledResult], None] | None = None,
 ) -> Iterator[None]:
     """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard
     like this.
     """
-    token = _SAMPLING.set(Sampling(first, count, hear))
-    try:
+    with opened_session(replace(session(), sampling=Sampling(first, count, on_result))):
         yield
-    finally:
-        _SAMPLING.reset(token)
 
 
 @runtime_checkable
@@ -97,11 +79,14 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     Parameters:
         llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is
-        the embedded model. num_samples: samples per model, all at once. language: of the prompt and
-        the explanation: "en" or "ru". temperature: by default the model's own setting, else 0 for
-        one sample and 1 for several. seed: of the first sample, the next one has the next number;
-        None: the model's own, if it has one. max_repairs: how often a model is asked again after a
-        reply that cannot be read. on_result: called with every full result.
+            the embedded model.
+        num_samples: samples per model, all at once.
+        language: of the prompt and the explanation: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
+        seed: of the first sample, the next one has the next number; None: the model's own, if it
+            has one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_result: called with every full result.
     """
 
     expression: str
@@ -133,7 +118,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     @property
     def samples(self) -> int:
         """Votes per model."""
-        return _SAMPLING.get().count or self.num_samples
+        return session().sampling.count or self.num_samples
 
     async def evaluate(
         self,
@@ -154,14 +139,13 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         (result,) = await self.judge_items(
             [self._instance(code, agent)], run=run, budget=budget, progress=progress
         )
-        for hear in (self.on_result, _SAMPLING.get().hear):
+        for hear in (self.on_result, session().sampling.on_result):
             if hear:
                 hear(result)
         return result
 
     @property
     def question(self) -> Choice | Rating:
-        """What may be answered."""
         return Choice(
             tuple(one.name for one in self.options), tuple(one.points for one in self.options)
         )
@@ -180,7 +164,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         """Every sample of every model, all at once."""
         if votes:
             return []
-        wanted = _SAMPLING.get()
+        wanted = session().sampling
         samples = range(wanted.first, wanted.first + self.samples)
         return [self.ballot(item, name, sample) for name in self.panel for sample in samples]
 

@@ -21,6 +21,7 @@ from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.plugins import package_of
 from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.render import wordings
 from adjudge.verdicts import VERSION as READER
@@ -106,7 +107,6 @@ OTHERWISE: tuple[Otherwise, ...] = ("abstain", "last")
 """What becomes of an item that no step of a cascade is sure enough of."""
 Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
-"""Per model and row."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -163,8 +163,7 @@ class ModelSettings(VoteSettings):
 
     Parameters:
         inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or
-        engines of unitxt's; None
-            is the embedded model.
+            engines of unitxt's; None is the embedded model.
     """
 
     inference_engine: EngineLike | Sequence[EngineLike] | None = field(
@@ -348,4 +347,10 @@ def plain_settings(settings: Mapping[str, object]) -> object:
 
 
 def _model(model: OpenModel) -> dict[str, object]:
-    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}
+    plugin = package_of(type(model.provider))
+    return {
+        "identity": model.identity,
+        "temperature": model.temperature,
+        "seed": model.seed,
+        **({"plugin": plugin} if plugin else {}),
+    }

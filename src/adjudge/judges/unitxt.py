@@ -49,8 +49,7 @@ class _UnitxtSettings(VoteSettings):
 
     Parameters:
         inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a
-        model; None is the embedded
-            model.
+            model; None is the embedded model.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
     """
@@ -115,7 +114,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
 
     @property
     def tie_offered(self) -> bool:
-        """unitxt has no tie."""
+        """False: unitxt offers no tie."""
         return False
 
     async def ask(self, ballot: Ballot) -> Vote:
@@ -238,9 +237,7 @@ class _Call:
     """With the temperature and the seed to ask at."""
     loop: asyncio.AbstractEventLoop
     votes: list[Vote] = field(default_factory=list)
-    """What came of each call."""
     prompt: Prompt | None = None
-    """The first one."""
     failure: Exception | None = None
     """What ended it, where that is no failed vote."""
     stopped: bool = False

@@ -39,21 +39,15 @@ class UnitxtEngine(Protocol):
         """The model's text for each instance."""
         ...
 
-    def get_engine_id(self) -> str:
-        """What unitxt calls it."""
-        ...
+    def get_engine_id(self) -> str: ...
 
 
 class UnitxtOption(Protocol):
-    """An option of unitxt's."""
-
     name: str
     description: str
 
 
 class UnitxtCriteria(Protocol):
-    """A criteria of unitxt's."""
-
     name: str
     description: str
     prediction_field: str | None
@@ -93,7 +87,6 @@ class EngineModel:
             self.name = str(engine.get_engine_id())
 
     async def complete(self, request: Request) -> Reply:
-        """The engine's answer."""
         started = perf_counter()
         text = await in_thread(lambda: self._infer(request.prompt))
         if not isinstance(text, str):
@@ -167,8 +160,6 @@ GATE = _Gate()
 
 @light_dataclass(frozen=True)
 class Package:
-    """What is used of unitxt."""
-
     judges: ModuleType
     constants: ModuleType
     settings: Any

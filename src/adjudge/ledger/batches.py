@@ -77,7 +77,6 @@ class Batch:
 
     @property
     def requests(self) -> int:
-        """How many it has."""
         return int(self.more.get("requests", 0))
 
     @property
@@ -102,7 +101,6 @@ class Batch:
         return replace(self, more={**self.more, **more})
 
     def row(self) -> tuple[object, ...]:
-        """As the ledger keeps it."""
         told = json.dumps(dict(self.counts)), json.dumps(dict(self.more))
         known = (
             self.id,
@@ -117,7 +115,6 @@ class Batch:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Batch:
-        """As the ledger keeps it."""
         id, provider, model, account, state, created, sha, remote_id, expires, counts, more = row
         known = id, provider, model, account, State(state), created, sha, remote_id, expires
         return cls(*known, json.loads(counts), json.loads(more))
@@ -129,15 +126,11 @@ class Asked(StrEnum):
     SENT = "sent"
     ANSWERED = "answered"
     FAILED = "failed"
-    """For good."""
     RETRY = "retry"
-    """To be asked again."""
 
 
 @light_dataclass(frozen=True)
 class BatchBallot:
-    """One request of a batch."""
-
     ballot: bytes
     request: bytes
     """A digest of what is asked: a ballot may take more than one request."""
@@ -148,7 +141,6 @@ class BatchBallot:
     """What came of it, as JSON."""
 
     def row(self) -> tuple[object, ...]:
-        """As the ledger keeps it."""
         return sealed(
             self.ballot, self.request, self.batch, self.attempt, self.state.value, self.reply
         )
@@ -169,7 +161,6 @@ class BatchTable:
         return [Batch.of(checked("batches", row)) for row in rows]
 
     def remote_ids(self) -> set[str]:
-        """All that are known."""
         return {
             id
             for (id,) in self._ledger.rows(
@@ -178,7 +169,6 @@ class BatchTable:
         }
 
     def ids(self) -> set[str]:
-        """All names that we gave."""
         return {id for (id,) in self._ledger.rows("SELECT id FROM batches")}
 
     def find(self, ballot: bytes, request: bytes) -> BatchBallot | None:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar, cast
 
 from adjudge.domain.evidence_record import EvidenceDetail
-from adjudge.domain.frozen import NOTHING, json_text
+from adjudge.domain.frozen import NOTHING, json_text, plain
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import (
+    FLAGS,
     AspectDetail,
     Detail,
     DirectDetail,
     Fields,
+    Flag,
     JudgmentRecord,
     OtherDetail,
     OutcomeName,
@@ -34,7 +37,7 @@ from adjudge.domain.record import (
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
 from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
 from adjudge.domain.vote import named_by, used_by
-from adjudge.ledger.rows import COLUMNS, INPUT, input_from, kept_input, sealed, storable
+from adjudge.ledger.rows import COLUMNS, IN_BATCH, INPUT, input_from, kept_input, sealed, storable
 from adjudge.reading.typed_json import WrongType, read_as
 
 T = TypeVar("T")
@@ -54,7 +57,9 @@ _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
     kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)
     for kind in KINDS
 }
-NOT_EXPORTED: Mapping[str, float] = {
+_NOT_SHOWN = frozenset({"prompt", "cached_tokens"})
+"""Columns of a vote that an export leaves out."""
+_NOT_EXPORTED: Mapping[str, float] = {
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "sample"), 0),
     **dict.fromkeys(("latency", "at"), 0.0),
 }
@@ -89,8 +94,6 @@ class _Kept:
 
 @light_dataclass(frozen=True, kw_only=True)
 class _KeptVote:
-    """What a vote has."""
-
     model: str
     sample: int
     outcome: OutcomeName
@@ -114,6 +117,12 @@ class _KeptVote:
     each: tuple[KeptSupport, ...] | None = None
     score: float | None = None
     answered_by: str | None = None
+    answered_before: str | None = None
+    persona: str | None = None
+    repairs: int = 0
+    metadata: Mapping[str, object] = NOTHING
+    prompt: str | None = None
+    unfinished: bool = False
     estimated: int = 0
     in_batch: tuple[int, int] | None = None
 
@@ -135,9 +144,23 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
         json_text(dict(record.fields)),
         ballots,
         record.status,
-        None if record.score is None else float(record.score),
+        None if record.score is None else float(record.score) + 0.0,  # SQLite has no -0.0
+        storable(record.criterion),
+        storable(verdict_text(record)),
+        sum(flag_bit(flag) for flag in record.flags),
         json_text(kept),
     )
+
+
+def verdict_text(record: JudgmentRecord) -> str | None:
+    """What was decided, in a word: where responses have no names, the place of the better one."""
+    said = record.choice if record.verdict is None else record.verdict
+    return None if said is None else str(said)
+
+
+def flag_bit(flag: Flag) -> int:
+    """Which bit of the column stands for a flag."""
+    return 1 << FLAGS.index(flag)
 
 
 def judgment_of(
@@ -147,7 +170,7 @@ def judgment_of(
 
     What is not of the right type is damage, which is SQLite's error to us.
     """
-    judge, index, id, instance, _, _, _, result = row
+    judge, index, id, instance, *_, result = row
     place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
         return record_of({"id": id, **_object(_json(result)), **place}, votes)
@@ -191,7 +214,18 @@ def record_of(
     )
 
 
-def exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
+def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> dict[str, object]:
+    """A judgment as the JSONL export has it, with its votes."""
+    found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
+    return {
+        **found,
+        **({INPUT: dict(record.input)} if record.input else {}),
+        "votes": [exported_vote(vote) for vote in record.votes or ()],
+        "judge_identity": judge_identity,
+    }
+
+
+def read_exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
     """The record of a judgment as exports have it, without its votes.
 
     A WrongType says what is not of the right type.
@@ -204,12 +238,82 @@ def exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
     return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
 
 
-def check_exported_vote(vote: Mapping[str, object]) -> None:
-    """See that a vote is as exports have it; what they leave out is not asked for.
+def exported_vote(vote: VoteRecord) -> dict[str, object]:
+    """A vote as exports have it: without whether it went through a batch, since the verdict is the
+    same.
+    """
+    rest = {name: value for name, value in _beside(vote).items() if name != IN_BATCH}
+    shown = {name: value for name, value in _columns(vote).items() if name not in _NOT_SHOWN}
+    return {**shown, "at": vote.at, "more": json_text(rest) if rest else None, **rest}
+
+
+def read_exported_vote(vote: Mapping[str, object]) -> VoteRecord:
+    """The record of a vote as exports have it; what they leave out is not known.
 
     A WrongType says what is wrong.
     """
-    read_as(_KeptVote, {**dict.fromkeys(COLUMNS["votes"]), "number": None, **NOT_EXPORTED, **vote})
+    return _vote({**dict.fromkeys(COLUMNS["votes"]), "number": None, **_NOT_EXPORTED, **vote})
+
+
+def vote_row(
+    number: int, key: bytes, vote: VoteRecord, at: float | None = None
+) -> tuple[object, ...]:
+    """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
+    rest, cast_at = _beside(vote), time.time() if at is None else float(at)
+    columns = _columns(vote).values()
+    return sealed(number, key, *columns, cast_at, json_text(rest) if rest else None)
+
+
+def _columns(vote: VoteRecord) -> dict[str, object]:
+    """What has a column of its own, in their order."""
+    usage = vote.usage
+    return {
+        "model": storable(vote.model),
+        "sample": vote.sample,
+        "outcome": vote.outcome,
+        "option": storable(vote.option),
+        "explanation": storable(vote.explanation),
+        "reason": storable(vote.reason),
+        "text": storable(vote.text),
+        "prompt": vote.prompt,
+        "calls": _count(usage.calls),
+        "prompt_tokens": _count(usage.prompt_tokens),
+        "completion_tokens": _count(usage.completion_tokens),
+        "cached_tokens": _count(usage.cached_tokens),
+        "latency": float(vote.latency),
+    }
+
+
+def _beside(vote: VoteRecord) -> dict[str, object]:
+    """The rest, as far as there is any."""
+    usage = vote.usage
+    found: dict[str, object] = {
+        **vote.details,
+        "repairs": vote.repairs or None,
+        "distribution": None if vote.distribution is None else dict(vote.distribution),
+        "persona": vote.persona,
+        "order": vote.order,
+        "low_confidence": vote.low_confidence or None,
+        "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
+        "unfinished": vote.unfinished or None,
+        "answered_by": storable(vote.answered_by),
+        "answered_before": storable(vote.answered_before),
+        "estimated": usage.estimated or None,
+        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
+        if usage.batch_prompt_tokens
+        else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _count(number: float) -> float:
+    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _storable_metadata(metadata: Mapping[str, object]) -> object:
+    """What JSON does not know is kept as its text."""
+    return json.loads(json.dumps(plain(metadata), default=str))
 
 
 def vote_of(row: Sequence[object]) -> VoteRecord:
@@ -217,9 +321,13 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
-        kept = read_as(_KeptVote, {**_object(_json(more or "{}")), **columns})
+        return _vote({**_object(_json(more or "{}")), **columns})
     except WrongType as error:
         raise sqlite3.DatabaseError(f"vote {number} is not what adjudge writes: {error}") from error
+
+
+def _vote(found: Mapping[str, object]) -> VoteRecord:
+    kept = read_as(_KeptVote, found)
     counts = (
         kept.calls,
         kept.prompt_tokens,
@@ -247,6 +355,12 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
         each=kept.each,
         score=kept.score,
         answered_by=kept.answered_by,
+        answered_before=kept.answered_before,
+        persona=kept.persona,
+        repairs=kept.repairs,
+        metadata=kept.metadata,
+        prompt=kept.prompt,
+        unfinished=kept.unfinished,
         at=kept.at,
     )
 

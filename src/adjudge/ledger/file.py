@@ -20,19 +20,13 @@ from adjudge.ledger.changes import Difference, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
-    FIRST_TABLES,
-    as_begun,
     checked,
     checksum,
     columns_in,
-    earlier_in,
     insert,
     refuse_damaged_rows,
-    refuse_implausible_rows,
-    seal_sql,
     sealed,
     select,
-    view_sql,
     wordings_in,
 )
 from adjudge.messages import reason_of
@@ -61,23 +55,6 @@ _SMALL = 200_000_000
 _LAST_SECOND = 253_402_300_800
 """Of the year 9999, beyond which no calendar of ours goes."""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
-_VOTES = """CREATE TABLE votes (
-    number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL, sample INTEGER NOT NULL,
-    outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT, text TEXT, prompt TEXT,
-    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
-    cached_tokens INTEGER NOT NULL, latency REAL NOT NULL, at REAL NOT NULL, more TEXT)"""
-_JUDGMENTS = """CREATE TABLE judgments (
-    judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
-    ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL,
-    PRIMARY KEY (judge, number)) WITHOUT ROWID"""
-_BATCHES = """CREATE TABLE IF NOT EXISTS batches (
-    id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL, account TEXT NOT NULL,
-    state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL, remote_id TEXT,
-    expires REAL, counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
-_BATCH_BALLOTS = """CREATE TABLE IF NOT EXISTS batch_ballots (
-    ballot BLOB NOT NULL, request BLOB NOT NULL, batch TEXT NOT NULL, attempt INTEGER NOT NULL,
-    state TEXT NOT NULL, reply TEXT, checksum INTEGER,
-    PRIMARY KEY (ballot, request)) WITHOUT ROWID"""
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
 _FACTS: Mapping[str, Callable[[object], bool]] = {
@@ -86,22 +63,30 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
     "spending": lambda value: isinstance(value, dict),
 }
 """What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        _VOTES,
-        "CREATE INDEX votes_by_ballot ON votes (ballot)",
-    ),
-    (_JUDGMENTS,),
-    tuple(statement for table in FIRST_TABLES for statement in seal_sql(table)),
-    ("CREATE INDEX IF NOT EXISTS judgments_by_score ON judgments (judge, status, score, number)",),
-    (
-        _BATCHES,
-        _BATCH_BALLOTS,
-        "CREATE INDEX IF NOT EXISTS batch_ballots_by_batch ON batch_ballots (batch, state)",
-    ),
+LAYOUT = 6
+"""The version of the tables; an empty file is version 0."""
+_TABLES = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER)",
+    """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL,
+    sample INTEGER NOT NULL, outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT,
+    text TEXT, prompt TEXT, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, latency REAL NOT NULL,
+    at REAL NOT NULL, more TEXT, checksum INTEGER)""",
+    "CREATE INDEX votes_by_ballot ON votes (ballot)",
+    """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT,
+    instance TEXT NOT NULL, ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL,
+    criterion TEXT NOT NULL, verdict TEXT, flags INTEGER NOT NULL, result TEXT NOT NULL,
+    checksum INTEGER, PRIMARY KEY (judge, number)) WITHOUT ROWID""",
+    "CREATE INDEX judgments_by_score ON judgments (judge, status, score, number)",
+    """CREATE TABLE batches (id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
+    account TEXT NOT NULL, state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL,
+    remote_id TEXT, expires REAL, counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER)
+    WITHOUT ROWID""",
+    """CREATE TABLE batch_ballots (ballot BLOB NOT NULL, request BLOB NOT NULL,
+    batch TEXT NOT NULL, attempt INTEGER NOT NULL, state TEXT NOT NULL, reply TEXT,
+    checksum INTEGER, PRIMARY KEY (ballot, request)) WITHOUT ROWID""",
+    "CREATE INDEX batch_ballots_by_batch ON batch_ballots (batch, state)",
 )
-"""What takes a ledger from each version to the next; an empty file is version 0."""
 
 
 def holds_run(folder: Path) -> bool:
@@ -201,7 +186,7 @@ def _resumed(
 ) -> dict[str, str]:
     path = folder / FILE
     _refuse_damaged(connection, path)
-    migrate(connection, path)
+    make_tables(connection, path)
     check_rows(connection, path)
     known = read_meta(connection).get("configuration")
     if known is None:
@@ -221,9 +206,7 @@ def refuse_other(
     may be done ``otherwise``.
     """
     if changes := [
-        change
-        for change in differences(known, as_begun(configuration, known))
-        if not is_wording(change)
+        change for change in differences(known, configuration) if not is_wording(change)
     ]:
         raise OtherConfiguration(
             "the run {folder} was made with another configuration: {told}. Restore the "
@@ -262,7 +245,7 @@ def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None)
     if fork_of is not None:
         _copy(fork_of / FILE, new)
     with connect(new, lasting=False) as connection:
-        migrate(connection, new)
+        make_tables(connection, new)
         for table in (
             "judgments",
             "batches",
@@ -286,9 +269,7 @@ def _wordings(
     folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]
 ) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
-    if any(today.get(name, text) != text for name, text in before.items()) or earlier_in(
-        begun_with
-    ):
+    if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(
             "%s was begun by another version of adjudge, which worded some prompts "
             "differently: its answers are kept, "
@@ -298,30 +279,68 @@ def _wordings(
     return before
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a ledger to the newest version."""
+def make_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new ledger, or see that one has them as they are today."""
+    if _version(connection):
+        check_layout(connection, path)
+        return
     refuse_strange_schema(connection, path)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > len(MIGRATIONS):
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _TABLES:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {LAYOUT}")
+    connection.execute("COMMIT")
+
+
+def check_layout(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger whose tables are not as this version of adjudge makes them."""
+    refuse_strange_schema(connection, path)
+    version = _version(connection)
+    if version > LAYOUT:
         raise RunError(
             "{path} was written by a newer adjudge (ledger version {version}): install that "
-            "one. If there is none, it is damaged: {recover}",
+            "one. If there is none, it is damaged: {RECOVER}",
             path=path,
             version=version,
             recover=RECOVER,
         )
-    for table in _without_checksums(connection):
-        refuse_implausible_rows(connection, table)
-    for number, statements in enumerate(MIGRATIONS[version:], version + 1):
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in statements:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {number}")
-        connection.execute("COMMIT")
+    refuse_older(connection, path)
+    if lacking := _lacking(connection):
+        raise trouble(path, sqlite3.DatabaseError(f"its table {lacking[0]} lacks a column"))
+
+
+def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger of an earlier adjudge: its answers cannot be taken over.
+
+    One that has all that there is today is ours, whatever damage made of its version.
+    """
+    version = _version(connection)
+    if 0 < version < LAYOUT and _lacking(connection):
+        raise RunError(
+            "{path} was written by an earlier adjudge (ledger version {version}, and this "
+            "one reads version {layout}): export the run with the adjudge that made it, or "
+            "run it again into another folder",
+            path=path,
+            version=version,
+            layout=LAYOUT,
+        )
+
+
+def _lacking(connection: sqlite3.Connection) -> list[str]:
+    """The tables that do not have the columns of today."""
+    return [
+        table
+        for table, columns in COLUMNS.items()
+        if not {*columns, "checksum"} <= {*columns_in(connection, table)}
+    ]
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """The facts about a run."""
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
     try:
         facts = {name: json.loads(value) for name, value in rows}
@@ -334,7 +353,6 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
 
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
-    """Keep facts about a run."""
     for name, value in facts.items():
         connection.execute(insert("meta"), sealed(name, json.dumps(value)))
 
@@ -354,26 +372,6 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
     )
     rows = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model")  # noqa: S608 - constant text
     return {model: Usage(*numbers) for model, *numbers in rows}
-
-
-def as_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Let a ledger of the first edition, which has no checksums, be read as one that has.
-
-    Its file stays as it is.
-    """
-    refuse_strange_schema(connection, path)
-    for table in _without_checksums(connection):
-        if _is_small(path):
-            refuse_implausible_rows(connection, table)
-        connection.execute(view_sql(table))
-
-
-def _without_checksums(connection: sqlite3.Connection) -> list[str]:
-    return [
-        table
-        for table in COLUMNS
-        if (columns := columns_in(connection, table)) and "checksum" not in columns
-    ]
 
 
 def trouble(path: Path, error: Exception) -> RunError:

@@ -63,11 +63,8 @@ class Conflict:
     """A row of which annotators say different things."""
 
     criteria: str
-    """The criteria's name."""
     row: str
-    """The row's identity."""
     labels: tuple[Label, ...]
-    """What each of them says."""
 
     @property
     def is_open(self) -> bool:

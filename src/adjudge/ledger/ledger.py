@@ -5,21 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import RunError
 from adjudge.ledger.changes import ATTRIBUTES, differences
-from adjudge.ledger.codec import judgment_row
+from adjudge.ledger.codec import judgment_row, vote_of, vote_row
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import (
     FILE,
@@ -31,9 +28,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.rows import (
-    IN_BATCH,
     KEY_BYTES,
-    ballot_as_begun,
     checked,
     checked_key,
     insert,
@@ -182,7 +177,7 @@ class Ledger:
 
     async def keep(self, key: bytes, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
-        await self._write_vote(key, vote_row(next(self._numbers), key, vote))
+        await self._write_vote(key, vote_row(next(self._numbers), key, vote.record()))
 
     async def _write_vote(self, key: bytes, row: Sequence[object]) -> None:
         await self._writer.write(_KEEP_VOTE, row)
@@ -201,7 +196,9 @@ class Ledger:
         )  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        self._writer.put(_KEEP_JUDGMENT, judgment_row(result.record(judge, number), ballots))
+        self._writer.put(
+            _KEEP_JUDGMENT, judgment_row(result.record(judge, number, votes=True), ballots)
+        )
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 
@@ -243,7 +240,6 @@ class Ledger:
             raise trouble(self.path, error) from error
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query finds."""
         return self._all(sql, values)
 
     async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
@@ -259,7 +255,7 @@ class Ledger:
             self._writer.put(sql, values)
 
     def _vote(self, ballot: Ballot, row: Sequence[object]) -> Vote:
-        return self._read(lambda: _vote(ballot, checked("votes", row)))
+        return self._read(lambda: Vote.of(ballot, vote_of(checked("votes", row))))
 
     def _read(self, read: Callable[[], _Read]) -> _Read:
         """What a row says. What it cannot say is damage that happened before
@@ -294,101 +290,5 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    asked = (
-        f"{ballot_as_begun(ballot, wordings).id} "
-        f"{wordings.get(name) or wording(name, ballot.language)} {model}"
-    )
+    asked = f"{ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
-
-
-def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tuple[object, ...]:
-    """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
-    said, usage = vote.verdict, vote.usage
-    more = {
-        **(said.details if said else {}),
-        "repairs": vote.repairs or None,
-        "distribution": None if vote.distribution is None else dict(vote.distribution),
-        "persona": vote.ballot.persona,
-        "order": vote.order,
-        "low_confidence": vote.low_confidence or None,
-        "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
-        "unfinished": vote.unfinished or None,
-        "answered_by": storable(vote.answered_by) or None,
-        "answered_before": storable(vote.answered_before) or None,
-        "estimated": usage.estimated or None,
-        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
-        if usage.batch_prompt_tokens
-        else None,
-    }
-    rest = {name: value for name, value in more.items() if value is not None}
-    return sealed(
-        number,
-        key,
-        storable(vote.model),
-        vote.sample,
-        vote.outcome.value,
-        storable(said.option if said else None),
-        storable(said.explanation if said else None),
-        storable(vote.reason),
-        storable(vote.text),
-        vote.prompt_hash,
-        *map(
-            _count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
-        ),
-        float(vote.latency),
-        time.time() if at is None else at,
-        json_text(rest) if rest else None,
-    )
-
-
-def _count(number: float) -> float:
-    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
-    (
-        _,
-        _,
-        _,
-        _,
-        outcome,
-        option,
-        explanation,
-        reason,
-        text,
-        prompt,
-        calls,
-        asked,
-        answered,
-        cached,
-        latency,
-        _,
-        rest,
-    ) = row
-    more = json.loads(rest or "{}")
-    shares = more.get("distribution")
-    return Vote(
-        ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,
-        outcome=Outcome(outcome),
-        verdict=None if option is None else ballot.question.recorded(option, explanation, more),
-        reason=reason,
-        text=text,
-        usage=Usage(
-            calls, asked, answered, cached, more.get("estimated", 0), *more.get(IN_BATCH, ())
-        ),
-        latency=latency,
-        repairs=more.get("repairs", 0),
-        distribution=FrozenDict(shares) if shares else None,
-        prompt_hash=prompt,
-        low_confidence=more.get("low_confidence", False),
-        metadata=FrozenDict(more.get("metadata") or {}),
-        answered_by=more.get("answered_by", ""),
-        answered_before=more.get("answered_before", ""),
-        unfinished=more.get("unfinished", False),
-    )
-
-
-def _storable_metadata(metadata: Mapping[str, object]) -> object:
-    """What JSON does not know is kept as its text."""
-    return json.loads(json.dumps(plain(metadata), default=str))

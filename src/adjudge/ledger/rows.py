@@ -8,13 +8,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
-
-from adjudge.catalog.earlier import earlier_texts
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.vote import Ballot, Outcome
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
@@ -33,7 +27,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         ),
         *("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "latency", "at", "more"),
     ),
-    "judgments": ("judge", "number", "id", "instance", "ballots", "status", "score", "result"),
+    "judgments": (
+        *("judge", "number", "id", "instance", "ballots", "status", "score"),
+        *("criterion", "verdict", "flags", "result"),
+    ),
     "batches": (
         *(
             "id",
@@ -52,8 +49,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "batch_ballots": ("ballot", "request", "batch", "attempt", "state", "reply"),
 }
 """Table → what its checksum covers, in this order. The checksum itself stands behind them."""
-FIRST_TABLES = ("meta", "votes", "judgments")
-"""Those that every ledger has; the others came later."""
 ORDER: Mapping[str, tuple[str, ...]] = {
     "meta": ("rowid",),
     "votes": ("number",),
@@ -67,20 +62,6 @@ IN_BATCH = "in_batch"
 
 Exports leave it out: a verdict is the same either way.
 """
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("ballot", "ballots"), bytes),
-    **dict.fromkeys(
-        ("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int
-    ),
-    **dict.fromkeys(("latency", "at"), float),
-    **dict.fromkeys(
-        ("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str
-    ),
-    "score": (float, type(None)),
-}
-"""Column → what it holds; the others hold a text or nothing."""
-_OBJECTS = ("more", "instance", "result")
-"""Columns that hold an object as JSON, or nothing."""
 LARGEST = 2**63 - 1
 """Number that SQLite can be asked for."""
 KEY_BYTES = 16
@@ -119,23 +100,6 @@ def whole(table: str) -> str:
     return f"checksum IS {CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
 
 
-def seal_sql(table: str) -> tuple[str, str]:
-    """What gives a table of the first edition its checksums."""
-    value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
-    return (
-        f"ALTER TABLE {table} ADD COLUMN checksum INTEGER",
-        f"UPDATE {table} SET checksum = {value}",  # noqa: S608
-    )
-
-
-def view_sql(table: str) -> str:
-    """What lets a table of the first edition be read like one of ours; nothing is written to its
-    file.
-    """
-    value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
-    return f"CREATE TEMP VIEW {table} AS SELECT *, {value} AS checksum FROM main.{table}"  # noqa: S608 - names of ours
-
-
 def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
     """The columns of a table as the file has it; none where there is no such table."""
     return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
@@ -163,56 +127,9 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def plausible(table: str, row: Sequence[Any]) -> bool:
-    """Whether a row of the first edition, which has no checksum, looks like what was written there.
-
-    Zeros in a text are taken for what a disk lost.
-    """
-    values = dict(zip(COLUMNS[table], row, strict=True))
-    try:
-        return (
-            all(
-                isinstance(value, _TYPES.get(name, (str, type(None))))
-                for name, value in values.items()
-            )
-            and all(
-                len(values[name]) % KEY_BYTES == 0
-                for name in ("ballot", "ballots")
-                if name in values
-            )
-            and all(
-                "\0" not in value and value.encode()
-                for value in values.values()
-                if isinstance(value, str) and value
-            )
-            and all(
-                isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name)
-            )
-            and _is_json(values.get("value", "null"))
-            and values.get("outcome", Outcome.OK) in set(Outcome)
-        )
-    except ValueError:
-        return False
-
-
-def _is_json(text: str) -> bool:
-    json.loads(text)
-    return True
-
-
-def refuse_implausible_rows(connection: sqlite3.Connection, table: str) -> None:
-    """The same for tables of the first edition: what is damaged must not get a checksum that says
-    otherwise.
-    """
-    names = ", ".join(COLUMNS[table])
-    for row in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - names of ours
-        if not plausible(table, row):
-            raise sqlite3.DatabaseError(f"a row of {table} is not what was written")
-
-
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
-    """Read every row once. An older ledger has fewer tables."""
-    for table in filter(partial(columns_in, connection), COLUMNS):
+    """Read every row once."""
+    for table in COLUMNS:
         for row in connection.execute(select(table)):
             checked(table, row)
 
@@ -226,12 +143,6 @@ def storable(text: str | None) -> str | None:
     )
 
 
-_CHOSEN = ", ".join(
-    f"json_extract(result, '$.{name}')"
-    for name in ("winner", "verdict", "option", "selected_option")
-)
-VERDICT_SQL = f"CAST(coalesce({_CHOSEN}) AS TEXT)"
-"""What a judgment decided, in a word, as SQL."""
 LABELS = "labels"
 """Of a judgment in an export: what people said of its row."""
 INPUT = "input"
@@ -264,63 +175,10 @@ def _read(value: object, fields: Mapping[str, object]) -> object:
 
 
 def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
-    """The hash of each template, as the run's judges knew it; and of each text that is worded anew,
-    how it was.
-    """
+    """The hash of each template, as the run's judges knew it."""
     judges = _part(configuration, "judges").values()
     known = [judge for judge in judges if isinstance(judge, Mapping)]
-    return {
-        name: str(text) for judge in known for name, text in _part(judge, "templates").items()
-    } | earlier_in(configuration)
-
-
-def earlier_in(configuration: Mapping[str, object]) -> dict[str, str]:
-    """A text of today → how this configuration has it. One that has both texts means both."""
-    said = json.dumps(configuration)
-    earlier = (
-        (now, next((text for text in texts if json.dumps(text) in said), None))
-        for now, texts in earlier_texts().items()
-    )
-    return {now: text for now, text in earlier if text and json.dumps(now) not in said}
-
-
-def as_begun(
-    configuration: Mapping[str, object], begun_with: Mapping[str, object]
-) -> Mapping[str, object]:
-    """``configuration`` in the words of the one that the run began with."""
-    if not (earlier := earlier_in(begun_with)):
-        return configuration
-    found: Mapping[str, object] = json.loads(
-        json.dumps(configuration), object_hook=lambda one: _worded(one, earlier)
-    )
-    return found
-
-
-def ballot_as_begun(ballot: Ballot, wordings: Mapping[str, str]) -> Ballot:
-    """``ballot`` in the words that the run began with."""
-    anew = earlier_texts()
-    if any(
-        option.description in anew and option.description in wordings
-        for option in ballot.criteria.options
-    ):
-        return replace(ballot, criteria=_criteria(ballot.criteria, wordings))
-    return ballot
-
-
-def _criteria(criteria: Criteria, wordings: Mapping[str, str]) -> Criteria:
-    texts = (wordings.get(option.description, option.description) for option in criteria.options)
-    options = [
-        replace(option, description=text)
-        for option, text in zip(criteria.options, texts, strict=True)
-    ]
-    return replace(criteria, options=options)
-
-
-def _worded(values: dict[str, object], wordings: Mapping[str, str]) -> dict[str, object]:
-    return {
-        key: wordings.get(value, value) if isinstance(value, str) else value
-        for key, value in values.items()
-    }
+    return {name: str(text) for judge in known for name, text in _part(judge, "templates").items()}
 
 
 def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:

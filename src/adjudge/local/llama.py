@@ -224,8 +224,6 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How weights are loaded."""
-
     context: int
     port: int = 0
     """Of the server on loopback, which is opened whether it is wanted or not; 0

@@ -32,7 +32,6 @@ class DataWanted:
     between: tuple[str, ...] = ()
     """The options at whose border they are to lie; empty: they are to be clear."""
     about: str = ""
-    """A topic."""
     fields: tuple[str, ...] = ()
     """The fields beside the judged one."""
     seen: Sequence[Instance] = ()

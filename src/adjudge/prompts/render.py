@@ -413,7 +413,6 @@ class ProgramWanted:
     tools: Sequence[tuple[str, str]] = ()
     """Functions that exist already: signature and a line about it."""
     imports: Sequence[str] = ()
-    """Modules it may use."""
 
 
 def render_program(wanted: ProgramWanted, language: str) -> Prompt:

@@ -37,7 +37,6 @@ class Gate:
     score: int
     """The score that fires it."""
     rule: str
-    """What reports call it."""
     cap: float | None = None
     """The composite is at most this."""
     weight: float | None = None
@@ -109,7 +108,6 @@ class Dimension:
 
     @cached_property
     def maximum(self) -> int:
-        """The best score."""
         return len(self.criteria.options) - 1
 
     @cached_property

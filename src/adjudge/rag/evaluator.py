@@ -94,36 +94,35 @@ class RagEvaluator(AskSettings, RagPlans):
 
     Parameters:
         model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the
-        embedded model. dimensions: which to score, by name or as objects of one's own; None: all
-        there are. config: a file with further dimensions, or other weights and gates for the
-        ready-made ones. measures: what else to measure, by name, such as "ndcg@5" or
-        "context_recall"; ``known_measures()`` has them all. With
-            ``dimensions="none"`` nothing else is judged; measures of ids then need no model.
+            embedded model.
+        dimensions: which to score, by name or as objects of one's own; None: all there are.
+        config: a file with further dimensions, or other weights and gates for the ready-made ones.
+        measures: what else to measure, by name, such as "ndcg@5" or "context_recall";
+            ``known_measures()`` has them all. With ``dimensions="none"`` nothing else is judged;
+            measures of ids then need no model.
         weights: dimension or measure → weight, where it is another one. Measures have none, and so
-        no part in the composite,
-            unless there is no dimension: then each has the weight 1.
+            no part in the composite, unless there is no dimension: then each has the weight 1.
         strictness: votes per model and dimension.
         language: of prompts, explanations and scale texts: "en" or "ru".
         early_stop: ask only as many votes as can still change a score.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has
-        one. mode: "generate": the model writes a score with its explanation; "likelihood": the
-        scores are compared by their
-            log-probability. By default local models do the latter, all others the former.
+            one.
+        mode: "generate": the model writes a score with its explanation; "likelihood": the scores
+            are compared by their log-probability. By default local models do the latter, all others
+            the former.
         max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise"
-        (a RunError), or
-            "random" (scores by chance, marked as such and left out of every aggregate).
+            (a RunError), or "random" (scores by chance, marked as such and left out of every
+            aggregate).
         evidence: look every sentence of the answer up in the fragments: "each" (one question a
-        sentence) or "joint" (one for
-            all of them), which also decide groundedness, or "rules" (no model; groundedness is
-            asked about as ever).
+            sentence) or "joint" (one for all of them), which also decide groundedness, or "rules"
+            (no model; groundedness is asked about as ever).
         claims: have a model say first what each sentence claims, and look that up.
         rewrite_questions: have follow-up questions made self-contained where a row has a
-        conversation, and judge relevance
-            by those; the result says by which question.
+            conversation, and judge relevance by those; the result says by which question.
         checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many
-        in one call.
+            in one call.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -185,7 +184,7 @@ class RagEvaluator(AskSettings, RagPlans):
 
     @property
     def width(self) -> int:
-        """Rows under way at once."""
+        """How many rows are judged at the same time."""
         return super().width or _WITHOUT_MODELS
 
     @property

@@ -35,7 +35,6 @@ NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
 
 
 def ranked(measure: Measure, item: Instance) -> Figure:
-    """A measure of ids."""
     found: dict[str, str | tuple[str, ...]] = {}
     for name in measure.reads:
         value = item.value(name)

@@ -36,10 +36,8 @@ class Measure:
 
     name: str
     title: str
-    """What reports call it."""
     description: str
     of: Side
-    """Whose work it measures."""
     reads: tuple[str, ...]
     """The fields that it is made of."""
     checks: tuple[str, ...] = ()

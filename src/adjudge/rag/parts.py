@@ -48,7 +48,6 @@ class Answered:
 
     part: Part
     yes: bool | None
-    """None without a verdict."""
     reason: str = ""
     """Why it is so, or why there is none."""
 
@@ -83,7 +82,6 @@ class RowTexts:
     """The one that is judged, where it is not that of the row."""
 
     def text(self, name: str) -> str:
-        """A field as one text."""
         value = self.item.value(name)
         if name == "user_input" and self.question:
             return self.question
@@ -99,7 +97,6 @@ class RowTexts:
 
     @cached_property
     def fragments(self) -> tuple[str, ...]:
-        """The retrieved ones."""
         return fragments_in(self.item.value("contexts") or ())
 
     @cached_property
@@ -114,7 +111,6 @@ class RowTexts:
 
     @cached_property
     def citations(self) -> list[Citation]:
-        """What the answer cites."""
         ids = self.item.value("retrieved_ids")
         try:
             known = id_list(ids) if ids is not None else []

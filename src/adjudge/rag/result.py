@@ -1,4 +1,4 @@
-"""What one answer got."""
+"""The result of one answer: its dimensions, measures and evidence."""
 
 from __future__ import annotations
 

@@ -30,7 +30,6 @@ def votes_by_case(votes: Sequence[Vote]) -> dict[Key, list[Vote]]:
 
 
 def about_sentences(votes: Sequence[Vote]) -> list[Vote]:
-    """The votes on sentences."""
     return [vote for vote in votes if vote.ballot.template in TEMPLATES]
 
 

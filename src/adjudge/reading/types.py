@@ -23,15 +23,11 @@ _LARGEST = 2**63 - 1
 
 
 class Type(Protocol[T_co]):
-    """What a value may be."""
-
     def read(self, value: object, place: Place) -> T_co:
         """The value, or a WrongValue raised that says where it is wrong."""
         ...
 
-    def schema(self) -> Schema:
-        """The same for editors."""
-        ...
+    def schema(self) -> Schema: ...
 
 
 @overload
@@ -48,7 +44,6 @@ class Text:
     """Any text; a number or a date is one as it is written."""
 
     endings: Sequence[str] = ()
-    """What it must end in."""
 
     def read(self, value: object, place: Place) -> str:
         said = _scalar(value, place, "a text").strip()
@@ -71,8 +66,6 @@ class Text:
 
 @light_dataclass(frozen=True)
 class Word(Generic[W]):
-    """One of some words."""
-
     allowed: Sequence[W]
 
     def read(self, value: object, place: Place) -> W:
@@ -95,8 +88,6 @@ class Word(Generic[W]):
 
 @light_dataclass(frozen=True)
 class Number:
-    """A number within limits."""
-
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -159,8 +150,6 @@ class WholeNumber(Number):
 
 
 class Flag:
-    """True or false."""
-
     def read(self, value: object, place: Place) -> bool:
         meant = _meant(value)
         if not isinstance(meant, bool):
@@ -190,8 +179,6 @@ class Many(Generic[T]):
 
 
 class Names:
-    """Names with a text each."""
-
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         given = mapping(value, place)
         return tuple(
@@ -294,7 +281,9 @@ class Kinds(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         given, at = mapping(value, place), place.at(self.by)
         if self.by in given:
-            kind = Word(list(self.records)).read(checked(given[self.by], at), at)
+            said = checked(given[self.by], at)
+            known = isinstance(said, str) and str(said) in self.records
+            kind = str(said) if known else Word(list(self.records)).read(said, at)
             return self.records[kind].read(value, place)
         raise place.wrong(
             "the key {by!r} is missing: it is one of {records}",

@@ -204,8 +204,6 @@ class Items(list[object]):
 
 @light_dataclass(frozen=True)
 class Place:
-    """Where a value stands."""
-
     file: str
     entry: str = ""
     field: str = ""
@@ -215,7 +213,6 @@ class Place:
     """What stands there: those below it have their lines from it."""
 
     def at(self, field: str) -> Place:
-        """A field below this one."""
         whole = f"{self.field}.{field}" if self.field else field
         if not isinstance(self.value, Keys):
             return Place(self.file, self.entry, whole, self.line)
@@ -311,12 +308,10 @@ def phrase(value: object, place: Place) -> str:
 
 
 def texts(value: object, place: Place) -> list[str]:
-    """A list of texts."""
     return [text(item, at) for at, item in list_of(value, place)]
 
 
 def number(value: object, place: Place) -> float:
-    """A finite number."""
     try:
         found = (
             math.nan
@@ -331,7 +326,6 @@ def number(value: object, place: Place) -> float:
 
 
 def flag(value: object, place: Place) -> bool:
-    """True or false."""
     said = value.lower() if isinstance(value, str) else value
     if said in ("true", "yes") or said is True:
         return True

@@ -26,7 +26,6 @@ def value_text(one: Estimate | None) -> str:
 
 
 def limits_text(one: Estimate | None) -> str:
-    """Where it lies."""
     return (
         "–"
         if one is None or one.lower is None or one.upper is None

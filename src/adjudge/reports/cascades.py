@@ -27,7 +27,6 @@ class CascadeSummary:
     asked: Mapping[str, int]
     """Step → rows that it was asked about."""
     usage: Mapping[str, Usage]
-    """Step → what it took."""
 
     @property
     def undecided(self) -> int:
@@ -60,7 +59,6 @@ class CascadeSummary:
         return sum(known), (found[last] or 0.0) / self.asked[last] * self.rows
 
     def sentence(self, name: str, language: str) -> str:
-        """For people."""
         shares = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
         if self.undecided:
             shares.append(f"{sentence('cascade nobody', language)} {self.undecided}")

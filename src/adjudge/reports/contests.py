@@ -38,7 +38,6 @@ class SystemSummary:
     missing: int
     """Rows without an outcome."""
     rows: int
-    """Rows with one."""
     confident: Interval | None = None
     """Of the win rate, at the confidence that gates ask for."""
 
@@ -101,7 +100,6 @@ class ContestSummary:
     """All comparisons together."""
 
     systems: tuple[SystemSummary, ...]
-    """The best first."""
     order: OrderEffect | None
     """None where only one order was asked."""
 
@@ -118,8 +116,6 @@ class ContestSummary:
 
 
 class _System:
-    """One system, so far."""
-
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.rates = array("d")
@@ -160,7 +156,6 @@ class ContestTally:
         self._flips, self._noise = array("d"), array("d")
 
     def add(self, one: JudgmentRecord) -> None:
-        """One more comparison."""
         if not isinstance(one.detail, PairwiseDetail):
             return
         for name, system in zip(

@@ -90,7 +90,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
     best = contests.systems[0]
     for one in sorted(contests.systems, key=lambda one: one.name not in bars):
         if one is best or one.name in bars:
-            rate = "–" if one.winrate is None else number_text(one.winrate, 2, language)
+            rate = number_text(one.winrate, 2, language)
             doubt = (
                 "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
             )

@@ -28,6 +28,7 @@ from adjudge.reports.shapes import (
     ImportShape,
     LeaderboardShape,
     ModelShape,
+    PluginShape,
     ReachedShape,
     RunShape,
     SelectionShape,
@@ -118,7 +119,16 @@ class Doctor(Envelope):
     configuration: Annotated[str | None, "the file that was read"]
     extras: Annotated[Mapping[str, bool], "extra: whether it is installed"]
     keys: Annotated[Mapping[str, bool], "environment variable: whether it is set"]
+    broken_plugins: Annotated[Sequence[str], "what is wrong with each"]
     results: Sequence[ReachedShape]
+
+
+class Plugins(Envelope):
+    """plugins."""
+
+    kind: Literal["plugins"]
+    summary: Count
+    results: Sequence[PluginShape]
 
 
 class Selections(Envelope):
@@ -212,7 +222,18 @@ class Improvements(Envelope):
 
 
 DOCUMENTS: tuple[type, ...] = (
-    *(Judgments, Estimates, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
+    *(
+        Judgments,
+        Estimates,
+        Runs,
+        Diff,
+        Models,
+        Plugins,
+        Doctor,
+        Selections,
+        Catalogue,
+        Findings,
+        Conflicts,
+    ),
     *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
-"""One for each ``kind``."""

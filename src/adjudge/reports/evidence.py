@@ -63,7 +63,6 @@ class ShownSentence:
 
     @property
     def sign(self) -> str:
-        """A sign for the mark."""
         return _SIGNS[self.mark]
 
 
@@ -279,7 +278,6 @@ class EvidenceSummary:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """As a JSON-ready dict."""
         return {
             **{
                 "rows": self.rows,
@@ -304,7 +302,6 @@ class EvidenceTally:
         self._invented: Counter[str] = Counter()
 
     def add(self, one: JudgmentRecord) -> None:
-        """One more row."""
         found = found_in(one)
         if found is None:
             return

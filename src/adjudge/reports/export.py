@@ -7,25 +7,23 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from adjudge.data.cells import cell
-from adjudge.domain.frozen import json_text
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.codec import exported_judgment
 from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.records import records
-from adjudge.ledger.rows import IN_BATCH, LABELS
+from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message, reason_of
+from adjudge.plugins import Parts
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.paired_gate import compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
@@ -35,7 +33,7 @@ from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, judgments, reading, records_of, run_info
+from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that
@@ -52,9 +50,11 @@ def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
     Says how many rows there were.
     """
     target = Path(path)
-    write = FORMATS[check_export(target, to)]
+    format_ = check_export(target, to)
+    part = FORMATS.find(format_)
     try:
-        return write(Path(run), target)
+        with part.blamed() if part else nullcontext():
+            return FORMATS[format_](Path(run), target)
     except OSError as error:
         raise RunError(
             "{target} cannot be written: {reason}", target=target, reason=reason_of(error)
@@ -86,7 +86,8 @@ def check_export(target: Path, to: str | None = None) -> str:
     return format_
 
 
-def _to_csv(run: Path, target: Path) -> int:
+def to_csv(run: Path, target: Path) -> int:
+    """Write the judgments as CSV."""
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
         columns = list(dict.fromkeys(name for row in _flat(records(ledger), setup) for name in row))
@@ -99,57 +100,39 @@ def _to_csv(run: Path, target: Path) -> int:
     return count
 
 
-def _to_jsonl(run: Path, target: Path) -> int:
+def to_jsonl(run: Path, target: Path) -> int:
+    """Write the judgments as JSONL, with votes and labels."""
     count, setup = 0, Setup.of_run(run_info(run))
-    found = judgments(run, votes=True)
-    rows = (
-        _with_identity({**row, "votes": [_however_asked(vote) for vote in row["votes"]]}, setup)
-        for row in found
-    )
     with text_file(target) as file:
-        for row in _with_labels(rows, LabelStore(run).history()):
+        for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
+            row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
+            row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def _however_asked(vote: dict[str, Any]) -> dict[str, Any]:
-    """A vote without whether it went through a batch: the verdict is the same."""
-    if vote.pop(IN_BATCH, None) is not None:
-        rest = {name: value for name, value in json.loads(vote["more"]).items() if name != IN_BATCH}
-        vote["more"] = json_text(rest) if rest else None
-    return vote
-
-
 def _with_labels(
-    rows: Iterable[dict[str, object]], labels: Iterable[Label]
-) -> Iterator[dict[str, object]]:
+    found: Iterable[JudgmentRecord], labels: Iterable[Label]
+) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
     """Each label with the first judgment of its row, those corrected or taken back too; what is
     about no row, with the last.
     """
     given: dict[str, list[Label]] = {}
     for label in labels:
         given.setdefault(label.row, []).append(label)
-    held: dict[str, object] | None = None
-    for row in rows:
+    held: tuple[JudgmentRecord, list[Label]] | None = None
+    for one in found:
         if held is not None:
             yield held
-        fields = row.get("fields")
-        own = (
-            given.pop(Instance(fields).identity, [])
-            if given and isinstance(fields, Mapping)
-            else []
-        )
-        held = {**row, LABELS: [label.to_dict() for label in own]} if own else row
+        held = one, given.pop(one.identity, []) if given else []
     if held is not None:
-        rest = [label.to_dict() for left in given.values() for label in left]
-        known = held.get(LABELS)
-        yield (
-            {**held, LABELS: [*(known if isinstance(known, list) else []), *rest]} if rest else held
-        )
+        last, own = held
+        yield last, [*own, *(label for left in given.values() for label in left)]
 
 
-def _to_parquet(run: Path, target: Path) -> int:
+def to_parquet(run: Path, target: Path) -> int:
+    """Write the judgments as Parquet."""
     import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
     from pyarrow import parquet
 
@@ -186,18 +169,6 @@ def to_html(run: Path, target: Path, baseline: Path | None = None) -> int:
     return report.total
 
 
-def _later(module: str, name: str) -> Callable[[Path, Path], int]:
-    """A writer that is loaded when it is called."""
-
-    def write(run: Path, target: Path) -> int:
-        found: Callable[[Path, Path], int] = getattr(
-            import_module(f"adjudge.reports.{module}"), name
-        )
-        return found(run, target)
-
-    return write
-
-
 ENDINGS: Mapping[str, str] = {
     **{
         name: f"{name}.json"
@@ -206,19 +177,8 @@ ENDINGS: Mapping[str, str] = {
     "junit": "junit.xml",
 }
 """How files of other tools' formats end; all others end in their format's name."""
-FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
-    "csv": _to_csv,
-    "jsonl": _to_jsonl,
-    "parquet": _to_parquet,
-    "md": to_markdown,
-    "html": to_html,
-    "evalassist": _later("foreign", "to_evalassist"),
-    "promptfoo": _later("foreign", "to_promptfoo"),
-    "inspect": _later("foreign", "to_inspect"),
-    "langfuse": _later("scores_out", "to_langfuse"),
-    "phoenix": _later("scores_out", "to_phoenix"),
-    "junit": _later("junit", "to_junit"),
-}
+FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
+"""A run folder and a file → how many rows were written."""
 
 
 def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:
@@ -273,12 +233,6 @@ def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[dict[str, o
     for one in found:
         identity = one.judge_identity or setup.identities.get(one.judge)
         yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
-
-
-def _with_identity(row: Mapping[str, object], setup: Setup) -> dict[str, object]:
-    """Who judged it; of judgments that were imported, who judged them there."""
-    own = row.get(IDENTITY) or setup.identities.get(str(row["judge"]))
-    return {**{name: value for name, value in row.items() if name != IDENTITY}, IDENTITY: own}
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from adjudge.errors import SetupError
 from adjudge.ledger.file import FILE
 
 STDOUT = Path("-")
-"""Standard output."""
 _OF_PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mhtml", ".svg")
 _SYSTEM = ("/dev", "/proc")
 """Where links such as /dev/stdout are the system's own."""

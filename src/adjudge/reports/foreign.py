@@ -9,11 +9,9 @@ import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
-from adjudge.domain.numbers import number_of
+from adjudge.domain.record import DirectDetail, JudgmentRecord, VoteRecord
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.evalassist import (
@@ -27,11 +25,9 @@ from adjudge.reports.evalassist import (
 )
 from adjudge.reports.files import text_file
 from adjudge.reports.passed import Ends, says_pass, scale_ends
-from adjudge.runs.folder import RunInfo, judgments, run_info
+from adjudge.runs.folder import RunInfo, records_of, run_info
 from adjudge.runs.label_scales import JudgedScale, label_scales, scales_in
 
-Row = Mapping[str, object]
-"""A judgment as a run folder holds it."""
 _PROMPT = {
     "raw": "(the texts were made elsewhere)",
     "label": "(the texts were made elsewhere)",
@@ -52,9 +48,9 @@ def to_evalassist(run: Path, target: Path) -> int:
     scale, info = _only_scale(run), run_info(run)
     criteria, compares = scale.scale.criteria, scale.scale.compares
     expected = _agreed(run, scale.name)
-    rows = [row for row in judgments(run, votes=True) if row["judge"] == scale.judges[0]]
+    rows = [row for row in records_of(run, votes=True) if row.judge == scale.judges[0]]
     names = dict.fromkeys(
-        name for row in rows for name in _fields(row) if name != criteria.to_evaluate_field
+        name for row in rows for name in row.fields if name != criteria.to_evaluate_field
     )
     configuration = info.configuration.get("judges", {}).get(scale.judges[0], {})
     recorded = _from_evalassist(info)
@@ -109,72 +105,55 @@ def _agreed(run: Path, criteria: str) -> dict[str, object]:
 
 
 def _evalassist_instance(
-    row: Row, scale: JudgedScale, expected: Mapping[str, object], *, more: bool
+    row: JudgmentRecord, scale: JudgedScale, expected: Mapping[str, object], *, more: bool
 ) -> dict[str, object]:
-    fields, judged = _fields(row), scale.scale.criteria.to_evaluate_field
-    own = instance_out(
-        str(row.get("id") or row["row"]), fields, judged, compares=scale.scale.compares
-    )
-    beside = row.get("input")
+    fields, judged = row.fields, scale.scale.criteria.to_evaluate_field
+    own = instance_out(row.name, fields, judged, compares=scale.scale.compares)
     return {
         **own,
-        **(beside if more and isinstance(beside, Mapping) else {}),
-        "expectedResult": expected.get(Instance(fields).identity, ""),
+        **(row.input if more else {}),
+        "expectedResult": expected.get(row.identity, ""),
         "result": _evalassist_result(row),
     }
 
 
-def _evalassist_result(row: Row) -> object:
+def _evalassist_result(row: JudgmentRecord) -> object:
     """As it was recorded there; else what the judge said as it was asked first, and what it said in
     reversed order.
     """
-    votes = row.get("votes")
-    said: list[Mapping[str, Any]] = votes if isinstance(votes, list) else []
+    said = row.votes or ()
     for vote in said:
-        if RECORDED in (about := vote.get("metadata") or {}):
-            return about[RECORDED]
-    if row.get("status") != "scored":
+        if RECORDED in vote.metadata:
+            return vote.metadata[RECORDED]
+    if not row.scored:
         return None
-    valid = [one for one in said if one["outcome"] in ("ok", "repaired")]
-    turned = [one for one in valid if one.get("order") and one["order"] != sorted(one["order"])]
+    valid = [one for one in said if one.outcome in ("ok", "repaired")]
+    turned = [one for one in valid if one.order and list(one.order) != sorted(one.order)]
     ahead = [one for one in valid if one not in turned]
-    chosen = next(
-        (
-            row[name]
-            for name in ("selected_option", "option", "verdict")
-            if row.get(name) is not None
-        ),
-        None,
-    )
-    compares, feedback, bias = (
-        "selected_option" in row,
-        row.get("feedback"),
-        row.get("positional_bias"),
-    )
-    both = bool(turned) and isinstance(bias, Mapping)
-    first = _chosen(ahead[0], compares=compares) if both and len(ahead) == 1 else chosen
-    other = (
-        {
-            "selectedOption": _chosen(turned[0], compares=compares),
-            "explanation": turned[0]["explanation"],
-        }
-        if both
-        else None
-    )
+    compares, bias = bool(row.systems), row.positional_bias
+    feedback = row.detail.feedback if isinstance(row.detail, DirectDetail) else None
+    both = bool(turned) and bias is not None
+    first = _chosen(ahead[0], compares=compares) if both and len(ahead) == 1 else row.choice
     return {
         "selectedOption": first,
-        "explanation": row.get("explanation") or (ahead[0]["explanation"] if ahead else None) or "",
+        "explanation": row.explanation or (ahead[0].explanation if ahead else None) or "",
         **({} if feedback is None else {"feedback": feedback}),
-        **({} if row.get("score") is None else {"score": row["score"]}),
-        "positionalBias": {"detected": bias["detected"], "result": other}
-        if both and isinstance(bias, Mapping)
+        **({} if row.score is None else {"score": row.score}),
+        "positionalBias": {
+            "detected": bias.detected,
+            "result": {
+                "selectedOption": _chosen(turned[0], compares=compares),
+                "explanation": turned[0].explanation,
+            },
+        }
+        if turned and bias is not None
         else None,
     }
 
 
-def _chosen(vote: Mapping[str, Any], *, compares: bool) -> object:
-    option = vote["option"]
-    return int(option) if compares and str(option).isdecimal() else option
+def _chosen(vote: VoteRecord, *, compares: bool) -> object:
+    option = vote.option or ""
+    return int(option) if compares and option.isdecimal() else vote.option
 
 
 def to_promptfoo(run: Path, target: Path) -> int:
@@ -186,7 +165,7 @@ def to_promptfoo(run: Path, target: Path) -> int:
         file.write(
             f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": ['
         )
-        for row in judgments(run, votes=True):
+        for row in records_of(run, votes=True):
             _refuse_comparison(row, "promptfoo")
             file.write(
                 (",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends))
@@ -199,26 +178,24 @@ def to_promptfoo(run: Path, target: Path) -> int:
 
 
 def _promptfoo_result(
-    row: Row, count: int, labels: Mapping[tuple[str, str], Row], ends: Ends
+    row: JudgmentRecord,
+    count: int,
+    labels: Mapping[tuple[str, str], Mapping[str, object]],
+    ends: Ends,
 ) -> dict[str, object]:
-    fields, score = _fields(row), row.get("score")
-    failed = not isinstance(score, int | float)
-    verdict = row.get("verdict")
-    known = (
-        verdict if isinstance(verdict, str) else None,
-        number_of(score),
-        str(row.get("criteria")),
-    )
-    good = row.get("status") == "scored" and says_pass(*known, ends) is True
-    assertion = {"type": "llm-rubric", "value": row.get("criteria"), "provider": _models(row)}
+    fields, score = row.fields, row.score
+    failed = score is None
+    verdict = None if isinstance(row.detail, DirectDetail) else row.verdict
+    good = row.scored and says_pass(verdict, score, row.criterion, ends) is True
+    assertion = {"type": "llm-rubric", "value": row.criterion, "provider": _models(row)}
     part = {
         "pass": good,
         "score": 0 if failed else score,
-        "reason": row.get("explanation") or row.get("reason") or "",
+        "reason": row.explanation or row.reason or "",
         "assertion": assertion,
     }
     own = {**part, **({"metadata": {"graderError": True}} if failed else {})}
-    label = labels.get((Instance(fields).identity, str(row.get("criteria"))))
+    label = labels.get((row.identity, row.criterion))
     people = [] if label is None else [label]
     shown = {name: value for name, value in fields.items() if name != "response"}
     return {
@@ -234,7 +211,7 @@ def _promptfoo_result(
         "success": good,
         "score": 0 if failed else score,
         "failureReason": 2 if failed else int(not good),
-        "error": row.get("reason") if failed else None,
+        "error": row.reason if failed else None,
         "gradingResult": {
             "pass": good,
             "score": 0 if failed else score,
@@ -284,7 +261,7 @@ def to_inspect(run: Path, target: Path) -> int:
     count = 0
     with text_file(target) as file:
         file.write(json.dumps(head)[:-1] + ', "samples": [')
-        for row in judgments(run, votes=True):
+        for row in records_of(run, votes=True):
             _refuse_comparison(row, "Inspect")
             file.write((",\n" if count else "\n") + json.dumps(_inspect_sample(row)))
             count += 1
@@ -292,28 +269,25 @@ def to_inspect(run: Path, target: Path) -> int:
     return count
 
 
-def _inspect_sample(row: Row) -> dict[str, object]:
-    fields = _fields(row)
-    chosen = _TRUTHS.get(str(row.get("verdict")), row.get("option"))
-    value = (
-        (chosen if chosen is not None else row.get("score"))
-        if row.get("status") == "scored"
-        else math.nan
-    )
+def _inspect_sample(row: JudgmentRecord) -> dict[str, object]:
+    fields = row.fields
+    option = row.verdict if isinstance(row.detail, DirectDetail) else None
+    chosen = option if option is not None else _TRUTHS.get(row.verdict or "")
+    value = (chosen if chosen is not None else row.score) if row.scored else math.nan
     answer = {"role": "assistant", "content": in_one(fields.get("response", ""))}
     shown = {
         name: in_one(one)
         for name, one in fields.items()
         if name not in ("response", "target", "reference")
     }
-    score = {
+    score: dict[str, object] = {
         "value": value,
-        "explanation": row.get("explanation") or row.get("reason"),
+        "explanation": row.explanation or row.reason,
         "metadata": {"model": _models(row)},
         "history": [],
     }
     return {
-        "id": row.get("id") or row["row"],
+        "id": row.id or row.row,
         "epoch": 1,
         "input": next(iter(shown.values()))
         if len(shown) == 1
@@ -324,31 +298,21 @@ def _inspect_sample(row: Row) -> dict[str, object]:
             "choices": [{"message": answer, "stop_reason": "stop"}],
             "completion": answer["content"],
         },
-        "scores": {str(row["judge"]): score},
-        "metadata": {"criteria": row.get("criteria")},
+        "scores": {row.judge: score},
+        "metadata": {"criteria": row.criterion},
     }
 
 
-def _refuse_comparison(row: Row, tool: str) -> None:
-    if "per_system_results" in row:
+def _refuse_comparison(row: JudgmentRecord, tool: str) -> None:
+    if row.systems:
         raise SetupError(
             "{tool} has no place for compared responses: export the run to evalassist or jsonl",
             tool=tool,
         )
 
 
-def _fields(row: Row) -> dict[str, str | list[str]]:
-    found = row["fields"]
-    return dict(found) if isinstance(found, Mapping) else {}
-
-
-def _models(row: Row) -> str:
-    votes = row.get("votes")
-    return ", ".join(_named(votes if isinstance(votes, list) else []))
-
-
-def _named(votes: list[Mapping[str, object]]) -> Iterator[str]:
-    yield from dict.fromkeys(str(vote.get("model")) for vote in votes)
+def _models(row: JudgmentRecord) -> str:
+    return ", ".join(row.used)
 
 
 def _now() -> str:

@@ -35,8 +35,6 @@ _CODES: Mapping[Verdict, ExitCode] = {
 
 @light_dataclass(frozen=True)
 class Bar:
-    """What must be reached."""
-
     judge: str
     least: float
     name: str = ""
@@ -106,7 +104,6 @@ class GateResult:
 
     @property
     def code(self) -> ExitCode:
-        """For the shell."""
         return _CODES[self.verdict]
 
     @property

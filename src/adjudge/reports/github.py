@@ -90,7 +90,7 @@ class GithubReport:
         report, language = self.report, self.report.language
         made = environment(html=False)
         made.filters |= {
-            "figure": lambda value: "–" if value is None else number_text(value, 3, language),
+            "figure": lambda value: number_text(value, 3, language),
             "cut": _cut,
         }
         befores = [

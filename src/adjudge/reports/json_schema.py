@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import json
 import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
@@ -18,7 +19,11 @@ Schema = dict[str, object]
 _RENAMED = {"index": "row", "criterion": "criteria"}
 _NOT_ALWAYS = ("input", "excluded_models", "decided_by", "steps", "judge_identity", "votes")
 _NOT_SHOWN = ("detail", "used", "named")
-_NOT_SHOWN_OF_A_VOTE = ("usage", "score", "at")
+_NOT_SHOWN_OF_A_VOTE = (
+    *("usage", "score", "at", "answered_before", "persona"),
+    *("repairs", "metadata", "prompt", "unfinished"),
+)
+_PLACE_AND_TEXTS = ("judge", "row", "id", "fields", "input", "judge_identity", "votes")
 _COUNTS = ("prompt_tokens", "completion_tokens", "calls")
 _PLAIN: dict[object, str] = {
     str: "string",
@@ -35,6 +40,25 @@ def results_schema() -> Schema:
     documents = [_of(one, defined) for one in DOCUMENTS]
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
     return {**about, "oneOf": documents, "$defs": dict(sorted(defined.items()))}
+
+
+def openapi_schemas() -> dict[str, Schema]:
+    """``Judgment``, a row of a run with its parts, and ``Result``, the same without where it
+    stands and what was judged: components of OpenAPI.
+    """
+    defined: dict[str, Schema] = {}
+    _of(JudgmentRecord, defined)
+    whole = defined["Judgment"]
+    properties, required = cast(Schema, whole["properties"]), cast(list[str], whole["required"])
+    defined["Result"] = {
+        "type": "object",
+        "properties": {
+            name: one for name, one in properties.items() if name not in _PLACE_AND_TEXTS
+        },
+        "required": [name for name in required if name not in _PLACE_AND_TEXTS],
+    }
+    said = json.dumps(defined).replace("#/$defs/", "#/components/schemas/")
+    return cast(dict[str, Schema], json.loads(said))
 
 
 def _of(made: object, defined: dict[str, Schema]) -> Schema:

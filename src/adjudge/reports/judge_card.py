@@ -32,8 +32,6 @@ _SHOWN = ("accuracy", "kappa", "AC1", "alpha", "quadratic kappa", "Spearman")
 
 @dataclass(frozen=True)
 class JudgeCard:
-    """One judge."""
-
     name: str
     kind: str
     identity: str

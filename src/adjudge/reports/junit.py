@@ -145,7 +145,6 @@ def _shown(one: JudgmentRecord) -> str:
 
 
 def _attribute(text: str, most: int = _LONGEST_NAME) -> str:
-    """In quotes, on one line."""
     return quoteattr(_valid(" ".join(_cut(text, most).split())))
 
 

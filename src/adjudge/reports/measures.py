@@ -29,9 +29,7 @@ class MeasureSummary:
     measure: Measure
     mean: float | None
     rows: int
-    """With a number."""
     missing: int
-    """Without one."""
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Why, the most frequent reason first."""
     interval: Interval | None = None
@@ -100,7 +98,6 @@ class MeasureTally:
         self._idle = 0
 
     def add(self, one: JudgmentRecord) -> None:
-        """One more row."""
         self._blamed[blamed(one)] += 1
         self._idle += has_idle_fragment(one)
         for name, values in self._values.items():
@@ -156,7 +153,6 @@ def _measures(one: JudgmentRecord) -> Mapping[str, MeasureRecord]:
 
 
 def has_measures(one: JudgmentRecord) -> bool:
-    """Whether anything was."""
     return bool(_measures(one))
 
 
@@ -168,7 +164,6 @@ def judged_question(one: JudgmentRecord) -> str:
 
 
 def blamed(one: JudgmentRecord) -> str:
-    """Whom a row blames."""
     rag = rag_detail(one)
     return rag.blame.who if rag and rag.blame and rag.blame.who in BLAMED else "unknown"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.record import cell_of_column
 from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import batches_in
 from adjudge.ledger.file import holds_labels, holds_run
-from adjudge.ledger.rows import INPUT
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
@@ -39,7 +39,6 @@ class Outcome:
     fail_under: FailUnder | None = None
     """A gate that goes before those of the file."""
     baseline: Path | None = None
-    """A run to compare with."""
     shown: int = ENTRIES
     """How many judgments its pages list."""
     skipped: int = 0
@@ -88,7 +87,6 @@ class Outcome:
         return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:
-        """Count it."""
         self._made = self._compared = self._beside = None
         match event:
             case Judged():
@@ -202,22 +200,24 @@ class Outcome:
 
     def _check_cluster(self, column: str) -> None:
         """The first row has to have it, here and in the run that this one is held to."""
-        from adjudge.runs.folder import cell_of_column, judgments  # not loaded by those who judge
+        from adjudge.runs.folder import records_of  # not loaded by those who judge
 
         row, other = self.run.first_row(), Path(self._setup.against)
         if row is not None:
-            cell_of_column({"id": row.id, "fields": row.fields, INPUT: row.input}, column)
-        before = next(judgments(other), None) if self._setup.against and holds_run(other) else None
+            cell_of_column(row.id or "1", row.fields, row.input, column)
+        before = next(records_of(other), None) if self._setup.against and holds_run(other) else None
         if before is not None:
             try:
-                cell_of_column(before, column)
+                before.cell(column)
             except SetupError as error:
                 raise SetupError("{other}: {error}", other=other, error=error) from None
 
     def exit_code(self) -> int:
         """By the gates of the command line, of each judge and of the file; what was stopped has not
-        passed them.
+        passed them. Raises what halted a run that can be resumed.
         """
+        if self.halted:
+            raise self.halted
         if self.stopped:
             return self.stopped_code
         report = self._seen_so_far()

@@ -83,7 +83,6 @@ def markdown_page(report: Report) -> str:
 
 
 def write_markdown(report: Report, path: Path) -> None:
-    """The same into a file."""
     with text_file(path) as file:
         file.write(markdown_page(report))
 
@@ -173,8 +172,7 @@ def _measure_words(language: str) -> dict[str, object]:
 
 
 def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
-    """A number, or a dash."""
-    return "–" if value is None else number_text(value, digits, language)
+    return number_text(value, digits, language)
 
 
 def _values(report: Report) -> dict[str, object]:

@@ -32,8 +32,6 @@ _NONE = -1
 
 @dataclass(frozen=True)
 class Spread:
-    """Where values lie."""
-
     mean: float
     median: float
     deviation: float | None
@@ -53,7 +51,6 @@ class DimensionSummary:
     counts: tuple[int, ...]
     """How often each score was given."""
     missing: int
-    """Rows without a score."""
     raw: Spread | None
     normalized: Spread | None
     agreement: float | None
@@ -63,7 +60,6 @@ class DimensionSummary:
 
     @property
     def scored(self) -> int:
-        """Rows with a score."""
         return sum(self.counts)
 
     @property
@@ -97,12 +93,9 @@ class DimensionSummary:
 
 @dataclass(frozen=True)
 class RagSummary:
-    """All rows together."""
-
     overall: Summary
     """Counts, mean composite with its interval, cost; the bounds are those of the composites."""
     spread: Spread | None
-    """Of the composites."""
     histogram: tuple[int, ...]
     """Composites by tenths; 1.0 is in the last."""
     rules: Mapping[str, int]
@@ -110,7 +103,6 @@ class RagSummary:
     composites are plain means, and how many are missing, also where a gate fired.
     """
     barring: tuple[str, ...]
-    """The rules that cap it."""
     dimensions: tuple[DimensionSummary, ...]
     correlations: tuple[tuple[float | None, ...], ...]
     """Spearman's, of each two dimensions over the rows that have both; None
@@ -171,7 +163,6 @@ class RagTally:
         self._valid = self._requested = 0
 
     def add(self, one: JudgmentRecord) -> None:
-        """One more answer."""
         rag = rag_detail(one)
         self._overall.add(one)
         self._groups += self._sureness.group(one)

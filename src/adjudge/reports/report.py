@@ -131,11 +131,8 @@ class Report(Shown):
     notes: tuple[str, ...] = ()
     """What a reader must know of the models, of the judgments and of the data; each once."""
     entries: tuple[JudgmentRecord, ...] = ()
-    """The worst first."""
     total: int = 0
-    """Judgments in all."""
     used: Mapping[str, Usage] = field(default_factory=dict)
-    """Model → what it took."""
     failed_calls: int = 0
     """Requests that brought no reply, tries that were repeated included; they are in no usage."""
     counts: str = ""
@@ -148,7 +145,6 @@ class Report(Shown):
 
     @cached_property
     def language(self) -> str:
-        """Of the pages."""
         return self.setup.language
 
     def unfinished(self) -> Self:
@@ -157,7 +153,6 @@ class Report(Shown):
 
     @property
     def usage(self) -> Usage:
-        """What it took."""
         return sum(self.used.values(), Usage())
 
     @property
@@ -249,8 +244,6 @@ class Report(Shown):
 
 
 class _SectionTally:
-    """One section, so far."""
-
     def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criterion
         sureness = Sureness(setup.confidence, setup.cluster)
@@ -321,7 +314,6 @@ class ReportTally:
         """What an earlier process said of skipped rows."""
 
     def add(self, one: JudgmentRecord) -> None:
-        """One more judgment."""
         key = (one.judge, one.criterion)
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
@@ -342,7 +334,6 @@ class ReportTally:
         self._first += [str(row)] if len(self._first) < _MOST_NAMED else []
 
     def skip_blank(self, rows: BlankRows) -> None:
-        """Rows that hold nothing."""
         self._blank = rows
 
     @property

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.files import text_file
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import records_of, run_info
 
-Row = Mapping[str, object]
 _TRUTHS = {"PASS": 1, "FAIL": 0}
 
 
@@ -28,7 +27,7 @@ _TRUTHS = {"PASS": 1, "FAIL": 0}
 class _Said:
     """What somebody said of a row, whoever it was."""
 
-    row: Row
+    row: JudgmentRecord
     answer: str | float
     score: float | None
     why: str
@@ -38,12 +37,12 @@ class _Said:
 
     @property
     def subject(self) -> str:
-        return str(self.row.get("id") or self.row["row"])
+        return self.row.name
 
     @property
     def key(self) -> str:
         """The same thing said again is the same score, not a second one."""
-        parts = (str(self.row["judge"]), self.subject, str(self.row.get("criteria")), self.who)
+        parts = (self.row.judge, self.subject, self.row.criterion, self.who)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -78,7 +77,7 @@ def _write(run: Path, target: Path, body: Callable[[_Said], dict[str, object]]) 
     rows, start = 0, ""
     with text_file(target) as file:
         file.write('{"data": [')
-        for row in judgments(run, votes=True):
+        for row in records_of(run, votes=True):
             rows += 1
             for said in (*_verdict(row), *_labelled(row, labels)):
                 file.write(f"{start}\n{json.dumps(body(said))}")
@@ -87,31 +86,20 @@ def _write(run: Path, target: Path, body: Callable[[_Said], dict[str, object]]) 
     return rows
 
 
-def _verdict(row: Row) -> Iterator[_Said]:
-    score = row.get("score")
-    named = (row.get(name) for name in ("winner", "verdict", "option"))
-    chosen = next((one for one in named if isinstance(one, str)), None)
-    number = float(score) if isinstance(score, int | float) else None
-    answer = chosen if chosen is not None else number
-    if row.get("status") == "scored" and answer is not None:
-        votes = row.get("votes")
-        models = dict.fromkeys(
-            str(vote.get("model")) for vote in (votes if isinstance(votes, list) else [])
-        )
-        about = {"judge": row["judge"], "models": list(models)}
-        yield _Said(
-            row, answer, number, str(row.get("explanation") or ""), str(row["judge"]), False, about
-        )
+def _verdict(row: JudgmentRecord) -> Iterator[_Said]:
+    number = None if row.score is None else float(row.score)
+    answer = row.verdict if row.verdict is not None else number
+    if row.scored and answer is not None:
+        about = {"judge": row.judge, "models": list(row.used)}
+        yield _Said(row, answer, number, row.explanation or "", row.judge, False, about)
 
 
-def _labelled(row: Row, labels: dict[str, list[Label]]) -> Iterator[_Said]:
+def _labelled(row: JudgmentRecord, labels: dict[str, list[Label]]) -> Iterator[_Said]:
     """A row that several judges judged has its labels once."""
-    fields = row["fields"]
-    identity = Instance(fields).identity if isinstance(fields, Mapping) else ""
-    for label in labels.pop(f"{identity} {row.get('criteria')}", ()):
-        systems, winner = row.get("systems"), label.winner
-        named = isinstance(winner, int) and isinstance(systems, list) and winner < len(systems)
-        answer = str(systems[winner]) if named else label.answer  # type: ignore[index]  # both were looked at
+    systems = row.detail.systems if isinstance(row.detail, PairwiseDetail) else ()
+    for label in labels.pop(f"{row.identity} {row.criterion}", ()):
+        named = isinstance(label.winner, int) and label.winner < len(systems)
+        answer = systems[int(label.winner or 0)] if named else label.answer
         about = {
             "annotator": label.annotator,
             "kind": label.kind,
@@ -142,7 +130,7 @@ def _langfuse(said: _Said) -> dict[str, object]:
     return {
         "id": said.key,
         "traceId": said.subject,
-        "name": said.row.get("criteria"),
+        "name": said.row.criterion,
         "value": said.answer if truth is None else truth,
         "dataType": kind,
         "source": "ANNOTATION" if said.person else "EVAL",
@@ -155,7 +143,7 @@ def _langfuse(said: _Said) -> dict[str, object]:
 def _phoenix(said: _Said) -> dict[str, object]:
     return {
         "span_id": said.subject,
-        "name": said.row.get("criteria"),
+        "name": said.row.criterion,
         "annotator_kind": "HUMAN" if said.person else "LLM",
         "result": {
             "label": said.answer if isinstance(said.answer, str) else None,

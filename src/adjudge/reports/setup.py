@@ -57,7 +57,6 @@ class Baseline:
     """What an earlier run came to."""
 
     run: str = ""
-    """Its folder."""
     figures: Mapping[str, float] = FrozenDict()
     """Criteria, dimension or system → its mean or win rate.
 
@@ -89,7 +88,6 @@ class Baseline:
         return {"run": self.run, "figures": dict(self.figures), "place": self.place}
 
     def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
-        """What both have."""
         known = ((one, self._before(judge, one.key)) for one in figures)
         return [Change(one.name, before, one.value) for one, before in known if before is not None]
 
@@ -140,7 +138,6 @@ class Setup:
     against: str = ""
     """A run folder that no criteria may be worse than."""
     margin: float = 0.0
-    """By how much it may."""
     cluster: str = ""
     """A column: rows that share its value belong together, and do not pass for independent ones."""
     id: str = ""
@@ -247,10 +244,6 @@ class Setup:
         """Judge → one hash over everything that decides its verdicts."""
         return judge_identities({"judges": self.judges})
 
-    def is_panel(self, judge: str) -> bool:
-        """Whether a judge asks several models."""
-        return len(_part(self.judges.get(judge, {}), "models")) > 1
-
     def _weights_of_measures(self) -> list[str]:
         return [
             f"{one.title} {one.weight:g}"
@@ -294,11 +287,8 @@ class Setup:
 
 @runtime_checkable
 class _HasDimensions(Protocol):
-    """A judge of RAG answers."""
-
     @property
-    def scored(self) -> tuple[Dimension, ...]:
-        """What it scores."""
+    def scored(self) -> tuple[Dimension, ...]: ...
 
     @property
     def measured(self) -> tuple[Measure, ...]:
@@ -376,7 +366,6 @@ def _bars(kept: object) -> list[Bar]:
 
 
 def _listed(values: Iterable[object]) -> str:
-    """Each once."""
     shown = (
         f"{value:g}" if isinstance(value, float) else str(value)
         for value in values

@@ -303,6 +303,16 @@ class ModelShape(TypedDict):
     state: NotRequired[str]
 
 
+class PluginShape(TypedDict):
+    """A part that an installed package brings."""
+
+    name: str
+    kind: str
+    package: str
+    version: str
+    state: Annotated[str, "works, or what is wrong"]
+
+
 class ReachedShape(TypedDict):
     """A model that was tried."""
 

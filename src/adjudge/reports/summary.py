@@ -30,8 +30,6 @@ _OF_THE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-
 
 
 class ModelMean(NamedTuple):
-    """One model of a panel."""
-
     mean: float
     rows: int
     """Rows on which it has a score."""
@@ -131,7 +129,6 @@ class Sureness:
 
 
 UNSURE = Sureness()
-"""The mean is compared."""
 
 
 class Tally:
@@ -150,7 +147,6 @@ class Tally:
         self._models: dict[str, list[float]] = {}
 
     def add(self, one: JudgmentRecord) -> None:
-        """One more."""
         self._counts[one.status] += 1
         self._usage += one.usage
         self._excluded.update(one.left_out)

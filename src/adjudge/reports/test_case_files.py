@@ -29,7 +29,6 @@ _WIDTH = 110
 LABEL_COLUMN = "label"
 _INDENT = "    "
 Files = dict[str, str]
-"""Name → text."""
 
 
 def files_of(case: TestCase, name: str, kind: str) -> Files:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from adjudge.reports.words import counted, level_text, number_text
 
 if TYPE_CHECKING:
-    from adjudge.stats.estimate import Estimate
     from adjudge.trust.calibration import Calibration
 
 _SENTENCES: Mapping[str, Mapping[str, str]] = {
@@ -76,14 +75,14 @@ def trust_sentence(one: Calibration, language: str = "en") -> str:
         if found is None or found.value is None
         else "corrected"
     )
-    what, naive = _what(one, words), _number(one.naive.value, language)
+    what, naive = _what(one, words), number_text(one.naive.value, 3, language)
     return words[kind].format(
         name=titled(one, language),
         what=what,
         labels=f"{counted(one.count, 'label', language)}{made}",
-        value=_number(found.value if found else None, language),
-        lower=_number(found.lower if found else None, language),
-        upper=_number(found.upper if found else None, language),
+        value=number_text(found.value if found else None, 3, language),
+        lower=number_text(found.lower if found else None, 3, language),
+        upper=number_text(found.upper if found else None, 3, language),
         level=level_text(one.level),
         naive=naive,
         figure=naive if one.naive.value is None else f"{what} {naive}",
@@ -113,15 +112,6 @@ def _why(one: Calibration, language: str) -> str:
         if language == "ru"
         else text[:1].upper() + text[1:]
     )
-
-
-def figure(one: Estimate | None) -> str:
-    """The value, or a dash."""
-    return _number(one.value if one else None)
-
-
-def _number(value: float | None, language: str = "en") -> str:
-    return "–" if value is None else number_text(value, 3, language)
 
 
 def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:

@@ -415,6 +415,8 @@ def level_text(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
-def number_text(value: float, digits: int, language: str) -> str:
-    """A number with so many decimals: 0.50, or 0,50 in Russian."""
+def number_text(value: float | None, digits: int, language: str) -> str:
+    """A number with so many decimals: 0.50, or 0,50 in Russian; – where there is none."""
+    if value is None:
+        return "–"
     return f"{RussianNumber(value) if language == 'ru' else value:.{digits}f}"

@@ -21,6 +21,8 @@ from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
+from adjudge.plugins import Parts
+from adjudge.reading.types import Record, Schema
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.criteria_entry import Aspect, Said, criteria_said
 from adjudge.runs.eval_file import (
@@ -54,7 +56,6 @@ class ReadyJudge:
     criteria: tuple[Criteria, ...] = ()
     """What it judges by, one after the other; empty where the judge itself knows."""
     fail_under: FailUnder | None = None
-    """Its own gate."""
     compares: bool = False
     """Whether it compares responses, which gives no score."""
     first_step: Judge[Any, Any] | None = None
@@ -225,7 +226,11 @@ def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudg
         and not (isinstance(entry, AspectEntry) and entry.weights == FROM_LABELS)
     ):
         raise SetupError("the calibration is used by nothing: add cascade, or weights: from labels")
-    return _MAKERS[type(entry)](file, entry, models)
+    part = _KINDS.find(entry.kind)
+    if part is None:
+        raise SetupError("there is no kind of judge {kind!r}", kind=entry.kind)
+    with part.blamed():
+        return list(_KINDS[entry.kind].make(file, entry, models))
 
 
 def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[ReadyJudge]:
@@ -288,7 +293,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
             weights=_weights(file, entry),
             **_common(file, entry),
         )
-        made.append(_labelled(file, entry, whole, critic))
+        made.append(ready_judge(file, entry, whole, critic))
     return made
 
 
@@ -383,7 +388,7 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
         claims=entry.claims,
         **_common(file, entry),
     )
-    return [replace(_labelled(file, entry, entry.name or "rag", judge), columns=judge.columns_of)]
+    return [replace(ready_judge(file, entry, entry.name or "rag", judge), columns=judge.columns_of)]
 
 
 def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJudge]:
@@ -398,16 +403,34 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
         strictness=entry.strictness,
         **_common(file, entry),
     )
-    return [_labelled(file, entry, entry.name or "evidence", judge)]
+    return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
-_MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJudge]]] = {
-    AspectEntry: _aspects,
-    DirectEntry: _direct,
-    PairwiseEntry: _pairwise,
-    RagEntry: _rag,
-    EvidenceEntry: _evidence,
-}
+@light_dataclass(frozen=True)
+class JudgeKind:
+    """A kind of judge in eval files: its keys, and how judges are made of them."""
+
+    entry: type[JudgeEntry]
+    make: Callable[[EvalFile, Any, Models], Sequence[ReadyJudge]]
+
+    def read(self, value: object, place: Place) -> JudgeEntry:
+        return Record(self.entry).read(value, place)
+
+    def schema(self) -> Schema:
+        return Record(self.entry).schema()
+
+    def problem_as_plugin(self) -> str:
+        """Other entries lack what every judge of an eval file has."""
+        fits = isinstance(self.entry, type) and issubclass(self.entry, JudgeEntry)
+        return "" if fits else "its entry is not a subclass of JudgeEntry"
+
+
+ASPECT = JudgeKind(AspectEntry, _aspects)
+DIRECT = JudgeKind(DirectEntry, _direct)
+PAIRWISE = JudgeKind(PairwiseEntry, _pairwise)
+RAG = JudgeKind(RagEntry, _rag)
+EVIDENCE = JudgeKind(EvidenceEntry, _evidence)
+_KINDS: Parts[JudgeKind] = Parts("judges")
 
 
 def _with_criteria(
@@ -417,11 +440,11 @@ def _with_criteria(
     criteria = criteria_said(
         entry.criteria, "pairwise" if compares else "direct", file.language, file.beside
     )
-    ready = _labelled(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
+    ready = ready_judge(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
     return [replace(ready, criteria=criteria, compares=compares)]
 
 
-def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
+def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
     """A judge of a command has always been filed under its class, one that has a name of its own
     under that.
     """

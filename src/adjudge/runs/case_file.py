@@ -6,7 +6,7 @@ The dataclasses are the format of the settings; criteria stand in the file as in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 
@@ -82,11 +82,6 @@ class ExpectedRow:
     note: str = ""
     """Where it comes from, or why it is hard."""
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Every text with the name of its field; compared responses one by one."""
-        for name, value in self.fields.items():
-            yield from ((name, each) for each in ([value] if isinstance(value, str) else value))
-
     def as_file(self) -> dict[str, object]:
         """As the file has it, without what is empty."""
         fields = {
@@ -111,7 +106,6 @@ class TestCase:
 
     @property
     def criteria(self) -> Criteria:
-        """What is asked."""
         return self.entry.criteria
 
     @property
@@ -181,7 +175,6 @@ class TestCase:
         )
 
     def to_yaml(self) -> str:
-        """The file."""
         found: dict[str, object] = {
             "test_case": FORMAT,
             "criteria": as_file(self.entry),

@@ -14,16 +14,15 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from adjudge.domain.instance import Instance
 from adjudge.domain.pairing import WAYS, Pairing, Way
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import differences
-from adjudge.ledger.rows import INPUT
-from adjudge.runs.folder import cell_of_column, judgments, run_info
+from adjudge.runs.folder import records_of, run_info
 
 Side = Literal[0, 1]
 _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
@@ -49,19 +48,9 @@ class Came(NamedTuple):
     chosen: str | int | None
     """The verdict, the option, or the better response."""
 
-    @classmethod
-    def of(cls, result: Mapping[str, Any]) -> Came:
-        """As the ledger holds it."""
-        said = (result.get(name) for name in ("verdict", "option", "selected_option"))
-        return cls(
-            result["status"], result["score"], next((one for one in said if one is not None), None)
-        )
-
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """One judgment of a run."""
-
     judge: str
     criteria: str
     row: int
@@ -229,7 +218,7 @@ def run_diff(
         for side, folder in enumerate((one, two)):
             rows = (
                 _values(side, systems.as_in_the_first_run(row), systems, cluster, id)
-                for row in judgments(folder)
+                for row in records_of(folder)
             )
             table.executemany(
                 f"INSERT INTO judged VALUES (NULL,{','.join('?' * 16)},NULL,NULL,NULL)",  # noqa: S608 - only marks
@@ -263,20 +252,24 @@ class _Systems:
         """What a judge judges by one of its criteria."""
         return self._judged.get(line, _ANSWER)
 
-    def as_in_the_first_run(self, row: dict[str, Any]) -> dict[str, Any]:
+    def as_in_the_first_run(self, row: JudgmentRecord) -> JudgmentRecord:
         """The judgment, its responses and its winner put into that order; as it is where the names
         are others.
         """
-        line, own = (row["judge"], str(row.get("criteria") or "")), row.get("systems")
-        if not isinstance(own, list) or len(set(own)) < len(own):
+        detail, line = row.detail, (row.judge, row.criterion)
+        if not isinstance(detail, PairwiseDetail):
+            return row
+        own = list(detail.systems)
+        if len(set(own)) < len(own):
             return row
         order, field = _in_the_order_of(self._first(line, own), own), self.judged_field(line)
-        texts, chosen = row["fields"].get(field), row.get("selected_option")
-        if order == own or not isinstance(texts, list) or len(texts) != len(own):
+        texts, chosen = row.fields.get(field, ""), detail.selected_option
+        if order == own or isinstance(texts, str) or len(texts) != len(own):
             return row
-        fields = {**row["fields"], field: [texts[own.index(name)] for name in order]}
+        fields = {**row.fields, field: tuple(texts[own.index(name)] for name in order)}
         winner = order.index(own[chosen]) if isinstance(chosen, int) else chosen
-        return {**row, "fields": fields, "systems": order, "selected_option": winner}
+        turned = replace(detail, systems=tuple(order), selected_option=winner)
+        return replace(row, fields=fields, detail=turned)
 
     def _first(self, line: tuple[str, str], own: list[str]) -> list[str]:
         """The order to follow: that of the line's first row, or of the one judge that has the same
@@ -304,30 +297,30 @@ def _in_the_order_of(first: list[str], own: list[str]) -> list[str]:
 
 
 def _values(
-    side: int, row: Mapping[str, Any], systems: _Systems, cluster: str | None, id: str | None
+    side: int, row: JudgmentRecord, systems: _Systems, cluster: str | None, id: str | None
 ) -> tuple[object, ...]:
-    criteria, fields = str(row.get("criteria") or ""), row["fields"]
-    judged = {_ANSWER, systems.judged_field((row["judge"], criteria))}
+    criterion, fields = row.criterion, row.fields
+    judged = {_ANSWER, systems.judged_field((row.judge, criterion))}
     beside = {name: value for name, value in fields.items() if name not in judged}
     name, named = _name(row, id)
-    came = Came.of(row)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
-    said = (came.status, came.score, json.dumps(came.chosen))
+    said = (row.status, row.score, json.dumps(row.choice))
     together = None if cluster is None else _cluster(row, cluster)
-    line = json.dumps([row["judge"], criteria])
+    line = json.dumps([row.judge, criterion])
+    compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
     return (
         side,
-        row["judge"],
-        criteria,
+        row.judge,
+        criterion,
         line,
-        row["row"],
+        row.row,
         name,
         named,
         *keys,
         *said,
-        Instance(fields).identity,
+        row.identity,
         together,
-        json.dumps(row.get("systems") or []),
+        json.dumps(compared),
     )
 
 
@@ -336,27 +329,26 @@ def _digest(said: object) -> bytes | None:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()[:16] if said else None
 
 
-def _name(row: Mapping[str, Any], column: str | None) -> tuple[str, int]:
+def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
     """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it
     is called by its place.
     """
     if column:
         with suppress(SetupError):
-            cell = str(cell_of_column(row, column)).strip()
-            return (cell, 2) if cell not in _NOTHING else (str(row["id"] or ""), 0)
-    name, read = str(row["id"] or ""), row.get(INPUT)
-    own = map(str, read.values() if isinstance(read, Mapping) else ())
+            cell = str(row.cell(column)).strip()
+            return (cell, 2) if cell not in _NOTHING else (row.id or "", 0)
+    name, own = row.id or "", map(str, row.input.values())
     return name, int(bool(name) and (not _PLACE.fullmatch(name) or name in own))
 
 
-def _cluster(row: Mapping[str, object], column: str) -> str:
+def _cluster(row: JudgmentRecord, column: str) -> str:
     """A column that the first row has not is a mistake; a later row without it stands alone."""
     try:
-        return str(cell_of_column(row, column))
+        return str(row.cell(column))
     except SetupError:
-        if row["row"] == 1:
+        if row.index == 0:
             raise
-        return f"row {row['row']} has none"
+        return f"row {row.row} has none"
 
 
 def _join_renamed_judges(table: sqlite3.Connection) -> None:

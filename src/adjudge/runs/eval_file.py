@@ -16,6 +16,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
+from adjudge.plugins import Parts
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
@@ -56,8 +57,6 @@ or compared systems.
 
 @light_dataclass(frozen=True, kw_only=True)
 class DataEntry:
-    """Where the rows are."""
-
     path: str = key(
         Text(),
         "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; "
@@ -333,13 +332,7 @@ class Gates:
     )
 
 
-KINDS: Mapping[str, Type[JudgeEntry]] = {
-    "aspect": Record(AspectEntry),
-    "direct": Record(DirectEntry),
-    "pairwise": Record(PairwiseEntry),
-    "rag": Record(RagEntry),
-    "evidence": Record(EvidenceEntry),
-}
+JUDGE_KINDS: Parts[Type[JudgeEntry]] = Parts("judges")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -349,7 +342,7 @@ class EvalFile:
     data: DataEntry = key(
         Record(DataEntry, short="path"), "The rows to judge: a path, or more about it."
     )
-    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", KINDS)), "One or several.")
+    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", JUDGE_KINDS)), "One or several.")
     language: str = key(
         Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
     )
@@ -456,9 +449,7 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
 class ChangeModel(Protocol):
     """A model, or a step, with something else about it."""
 
-    def __call__(self, entry: M, /) -> M:
-        """The same, changed."""
-        ...
+    def __call__(self, entry: M, /) -> M: ...
 
 
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:

@@ -1,15 +1,13 @@
 """An eval file, carried out: every judge over every row. Every command that judges goes through
-here.
-
-What happens is told as events; who listens shows it, counts it or keeps it.
+here, and loops over the events of its run.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import field
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,15 +19,14 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
-from adjudge.engine.ask import OnCall, on_call
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.estimate import Estimate
-from adjudge.engine.reply import backend
-from adjudge.engine.run import OpenRun, Run, begun
+from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import PutOff
+from adjudge.engine.session import Call, OnCall, OpenRun, opened_session, session
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget, current
+from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
@@ -69,7 +66,6 @@ class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
     columns: Mapping[str, str]
-    """Field → column."""
 
 
 @light_dataclass(frozen=True)
@@ -84,7 +80,29 @@ class Stopping:
     """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
 
 
-Event = JudgeStarted | Judged | VoteCast | OddRows | ColumnsChosen | Stopping | BatchNews
+@light_dataclass(frozen=True)
+class RowsReadable:
+    """The data can be read. Nothing was asked and no folder was made before the next event."""
+
+
+@light_dataclass(frozen=True)
+class Called:
+    """A model was called, where these events are asked for."""
+
+    call: Call
+
+
+Event = (
+    RowsReadable
+    | JudgeStarted
+    | Judged
+    | VoteCast
+    | Called
+    | OddRows
+    | ColumnsChosen
+    | Stopping
+    | BatchNews
+)
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold
 nothing and are passed over, and rows whose judged text is empty, which are judged as they stand,
 are told of as they were read.
@@ -106,7 +124,7 @@ def limits_of_run(given: Budget | None, own: BudgetEntry) -> Budget:
 
 
 def _nobody(event: Event) -> None:
-    """Listens to nothing."""
+    pass
 
 
 def _ignore(rows: OddRows) -> None:
@@ -143,25 +161,22 @@ class EvalRun:
             hold_stdin()
         return cls(file, tuple(made), folder or file.run_folder, limit, facts or {})
 
+    @contextmanager
     def execute(
         self,
-        listen: Listen,
         *,
         budget: Budget | None = None,
         fork_of: Path | None = None,
         retry_failed: bool = False,
         kept: Kept = dict,
-        prepare: Callable[[], None] | None = None,
-        told_of_calls: OnCall | None = None,
         batch: BatchSettings | None = None,
-    ) -> None:
-        """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends
-        before the end.
+        calls: bool = False,
+    ) -> Iterator[Iterator[Event]]:
+        """Judge: what happens, as it happens. BudgetSpent or RunStopped is raised where it ends
+        before the end; whoever leaves before that cancels the run.
 
-        ``kept``: further facts about the run, asked for when it begins and when it ends.
-        ``prepare`` is called when nothing is wrong with the whole of the data, before a folder is
-        made or a model is asked. ``told_of_calls`` is called with every call to a model. ``batch``:
-        ask in providers' batches.
+        ``kept``: further facts about the run, asked for when it begins and when all its events
+        were handled. ``batch``: ask in providers' batches. ``calls``: yield ``Called``, too.
         """
         limits = limits_of_run(budget, self.file.budget)
         run = (
@@ -173,11 +188,14 @@ class EvalRun:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
         if batch:
             self.check_batches(batch)
-        hears = event_loop.stopping_told(
-            lambda: None
-        )  # who listens is told by the event Stopping, and decides what that means
-        with event_loop.holding(on_call, told_of_calls), hears:
-            event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
+
+        async def work(outbox: event_loop.Outbox[Event]) -> None:
+            on_call = _as_events(outbox) if calls else session().on_call
+            with opened_session(replace(session(), on_call=on_call)):
+                await self._execute(run, limits, outbox, kept, batch)
+
+        with event_loop.stream(work) as events:
+            yield events
 
     def estimate(
         self, listen: Listen = _nobody, *, fork_of: Path | None = None, retry_failed: bool = False
@@ -276,22 +294,21 @@ class EvalRun:
         self,
         run: Run | None,
         budget: Budget,
-        listen: Listen,
+        outbox: event_loop.Outbox[Event],
         kept: Kept,
-        prepare: Callable[[], None] | None,
         batch: BatchSettings | None,
     ) -> None:
-        first = self.judges[0]
+        first, listen = self.judges[0], outbox.put
         rows = _begun(self._items(first, listen))
-        if prepare:
-            prepare()
+        listen(RowsReadable())
+        await outbox.drained()
         limits = None if budget == Budget() else budget
         recorded = self.judges if run or limits else ()
         configurations = {
             ready.label: ready.judge.configuration(ready.criteria) for ready in recorded
         }
         async with (
-            begun(run, configurations, limits) as under_way,
+            open_run(run, configurations, limits) as under_way,
             _stopped_gently(listen, kept=run is not None),
         ):
             try:
@@ -308,6 +325,7 @@ class EvalRun:
                         )
             finally:
                 if under_way:
+                    await outbox.drained()
                     await under_way.ledger.note_all(kept())
 
     async def _judge_in_batches(
@@ -330,7 +348,7 @@ class EvalRun:
         left = [(ready, PutOff()) for ready in self.judges]
         for ready in self.judges:
             listen(JudgeStarted(ready.name))
-        with event_loop.holding(backend, batches):
+        with opened_session(replace(session(), backend=batches)):
             try:
                 await batches.begin()
                 while left:
@@ -368,7 +386,7 @@ class EvalRun:
                     under_way[number] = row
                 yield item
 
-        open_budget = run.open_budget if run else current.get()
+        open_budget = run.open_budget if run else caller().budget
 
         def on_result(number: int, result: Result) -> None:
             failed = open_budget.account.failed if open_budget else 0
@@ -433,7 +451,7 @@ class EvalRun:
 @asynccontextmanager
 async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
     """The first interrupt is told of, and ends also a run that is not kept at a good place."""
-    open_budget = None if kept else current.get()
+    open_budget = None if kept else caller().budget
 
     def stop() -> None:
         listen(Stopping())
@@ -442,6 +460,10 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
 
     with event_loop.stoppable(stop):
         yield
+
+
+def _as_events(outbox: event_loop.Outbox[Event]) -> OnCall:
+    return lambda call: outbox.put(Called(call))
 
 
 def _begun(rows: Iterator[tuple[int, object]]) -> Iterator[tuple[int, object]]:

@@ -17,7 +17,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.shown import Shown
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import FOLDER as BATCHES
@@ -26,7 +26,7 @@ from adjudge.ledger.file import (
     FILE,
     LOCK,
     OWN,
-    as_ours,
+    check_layout,
     check_rows,
     connect,
     holds_labels,
@@ -39,8 +39,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.records import judgment_rows, record_in, records, vote_rows
-from adjudge.ledger.rows import COLUMNS, INPUT
+from adjudge.ledger.records import records
 from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
@@ -54,8 +53,6 @@ _EXCLUDED = (
     "json_each(coalesce(lost, '{}')) GROUP BY judge, key"
 )
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
-_NOT_SHOWN = ("number", "ballot", "prompt", "cached_tokens")
-"""What a vote in an export leaves out."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +60,12 @@ class CriteriaInfo(Judged):
     """What one judge made of one of its criteria."""
 
     statuses: dict[str, int]
-    """Status → how many rows."""
     mean: float | None
     """Mean score of its rows, where some have one."""
 
 
 @dataclass(frozen=True)
 class RunInfo(Shown):
-    """A run at a glance."""
-
     folder: Path
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
@@ -122,7 +116,6 @@ class RunInfo(Shown):
 
     @property
     def rows(self) -> int:
-        """Judgments there are."""
         return sum(count for statuses in self.judges.values() for count in statuses.values())
 
     @property
@@ -152,7 +145,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     refuse_empty(path)
     try:
         with connect(path, writable=False) as connection:
-            as_ours(connection, path)
+            check_layout(connection, path)
             yield connection
     except sqlite3.Error as error:
         raise trouble(path, error) from error
@@ -244,10 +237,9 @@ def _excluded(
 
 def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
     """In the order in which they were first judged."""
-    named = "judge, coalesce(json_extract(result, '$.criteria'), '') AS criteria"
     query = (
-        f"SELECT {named}, status, count(*), avg(score), min(number) FROM judgments GROUP BY 1, "  # noqa: S608
-        "2, 3 ORDER BY 1, 6"
+        "SELECT judge, criterion, status, count(*), avg(score), min(number) FROM judgments "
+        "GROUP BY 1, 2, 3 ORDER BY 1, 6"
     )
     found: dict[tuple[str, str], CriteriaInfo] = {}
     for judge, criteria, status, count, mean, _ in connection.execute(query):
@@ -376,77 +368,3 @@ def records_of(folder: str | Path, *, votes: bool = False) -> Iterator[JudgmentR
     """Every judgment of a run, by judge and row, on request with its votes."""
     with reading(folder) as connection:
         yield from records(connection, votes=votes)
-
-
-def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-    """Every judgment, by judge and row: the instance's fields, the result, and on request its
-    votes.
-    """
-    with reading(folder) as connection:
-        yield from judgments_in(connection, votes=votes)
-
-
-def judgments_in(
-    connection: sqlite3.Connection,
-    *,
-    votes: bool = False,
-    judge: str | None = None,
-    number: int | None = None,
-) -> Iterator[dict[str, Any]]:
-    """The same, of a ledger that is open; on request of one ``judge``, and of that the one with
-    this ``number``, from 0.
-    """
-    for row in judgment_rows(connection, judge=judge, index=number):
-        record = record_in(connection, row)
-        found = record.to_dict()
-        if INPUT in found:
-            found[INPUT] = found.pop(INPUT)  # where exports have it
-        yield {**found, "votes": _votes(connection, row[4])} if votes else found
-
-
-def cell_of_column(record: Mapping[str, object], column: str) -> str | int | float:
-    """What a judgment's row holds in one of its own columns, or fields, whatever the case of the
-    name.
-    """
-    held: dict[str, object] = {}
-    for part in (record.get("fields"), record.get(INPUT)):
-        held |= part if isinstance(part, Mapping) else {}
-    for name, value in held.items():
-        if name.casefold() == column.casefold():
-            return value if isinstance(value, str | int | float) else str(value)
-    raise SetupError(
-        "row {record} has no column {column!r}; it has {held}",
-        record=record.get("id") or record.get("row"),
-        column=column,
-        held=", ".join(held),
-    )
-
-
-def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, Any]]:
-    """The votes of one judgment; ``number`` from 0."""
-    row = next(judgment_rows(connection, judge=judge, index=number), None)
-    return _votes(connection, row[4]) if row else []
-
-
-def _votes(connection: sqlite3.Connection, ballots: object) -> list[dict[str, Any]]:
-    """The last vote on each ballot."""
-    rows = vote_rows(connection, ballots)
-    votes: list[dict[str, Any]] = [dict(zip(COLUMNS["votes"], row, strict=True)) for row in rows]
-    shown = [
-        {name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes
-    ]
-    return [_with_more(vote) for vote in shown]
-
-
-def _with_more(vote: dict[str, Any]) -> dict[str, Any]:
-    """What has a column of its own is never taken from the rest."""
-    more = _object(vote["more"] or "{}")
-    return {**vote, **{name: value for name, value in more.items() if name not in vote}}
-
-
-def _object(text: str) -> dict[str, Any]:
-    """A JSON object of the ledger, which may come from anybody, checksums and all."""
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
-    return value

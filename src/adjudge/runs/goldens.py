@@ -37,7 +37,7 @@ class Tried(NamedTuple):
 
     @property
     def as_expected(self) -> bool | None:
-        """None without a verdict."""
+        """Whether the verdict is the expected one; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
     def told(self, number: int) -> str:
@@ -76,13 +76,11 @@ class Goldens:
 
     @property
     def rows(self) -> tuple[Instance, ...]:
-        """What is judged."""
         return tuple(
             Instance(one.fields, f"golden {number}") for number, one in enumerate(self.cases, 1)
         )
 
     def judge(self, votes: int) -> JudgeEntry:
-        """Who judges them."""
         said, kind = (
             (Said(self.entry.criteria),),
             PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry,

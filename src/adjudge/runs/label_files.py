@@ -16,8 +16,10 @@ from adjudge.data.sources.open import open_source
 from adjudge.data.sources.row import BadRow, Origin, Row, is_blank
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Design, Kind, Label, LabelScale
+from adjudge.domain.rag_record import RagDetail
 from adjudge.errors import RunError, SetupError
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.runs.label_scales import JudgedScale, label_scales
 
 ANSWERS = ("label", "option", "score", "winner")
@@ -119,19 +121,13 @@ def run_rows(folder: str | Path) -> Iterator[RunRows]:
     scales = label_scales(folder)
     with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
         table.execute(_TABLE)
-        for result in judgments_in(ledger):
-            identity, judged = Instance(result["fields"]).identity, result["fields"].get("response")
-            responses = len(judged) if isinstance(judged, list) else 1
-            scores = result.get("scores")
-            for criteria in scores if isinstance(scores, Mapping) else [result["criteria"]]:
-                values = (
-                    criteria,
-                    result["judge"],
-                    result["row"],
-                    result["id"],
-                    identity,
-                    responses,
-                )
+        for result in records(ledger):
+            judged = result.fields.get("response", "")
+            responses = 1 if isinstance(judged, str) else len(judged)
+            own = (result.judge, result.row, result.id, result.identity, responses)
+            scores = result.detail.scores if isinstance(result.detail, RagDetail) else None
+            for criterion in [result.criterion] if scores is None else scores:
+                values = (criterion, *own)
                 table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)
         for columns in ("criteria, identity", "criteria, id", "criteria, number"):
             table.execute(f"CREATE INDEX {columns.replace(', ', '_')} ON rows ({columns})")

@@ -15,10 +15,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import Design
-from adjudge.runs.diff import Came
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import JudgmentRecord
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.runs.label_scales import JudgedScale
 
 Queue = Literal["random", "disagreement", "low-confidence", "failed", "conflicts"]
@@ -149,10 +150,10 @@ def row_index(
     ):  # a file that is gone with the process
         table.execute(_TABLE)
         for judge in judged.judges:
-            for result in judgments_in(ledger, judge=judge, votes=votes):
+            for result in records(ledger, judge=judge, votes=votes):
                 if (verdict := verdict_of(result, judged.name)) is not None:
-                    identity = Instance(result["fields"]).identity
-                    place = (judge, result["row"] - 1, result["id"])
+                    identity = result.identity
+                    place = (judge, result.index, result.id)
                     values = (
                         identity,
                         _lot(str(seed), identity),
@@ -167,53 +168,42 @@ def row_index(
         yield RowIndex(table, seed)
 
 
-def verdict_of(result: Mapping[str, object], criteria: str) -> str | None:
-    """What was decided on ``criteria``; FAILED where nothing was, None where the judgment is about
+def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:
+    """What was decided on ``criterion``; FAILED where nothing was, None where the judgment is about
     something else.
     """
-    scores = result.get("scores")
-    if isinstance(scores, Mapping) and criteria in scores:
-        return FAILED if scores[criteria] is None else str(scores[criteria])
-    if result.get("criteria") != criteria:
+    scores = result.detail.scores if isinstance(result.detail, RagDetail) else {}
+    if criterion in scores:
+        return FAILED if scores[criterion] is None else str(scores[criterion])
+    if result.criterion != criterion:
         return None
-    came = Came.of(result)
-    if came.status != "scored":
+    if not result.scored:
         return FAILED
-    return "scored" if came.chosen is None else str(came.chosen)
+    return "scored" if result.choice is None else str(result.choice)
 
 
 def _lot(seed: str, identity: str) -> str:
     return hashlib.sha256(f"{seed}:{identity}".encode()).hexdigest()[:32]
 
 
-def _dispute(result: Mapping[str, object]) -> float:
+def _dispute(result: JudgmentRecord) -> float:
     """How much the votes on a row contradict each other: a split, an order that changes the
     verdict, a tie, a divided panel.
     """
-    bias, panel = result.get("positional_bias"), result.get("model_scores")
-    flipped = isinstance(bias, Mapping) and bool(bias.get("detected"))
-    divided = isinstance(panel, Mapping) and len(set(panel.values())) > 1
-    return (1 - _share(result.get("agreement"))) + flipped + divided + bool(result.get("tie"))
+    bias = result.positional_bias
+    flipped = bias is not None and bool(bias.detected)
+    divided = len(set(result.model_scores.values())) > 1
+    return _doubt_of_share(result.agreement) + flipped + divided + result.tie
 
 
-def _doubt(result: Mapping[str, object]) -> float:
+def _doubt(result: JudgmentRecord) -> float:
     """How unsure the votes are: by the probability of their verdicts where there is one, else by
     how many agree.
     """
-    votes = result.get("votes")
-    sure = (
-        [_probability(vote) for vote in votes if isinstance(vote, Mapping)]
-        if isinstance(votes, list)
-        else []
-    )
-    doubts = [1 - one for one in sure if one is not None] or [1 - _share(result.get("agreement"))]
-    return max(doubts) + bool(result.get("low_confidence"))
+    read = [vote for vote in result.votes or () if vote.distribution is not None]
+    doubts = [_doubt_of_share(vote.probability) for vote in read]
+    return max(doubts or [_doubt_of_share(result.agreement)]) + result.low_confidence
 
 
-def _probability(vote: Mapping[str, object]) -> float | None:
-    shares = vote.get("distribution")
-    return _share(shares.get(vote.get("option"))) if isinstance(shares, Mapping) else None
-
-
-def _share(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 1.0
+def _doubt_of_share(share: float | None) -> float:
+    return 0.0 if share is None else 1 - share

@@ -11,7 +11,8 @@ from adjudge.domain.label import LabelScale
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import read_meta
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 
 _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
 
@@ -41,7 +42,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
         comparing = {
             judge
             for judge in _names(configuration)
-            if _compares(judgments_in(connection, judge=judge))
+            if any(one.systems for one in records(connection, judge=judge, index=0))
         }
     return [
         (judge, scale, judge_identity(one, scale.name))
@@ -128,11 +129,6 @@ def _names(configuration: Mapping[str, object]) -> list[str]:
 def _judges(configuration: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
     for name, one in sorted(_mapping(configuration.get("judges")).items()):
         yield str(name), _mapping(one)
-
-
-def _compares(rows: Iterator[Mapping[str, object]]) -> bool:
-    """By the first judgment: only comparisons have results per system."""
-    return "per_system_results" in next(rows, {})
 
 
 def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelScale]:

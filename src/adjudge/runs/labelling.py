@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import Draw, LabelStore
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.runs.label_pace import seconds_per_row
 from adjudge.runs.label_queue import FIRST, Queue, QueuedRow, row_index
 from adjudge.runs.label_scales import JudgedScale, label_scale
@@ -259,15 +259,14 @@ class Labelling:
 
     def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
         with reading(self._store.folder) as ledger:
-            result = next(judgments_in(ledger, judge=row.judge, number=row.number), None)
-        instance = Instance(result["fields"]) if result else None
-        if instance is None or instance.identity != row.identity:
+            found = next(records(ledger, judge=row.judge, index=row.number), None)
+        if found is None or found.identity != row.identity:
             raise RunError(
                 "the rows of {folder} changed meanwhile: start again; every label until now "
                 "is kept",
                 folder=self._store.folder,
             )
-        return instance.fields
+        return found.fields
 
 
 def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -> Labelling:

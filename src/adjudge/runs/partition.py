@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import OddRows
@@ -23,7 +24,8 @@ from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
-from adjudge.engine.run import OpenRun, Run, check_prices, recorded
+from adjudge.engine.run import Run, check_prices, recorded
+from adjudge.engine.session import OpenRun
 from adjudge.errors import NothingToJudge, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
@@ -34,6 +36,7 @@ from adjudge.ledger.stores.merge import Merged, merge, refuse_newer
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import Span, Store
+from adjudge.plugins import Parts
 from adjudge.runs.build import ReadyJudge, instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
 from adjudge.runs.execute import EvalRun, Event, Judged, Listen, VoteCast
@@ -53,8 +56,6 @@ Numbered = tuple[int, Instance | Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Partition:
-    """What came of some rows."""
-
     rows: int
     judgments: int
     unscored: int
@@ -140,15 +141,22 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
     return file if isinstance(file, EvalFile) else load_eval(file, find_project())
 
 
+STORES: Parts[Callable[[str], Store]] = Parts("stores")
+"""By the scheme of an address."""
+
+
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, the address of a bucket, a Postgres address, or a
+    """A folder of segments, the address of a bucket, of Postgres or of a plugin's store, or a
     store that is open.
     """
-    if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
-        from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
-
-        return PostgresStore(store)
-    return SegmentStore(store) if isinstance(store, str | Path) else store
+    if not isinstance(store, str | Path):
+        return store
+    scheme = urlsplit(store).scheme if isinstance(store, str) and "://" in store else ""
+    part = STORES.find(scheme) if scheme else None
+    if part is None:
+        return SegmentStore(store)
+    with part.blamed():
+        return STORES[scheme](str(store))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +169,6 @@ class WorkerSettings:
     buffer: Buffer | None = None
     cache: bool = True
     limits: SharedLimits | None = None
-    """What all workers share."""
 
 
 class PartitionJudge:
@@ -310,8 +317,6 @@ class _Chunk(EvalRun):
 
 
 class _Told:
-    """Counts what happens."""
-
     def __init__(self) -> None:
         self.rows = self._judgments = self._unscored = self._asked = 0
         self._bad: list[BadRow] = []
@@ -330,11 +335,9 @@ class _Told:
             self._asked += 1
 
     def progress(self, spent: Spent) -> Progress:
-        """So far."""
         return Progress(self._judgments, self._unscored, self._asked, spent)
 
     def result(self, spent: Spent) -> Partition:
-        """All of it."""
         return Partition(
             self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad)
         )

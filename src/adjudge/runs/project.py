@@ -136,7 +136,6 @@ class StepEntry(ModelEntry):
 
     @property
     def asked(self) -> ModelEntry:
-        """The model by itself."""
         return ModelEntry(**{one.name: getattr(self, one.name) for one in fields(ModelEntry)})
 
 

@@ -37,9 +37,7 @@ class RowSet(Protocol):
     """What a ``ray.data.Dataset`` is to us."""
 
     @property
-    def context(self) -> _Context:
-        """How it is carried out."""
-        ...
+    def context(self) -> _Context: ...
 
     def iter_rows(self) -> Iterable[Mapping[str, object]]:
         """Its rows, as they are made."""

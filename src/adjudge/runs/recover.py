@@ -15,7 +15,8 @@ from adjudge.ledger.file import (
     FILE,
     connect,
     delete,
-    migrate,
+    make_tables,
+    refuse_older,
     refuse_strange_schema,
     trouble,
     under_lock,
@@ -23,13 +24,11 @@ from adjudge.ledger.file import (
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
-    FIRST_TABLES,
     KEY_BYTES,
     ORDER,
     checksum,
     columns_in,
     insert,
-    plausible,
     sealed,
     select,
 )
@@ -58,7 +57,7 @@ def _recover(path: Path) -> tuple[int, int]:
     new_path = path.with_suffix(".recovered")
     delete(new_path)
     with _readable(path) as source, connect(new_path) as new:
-        migrate(new, new_path)
+        make_tables(new, new_path)
         saved = {table: _save(source, new, table) for table in COLUMNS}
         rows = _drop_without_votes(new)
         new.execute(
@@ -105,7 +104,9 @@ def _has_tables(path: Path) -> bool:
     try:
         with _damaged(path) as old:
             refuse_strange_schema(old, path)
-            return all(set(columns_in(old, table)) >= set(COLUMNS[table]) for table in FIRST_TABLES)
+            if columns_in(old, "votes"):
+                refuse_older(old, path)
+            return all(set(columns_in(old, table)) >= set(COLUMNS[table]) for table in COLUMNS)
     except sqlite3.Error:
         return False
 
@@ -114,7 +115,7 @@ def _first_page(pages: int) -> bytes:
     """The first page of a new ledger, for a file of so many pages that has a log."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
         new.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
-        migrate(new, Path(FILE))
+        make_tables(new, Path(FILE))
         page = bytearray(new.serialize()[:_PAGE])
     page[18:20] = b"\x02\x02"  # https://www.sqlite.org/fileformat2.html: with a write-ahead log
     page[28:32] = pages.to_bytes(4, "big")
@@ -180,15 +181,9 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
 def _whole_rows(
     old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()
 ) -> Iterator[tuple[object, ...]]:
-    """Rows that are as they were written; those of the first edition, which have no checksum, where
-    they look like it.
-    """
-    if "checksum" in columns_in(old, table):
-        rows = old.execute(f"{select(table)} {which}", values)
-        yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
-    else:
-        rows = old.execute(f"SELECT {', '.join(COLUMNS[table])} FROM {table} {which}", values)  # noqa: S608 - names of ours
-        yield from (row for row in rows if plausible(table, row))
+    """Rows that are as they were written."""
+    rows = old.execute(f"{select(table)} {which}", values)
+    yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
 
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adjudge.domain.instance import Instance, names_only
+from adjudge.domain.record import PairwiseDetail
 from adjudge.errors import RunError
-from adjudge.ledger.rows import INPUT
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import records_of, run_info
 
 
 def may_be_reused(folder: Path) -> bool:
@@ -21,19 +21,20 @@ def may_be_reused(folder: Path) -> bool:
 def rows_of_run(folder: Path) -> Iterator[Instance]:
     """Each row once, however many judges judged it, as it was: what is about it stays about it."""
     seen: set[int] = set()
-    for one in judgments(folder):
-        if names_only(one.get(INPUT)):
+    for one in records_of(folder):
+        if names_only(one.input):
             raise RunError(
                 "{folder} holds the names of its rows and not their texts, so that they "
                 "cannot be judged anew",
                 folder=folder,
             )
+        systems = one.detail.systems if isinstance(one.detail, PairwiseDetail) else ()
         about = {
-            name: one[key] for name, key in (("row", INPUT), ("systems", "systems")) if one.get(key)
+            name: value
+            for name, value in (("row", dict(one.input)), ("systems", list(systems)))
+            if value
         }
-        instance = Instance(
-            one["fields"], one["id"], {"place": one["id"] or f"row {one['row']}", **about}
-        )
+        instance = Instance(one.fields, one.id, {"place": one.id or f"row {one.row}", **about})
         if (known := hash(instance.identity)) not in seen:
             seen.add(known)
             yield instance

@@ -5,7 +5,6 @@ A ledger keeps the hash of the prompt, not its text: the text is made again and 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,38 +14,24 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.question import Choice, Comparison, Question, question_of
+from adjudge.domain.record import JudgmentRecord, VoteRecord
 from adjudge.domain.vote import Ballot, Mode
 from adjudge.engine.ask import prompt_for
 from adjudge.errors import AdjudgeError
 from adjudge.ledger.file import read_meta
-from adjudge.ledger.rows import COLUMNS, KEY_BYTES, checked, select
+from adjudge.ledger.records import records
 from adjudge.runs.label_scales import scales_of
 
 _MODES: tuple[Mode, ...] = ("generate", "likelihood")
 
 
 class ShownPrompt(NamedTuple):
-    """A prompt, turn by turn."""
-
     turns: tuple[tuple[str, str], ...]
-    """(role, text)."""
     checked: bool
     """Whether its hash is the one in the ledger. Where it is not, this is how the first try was
     put: the reply could not be read, and of what was asked after that the ledger has the hash
     alone.
     """
-
-
-class _Asked(NamedTuple):
-    """What is known of a vote's ballot."""
-
-    model: str
-    hash: str | None
-    repairs: int
-    order: tuple[int, ...] | None
-    persona: str | None
-    kept: str | None
-    """The whole prompt, where an import brought it along."""
 
 
 def shown_prompts(
@@ -55,54 +40,25 @@ def shown_prompts(
     """The prompt of each vote on a judgment, in the order of the votes; None where it cannot be
     made again: it was worded by another version of adjudge, or by a judge of one's own.
     """
-    row = connection.execute(
-        f"{select('judgments')} WHERE judge = ? AND number = ?", (judge, number)
-    ).fetchone()
-    if row is None:
+    found = next(records(connection, judge=judge, index=number, votes=True), None)
+    if found is None:
         return []
-    _, _, _, instance, ballots, _, _, result = checked("judgments", row)
     configuration = _mapping(
         _mapping(_mapping(read_meta(connection).get("configuration")).get("judges")).get(judge)
     )
-    kept, fields = _mapping(json.loads(result)), _mapping(json.loads(instance))
-    return [_again(configuration, kept, fields, vote) for vote in _votes(connection, ballots)]
-
-
-def _votes(connection: sqlite3.Connection, ballots: bytes) -> Iterator[_Asked]:
-    newest = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
-    for place in range(0, len(ballots), KEY_BYTES):
-        row = connection.execute(newest, (ballots[place : place + KEY_BYTES],)).fetchone()
-        if row is not None:
-            vote = dict(zip(COLUMNS["votes"], checked("votes", row), strict=True))
-            more = _mapping(json.loads(vote["more"] or "{}"))
-            order, persona, kept = (
-                more.get("order"),
-                more.get("persona"),
-                _mapping(more.get("metadata")).get("prompt"),
-            )
-            repairs = more.get("repairs")
-            yield _Asked(
-                str(vote["model"]),
-                vote["prompt"],
-                repairs if isinstance(repairs, int) else 0,
-                tuple(order) if isinstance(order, list) else None,
-                None if persona is None else str(persona),
-                kept if isinstance(kept, str) else None,
-            )
+    return [_again(configuration, found, vote) for vote in found.votes or ()]
 
 
 def _again(
-    configuration: Mapping[str, object],
-    kept: Mapping[str, object],
-    fields: Mapping[str, object],
-    vote: _Asked,
+    configuration: Mapping[str, object], judgment: JudgmentRecord, vote: VoteRecord
 ) -> ShownPrompt | None:
-    if vote.kept is not None:
-        return ShownPrompt((("user", vote.kept),), checked=True)
+    kept = vote.metadata.get("prompt")  # the whole prompt, where an import brought it along
+    if isinstance(kept, str):
+        return ShownPrompt((("user", kept),), checked=True)
     first: Prompt | None = None
-    for ballot in _candidates(configuration, kept, fields, vote):
+    for ballot in _candidates(configuration, judgment, vote):
         prompt = _prompt(ballot)
-        if prompt and prompt.hash == vote.hash:
+        if prompt and prompt.hash == vote.prompt:
             return _shown(prompt, checked=True)
         first = first or prompt
     return _shown(first, checked=False) if first and vote.repairs else None
@@ -120,20 +76,17 @@ def _shown(prompt: Prompt, *, checked: bool) -> ShownPrompt:
 
 
 def _candidates(
-    configuration: Mapping[str, object],
-    kept: Mapping[str, object],
-    fields: Mapping[str, object],
-    vote: _Asked,
+    configuration: Mapping[str, object], judgment: JudgmentRecord, vote: VoteRecord
 ) -> Iterator[Ballot]:
     """Every ballot that this judge may have asked; which it was, the hash tells."""
-    settings, compares = _mapping(configuration.get("settings")), "per_system_results" in kept
+    settings, compares = _mapping(configuration.get("settings")), bool(judgment.systems)
     template, language = (
         _template(settings, compares=compares),
         str(settings.get("language") or "en"),
     )
     feedback = settings.get("generate_feedback") is True
-    for criteria in _criteria(configuration, kept, compares=compares):
-        instance = Instance(fields)  # type: ignore[arg-type]  # what a run folder holds
+    for criteria in _criteria(configuration, judgment.criterion, compares=compares):
+        instance = Instance(judgment.fields)
         if "dimensions" in configuration:
             instance = _seen_by(criteria, instance, language)
         for question in _questions(criteria, vote, compares=compares):
@@ -155,14 +108,14 @@ def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
 
 
 def _criteria(
-    configuration: Mapping[str, object], kept: Mapping[str, object], *, compares: bool
+    configuration: Mapping[str, object], criterion: str, *, compares: bool
 ) -> Sequence[Criteria]:
     found = [scale.criteria for scale in scales_of(configuration, compares=compares)]
-    named = [one for one in found if one.name == kept.get("criteria")]
+    named = [one for one in found if one.name == criterion]
     return named or found
 
 
-def _questions(criteria: Criteria, vote: _Asked, *, compares: bool) -> Iterator[Question]:
+def _questions(criteria: Criteria, vote: VoteRecord, *, compares: bool) -> Iterator[Question]:
     if compares and vote.order:
         yield Comparison(vote.order, tie=True)
         yield Comparison(vote.order, tie=False)

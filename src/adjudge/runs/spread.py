@@ -143,7 +143,6 @@ def _opened(
     budget: Budget | None,
     limits: SharedLimits,
 ) -> Opened[Chunk, Partition, Progress]:
-    """In a worker's process."""
     settings = WorkerSettings(budget=budget, writer=writer, cache=cache, limits=limits)
     return PartitionJudge(file, store, settings).opened()
 
@@ -176,7 +175,6 @@ class Tally:
         self._tell(self._sum())
 
     def news(self, worker: int, progress: Progress) -> None:
-        """A chunk is under way."""
         self._hear(worker, progress)
         self._tell(self._sum())
 

@@ -42,7 +42,6 @@ from adjudge.runs.partition import (
 from adjudge.runs.spread import Tally, Tell
 
 _ROWS = 256
-"""Of a range."""
 _LOOK_AGAIN = 1.0
 """Seconds, where all that is left is in others' hands."""
 _SIGN_OF_LIFE = 3.0

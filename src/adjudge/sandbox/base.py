@@ -64,7 +64,6 @@ class Execution:
     has_output: bool
     """Whether ``output`` was set."""
     stdout: str
-    """What it printed."""
     stderr: str
     """What it wrote to standard error, by whatever means."""
     seconds: float

@@ -55,9 +55,7 @@ class Bubblewrap(Wall):
     """Runs code in namespaces of its own: an empty file system, no network, no other process."""
 
     name: str = "bubblewrap"
-    """How it is asked for."""
     program: str = field(default_factory=_find_bwrap)
-    """The bwrap to start."""
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
         """How the process is started in this scratch folder."""

@@ -77,7 +77,6 @@ class Channel:
         )
 
     def write(self, line: bytes) -> None:
-        """A line that is ready."""
         with self._turn:
             view = memoryview(line)
             while view:
@@ -100,7 +99,6 @@ class Printed(io.RawIOBase):
         self._channel = channel
 
     def writable(self) -> bool:
-        """It is all it is for."""
         return True
 
     def write(self, data: ReadableBuffer) -> int:

@@ -32,11 +32,8 @@ class Ending:
     output: object = None
     """The value of ``output``."""
     has_output: bool = False
-    """Whether there is one."""
     error: type[SandboxError] | None = None
-    """What to raise."""
     text: str = ""
-    """What it says."""
 
 
 def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
@@ -84,7 +81,6 @@ def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -
 
 
 def took_too_long(what: str) -> Ending:
-    """The clock or the CPU."""
     return Ending(error=Timeout, text=f"the code took more than {what}")
 
 

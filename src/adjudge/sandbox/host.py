@@ -55,13 +55,9 @@ class Job:
     """What the process inside is to do."""
 
     code: str
-    """The code."""
     inputs: Mapping[str, object]
-    """Its variables."""
     tools: Mapping[str, Tool]
-    """Its functions, by name."""
     limits: Limits
-    """What it may use up."""
 
     def line(self, launch: Launch) -> bytes:
         """As the process reads it."""

@@ -13,7 +13,6 @@ class Launch:
     """How a sandbox starts the process inside."""
 
     command: Sequence[str]
-    """What to start."""
     folder: Path
     """Where: the scratch folder."""
     environment: Mapping[str, str] = field(default_factory=dict)

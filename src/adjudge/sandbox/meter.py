@@ -34,14 +34,10 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Looks at one run."""
-
     launch: Launch
-    """How it was started."""
     process: int
     """The process that was started; those that it started are found."""
     file_mb: float
-    """What one file may have."""
 
     def trouble(self) -> str | None:
         """What is too much, in words; None when nothing is."""

@@ -18,7 +18,6 @@ class NoSandbox(Wall):
     """Runs code with all the rights of whoever runs adjudge. Only by name: ``sandbox="none"``."""
 
     name: str = "none"
-    """How it is asked for."""
 
     def launch(self, folder: Path, limits: Limits) -> Launch:  # noqa: ARG002 - the child keeps to them by itself
         """How the process is started in this scratch folder."""

@@ -25,7 +25,6 @@ class Sandlock(Wall):
     """Runs code under Landlock and seccomp."""
 
     name: str = "sandlock"
-    """How it is asked for."""
     in_memory: bool = True
     """Have the scratch folder in memory, with a hard limit, where the kernel lets this user mount;
     else it is on disk.

@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from adjudge.aio import event_loop
 from adjudge.catalog.criteria import criteria_of, ready_made
 from adjudge.catalog.criteria_file import parse_entry
 from adjudge.catalog.entry import Kind
@@ -17,7 +16,7 @@ from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.results import Result
 from adjudge.engine.run import check_prices
 from adjudge.errors import ModelUnusable, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.reading.values import Place
@@ -31,7 +30,7 @@ from adjudge.runs.eval_file import (
     Order,
     PairwiseEntry,
 )
-from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.execute import EvalRun, Judged
 from adjudge.runs.project import ModelEntry
 
 MOST_VOTES = 15
@@ -75,7 +74,6 @@ class JudgingService:
 
     @property
     def model_names(self) -> list[str]:
-        """Who is asked."""
         return [model.name for model in self._opened.values()]
 
     def judge(
@@ -151,20 +149,14 @@ class JudgingService:
             rows=(row,),
         )
         run = EvalRun(file, tuple(judges(file, self._model)), None)
-        results: list[Result] = []
-
-        def heard(event: Event) -> None:
-            if isinstance(event, Judged):
-                results.append(event.result)
-
         open_budget = self.open_budget
         try:
-            with event_loop.holding(current, open_budget):
-                run.execute(heard)
+            with calling(open_budget), run.execute() as events:
+                (result,) = [event.result for event in events if isinstance(event, Judged)]
         except ModelUnusable:
             self._begin_again(open_budget)
             raise
-        return results[0]
+        return result
 
     def _model(self, entry: ModelEntry) -> OpenModel:
         return self._opened[entry]

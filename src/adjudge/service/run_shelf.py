@@ -10,8 +10,8 @@ from typing import cast
 
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.browse import Filters, Sort, judges_in, page_of
 from adjudge.ledger.records import records
-from adjudge.runs.browse import Filters, Sort, judges_in, page_of
 from adjudge.runs.folder import RunInfo, last_written, reading, run_info, runs_inside
 from adjudge.trust.calibration import calibrate_run
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Literal, TypeVar
 
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
@@ -342,21 +341,3 @@ def baselines(
             [one == true for one, true in zip(longest, truth, strict=True)], None, level
         )
     return found
-
-
-def pairwise(
-    raters: Mapping[str, Sequence[Option | None]], figure: Callable[[Table], Figure]
-) -> dict[tuple[str, str], Figure]:
-    """A figure of each two raters over the rows that both rated: how well people agree among
-    themselves.
-    """
-    return {
-        (one, other): figure(
-            Counter(
-                (a, b)
-                for a, b in zip(raters[one], raters[other], strict=True)
-                if a is not None and b is not None
-            )
-        )
-        for one, other in combinations(raters, 2)
-    }

@@ -52,7 +52,6 @@ class BiasReport:
     detected: bool
     """``p_value < level``: a judge without bias is called biased at this rate."""
     items: int
-    """Judgments that count."""
     left_out: int
     """Judgments that have too few votes: no model gave two valid ones in each of two orders."""
 
@@ -275,9 +274,7 @@ class Padding:
     """The same answers, plain and padded with text that adds nothing."""
 
     difference: Difference
-    """Padded less plain."""
     p_value: float
-    """McNemar's exact test."""
 
 
 def padding_effect(

@@ -32,7 +32,6 @@ class Consensus:
     """What the model makes of the votes."""
 
     probabilities: dict[Hashable, dict[str, float]]
-    """Of each option, by row."""
     priors: dict[str, float] = field(default_factory=dict)
     confusion: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
     """By member: the probability of saying the first where the second is true."""

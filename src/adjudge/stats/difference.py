@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from statistics import fmean, variance
+from statistics import fmean
 
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
@@ -19,7 +19,6 @@ from adjudge.stats.intervals import (
     Interval,
     count_units,
     mean_with_ends,
-    variance_of_mean,
 )
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.student import t_cdf, t_quantile
@@ -101,7 +100,6 @@ class PairedScores:
 
     @property
     def mean(self) -> float | None:
-        """Of the differences."""
         return (self.first - self.second) / self.rows if self.rows else None
 
     def compared(self, *, clustered: bool, level: float = 0.95, margin: float = 0.0) -> Difference:
@@ -223,19 +221,6 @@ def smallest_detectable_share(
     return bisect(too_small, 0.0, 1.0)
 
 
-def rows_to_show(
-    difference: float, discordant: float, *, level: float = 0.95, power: float = POWER
-) -> int:
-    """How many rows of passes and fails show a difference with probability
-    ``power`` (Connor 1987).
-    """
-    share = max(discordant, abs(difference))
-    reach = z_two_sided(level) * math.sqrt(share) + z_quantile(power) * math.sqrt(
-        max(0.0, share - difference**2)
-    )
-    return math.ceil((reach / difference) ** 2)
-
-
 LEAST_DISCORDANT = 5
 """Labelled rows of which people say one thing in one run and another in the other; with fewer,
 nobody knows how far labels lie apart: thirty labels are often all alike where one row in twenty
@@ -291,36 +276,9 @@ class VoteNoise:
     share: float | None
     """Of the variance of the mean; None with a reason where no row was asked twice."""
     half_width: float | None = None
-    """As it is."""
     with_votes: dict[int, float] | None = None
     """As it would be with so many votes a row."""
     reason: str = ""
-
-
-def vote_noise(
-    votes: Sequence[Sequence[float]], *, level: float = 0.95, counts: Sequence[int] = (1, 3, 5, 10)
-) -> VoteNoise:
-    """What more votes a row would gain; ``votes`` holds the values of the votes of each row.
-
-    The variance of the mean is (variance between rows + variance within rows / votes) / rows.
-    """
-    asked = [row for row in votes if row]
-    repeated = [row for row in asked if len(row) > 1]
-    if len(asked) < 2 or not repeated:
-        return VoteNoise(
-            None, reason="no row was asked twice" if len(asked) > 1 else "fewer than two rows"
-        )
-    within = fmean(variance(row) for row in repeated)
-    total = variance_of_mean([fmean(row) for row in asked])
-    noise = within * fmean(1 / len(row) for row in asked) / len(asked)
-    if total == 0:
-        return VoteNoise(None, 0.0, reason="all rows are alike")
-    between = max(0.0, total - noise)
-    critical = t_quantile((1 + level) / 2, len(asked) - 1)
-    widths = {
-        count: critical * math.sqrt(between + within / count / len(asked)) for count in counts
-    }
-    return VoteNoise(min(1.0, noise / total), critical * math.sqrt(total), widths)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -35,7 +35,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """Lentz's method."""
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
     c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = d
     for step in range(1, _STEPS):

@@ -33,5 +33,5 @@ class Estimate:
 
 
 def undefined(method: str, count: int, reason: str, *, level: float = 0.95) -> Estimate:
-    """No number, and why."""
+    """An estimate without a number, with the reason."""
     return Estimate(None, None, None, count, method, level, reason)

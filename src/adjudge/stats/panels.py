@@ -116,22 +116,6 @@ def weights_from_labels(
     )
 
 
-def log_odds_weights(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -> Weights:
-    """Log-odds that a member who says an option is right, with one right and one wrong vote added:
-    naive Bayes.
-
-    A member that is wrong more often than right about an option gets a weight below 0: its vote
-    speaks against it.
-    """
-    return _towards_equal(
-        {
-            name: {option: _log_odds(said, truth, option) for option in options}
-            for name, said in votes.items()
-        },
-        truth,
-    )
-
-
 def _towards_equal(raw: Mapping[str, Mapping[str, float]], truth: Sequence[str | None]) -> Weights:
     labels = sum(true is not None for true in truth)
     shrunk = max(0.0, 1 - labels / ENOUGH_LABELS)
@@ -195,16 +179,6 @@ def _add_row(
             curve[place][other] += chances[option] * ((option == theirs) - chances[theirs])
 
 
-def _log_odds(said: Sequence[str | None], truth: Sequence[str | None], option: str) -> float:
-    judged = [
-        true == option
-        for one, true in zip(said, truth, strict=True)
-        if one == option and true is not None
-    ]
-    right = sum(judged)
-    return math.log((right + 1) / (len(judged) - right + 1))
-
-
 def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | None:
     """The option with the greatest sum of weights; None where nobody voted or two options are
     level.
@@ -236,7 +210,6 @@ class PanelCheck:
 
     best: str | None
     difference: Difference | None
-    """Panel less best member."""
     warning: str = ""
 
 

@@ -34,7 +34,6 @@ class Contest:
     first: str
     second: str
     winner: str | None
-    """None: a tie."""
     stated: float | None = None
     """How likely the first is the better one, where the judge says so."""
 
@@ -48,10 +47,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """A fitted model."""
-
     log_strengths: dict[str, float]
-    """Their mean is 0."""
     ties: float
     """ν: how readily two equals tie; 0 where nobody did."""
     padded: bool

@@ -18,11 +18,6 @@ Ratings = tuple[Rating | None, ...]
 Metric = Literal["nominal", "ordinal", "interval"]
 
 
-def counted(raters: Mapping[str, Sequence[Rating | None]]) -> Counter[Ratings]:
-    """One rater's ratings a column: the rows, counted."""
-    return Counter(zip(*raters.values(), strict=True))
-
-
 def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
     """Gwet's AC1; ``options`` is how many there are to choose from, those that were used where it
     is left out.

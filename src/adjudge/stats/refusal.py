@@ -157,15 +157,6 @@ class Needed:
     """How many it would take without the judge."""
     reason: str = ""
 
-    @property
-    def saved(self) -> int | None:
-        """Labels that the judge saves."""
-        return (
-            None
-            if self.labels is None or self.labels_alone is None
-            else max(0, self.labels_alone - self.labels)
-        )
-
 
 def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: float = 0.95) -> Needed:
     """How many labels, spread like the verdicts, make the expected width (upper limit less lower

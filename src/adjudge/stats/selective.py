@@ -122,17 +122,3 @@ def cascade_thresholds(
         found.append(one)
         left = [place for place in left if not one.accepts(stage.confidences[place])]
     return found
-
-
-def saved_cost(shares: Sequence[float], costs: Sequence[float]) -> float:
-    """The share of the cost of asking the last judge about every row that a cascade saves; negative
-    where it costs more.
-
-    ``shares`` is how many of the rows that reach a stage it accepts (the last one's is left out);
-    ``costs`` is its cost per row.
-    """
-    reaching, total = 1.0, 0.0
-    for place, cost in enumerate(costs):
-        total += reaching * cost
-        reaching *= 1 - shares[place] if place < len(shares) else 1.0
-    return 1 - total / costs[-1]

@@ -1,4 +1,4 @@
-"""Student's distribution."""
+"""Student's t distribution: its quantiles and its tail."""
 
 from __future__ import annotations
 

@@ -37,7 +37,6 @@ class Try:
 
     @property
     def valid(self) -> bool:
-        """Whether it may be used."""
         return not self.reasons
 
     @property
@@ -70,7 +69,6 @@ class Candidate:
 
     @property
     def code(self) -> str:
-        """What it wrote last."""
         return self.tries[-1].code if self.tries else ""
 
     @property

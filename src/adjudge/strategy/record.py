@@ -10,7 +10,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.sampled_record import CandidateDetail
-from adjudge.engine.run import OpenRun
+from adjudge.engine.session import OpenRun
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria

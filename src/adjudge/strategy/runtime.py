@@ -14,7 +14,8 @@ from adjudge.aio import event_loop
 from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import Estimate, Known
-from adjudge.engine.run import RunFolder, everything_in, gathered
+from adjudge.engine.run import RunFolder, everything_in
+from adjudge.engine.session import collecting_keys
 from adjudge.errors import SandboxError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
@@ -278,7 +279,7 @@ class Runtime:
     async def _chosen(
         self, agent: Agent, search: Search, place: int, ended: Ended | None
     ) -> Selection:
-        with gathered(search.asked[place]):
+        with collecting_keys(search.asked[place]):
             fresh = await fresh_cost(agent.strategy, search.last(place).code, agent)
         return Selection(
             task=agent.task,

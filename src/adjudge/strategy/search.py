@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from adjudge.engine.run import gathered
+from adjudge.engine.session import collecting_keys
 from adjudge.errors import HALTS, ModelError
 from adjudge.gateway.layers.budget import raise_if_halted
 from adjudge.strategy.candidate import Candidate, State, Try
@@ -98,7 +98,6 @@ class Search:
         )
 
     def last(self, place: int) -> Try:
-        """A candidate's last try."""
         return self._tries[place][-1]
 
     def fail(self, place: int, reason: str) -> None:
@@ -113,7 +112,7 @@ class Search:
 
     async def _line(self, place: int) -> int:
         tries = self._tries[place]
-        with gathered(self.asked[place]):
+        with collecting_keys(self.asked[place]):
             while place in self.unfinished:
                 tries.append(await self._try(place))
                 self._tell(place)

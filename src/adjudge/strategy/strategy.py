@@ -38,9 +38,7 @@ class Verifies(Protocol):
 class Computes(Protocol):
     """A criteria that gives code a number."""
 
-    async def compute(self, code: str, agent: object) -> float:
-        """What the code costs."""
-        ...
+    async def compute(self, code: str, agent: object) -> float: ...
 
 
 T = TypeVar("T")
@@ -140,12 +138,10 @@ class Strategy:
 
     @property
     def verifiers(self) -> tuple[Verifier, ...]:
-        """What has to be passed."""
         return _several(self.verify)
 
     @property
     def costings(self) -> tuple[Costing, ...]:
-        """What is added up."""
         return _several(self.cost)
 
     @property

@@ -7,7 +7,8 @@ from typing import Literal, TypedDict, Unpack, overload
 
 from adjudge.aio import event_loop
 from adjudge.domain.message import Message, Prompt
-from adjudge.engine.run import RunFolder, everything_in, gathered
+from adjudge.engine.run import RunFolder, everything_in
+from adjudge.engine.session import collecting_keys
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
@@ -150,7 +151,7 @@ async def _select(search: Search, agent: Agent) -> Selection:
     if not places:
         return Selection(task=agent.task, candidates=search.candidates(), cost_is=strategy.cost_is)
     chosen = search.last(places[0]).code
-    with gathered(search.asked[places[0]]):
+    with collecting_keys(search.asked[places[0]]):
         fresh = await fresh_cost(strategy, chosen, agent)
     return Selection(
         task=agent.task,

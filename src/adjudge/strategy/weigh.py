@@ -36,7 +36,6 @@ class Weighed:
     """What was said of a candidate."""
 
     reasons: tuple[str, ...] = ()
-    """What speaks against it."""
     no_verdict: tuple[str, ...] = ()
     """What speaks for nothing: who should have judged it and could not."""
     cost: float | None = None

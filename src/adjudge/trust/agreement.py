@@ -232,7 +232,7 @@ def _tied(rows: Sequence[LabelledRow]) -> bool:
         for answer in (
             one.verdict,
             *one.answers.values(),
-            *(vote.get("option") for vote in one.votes),
+            *(vote.option for vote in one.votes),
         )
     )
     return any(answer == TIE for answer in said)
@@ -270,9 +270,8 @@ def probability(row: LabelledRow, option: str) -> float | None:
     """What the votes say of an option's probability, their mean; None where
     none of them says it.
     """
-    shares = [vote.get("distribution") for vote in row.votes]
-    stated = [one.get(option) for one in shares if isinstance(one, Mapping)]
-    known = [float(one) for one in stated if isinstance(one, int | float)]
+    stated = [(vote.distribution or {}).get(option) for vote in row.votes]
+    known = [one for one in stated if one is not None]
     return sum(known) / len(known) if known else None
 
 

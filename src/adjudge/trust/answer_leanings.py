@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 
-from adjudge.errors import SetupError
+from adjudge.domain.record import JudgmentRecord, column_of
 from adjudge.ledger.file import holds_labels
-from adjudge.runs.folder import cell_of_column, judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.bias import halo, padding_effect
 from adjudge.stats.estimate import Figure
@@ -27,15 +28,15 @@ _Series = Mapping[str, tuple[float, float]]
 
 def padding_text(folder: str | Path, judge: str) -> str:
     """Where rows hold the answers of others with padding: how many more pass."""
-    passed: dict[tuple[object, str], bool] = {}
-    padded: list[tuple[tuple[object, str], bool]] = []
+    passed: dict[tuple[str, str], bool] = {}
+    padded: list[tuple[tuple[str, str], bool]] = []
     with reading(folder) as ledger:
-        for record in judgments_in(ledger, judge=judge):
-            score, plain = record.get("score"), _padded(record)
+        for record in records(ledger, judge=judge):
+            score, plain = record.score, _padded(record)
             if score in (0, 1) and plain:
-                padded.append(((record.get("criteria"), plain), bool(score)))
+                padded.append(((record.criterion, plain), bool(score)))
             elif score in (0, 1):
-                passed[record.get("criteria"), str(record.get("id"))] = bool(score)
+                passed[record.criterion, str(record.id)] = bool(score)
     pairs = [(passed[key], after) for key, after in padded if key in passed]
     if not pairs:
         return (
@@ -52,11 +53,9 @@ def padding_text(folder: str | Path, judge: str) -> str:
     return f"answers pass {one.value:+.3f} more often once they are padded ({limits})"
 
 
-def _padded(record: Mapping[str, object]) -> str:
-    try:
-        return str(cell_of_column(record, PADDING))
-    except SetupError:
-        return ""
+def _padded(record: JudgmentRecord) -> str:
+    found = column_of(record.fields, record.input, PADDING)
+    return "" if found is None else str(found)
 
 
 def halo_text(folder: str | Path, judge: str) -> str | None:

@@ -10,16 +10,18 @@ from pathlib import Path
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label, LabelScale
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.folder import judgments_in, reading, votes_of
+from adjudge.ledger.records import records, votes_of
+from adjudge.runs.folder import reading
 from adjudge.runs.label_scales import judge_scales
 from adjudge.stats.difference import Difference, Outcome, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
-from adjudge.trust.contestants import Contestants, Record
+from adjudge.trust.contestants import Contestants
 from adjudge.trust.judge_figures import (
     Effort,
     JudgedRow,
@@ -217,7 +219,6 @@ class Benchmark:
 
     @property
     def judges(self) -> list[BenchedJudge]:
-        """All of them."""
         return [one for ranking in self.rankings for one in ranking.judges]
 
 
@@ -332,16 +333,15 @@ def _judged(
     labels: Sequence[Label],
     only: str | None,
 ) -> tuple[Rows, list[JudgedRow]]:
-    def votes(record: Record) -> Votes:
-        row = record.get("row")
-        return votes_of(ledger, judge, row - 1) if isinstance(row, int) else ()
+    def votes(record: JudgmentRecord) -> Votes:
+        return votes_of(ledger, judge, record.index)
 
     rows = Rows(
         scale, by_row(labels), read_votes=votes, contestants=Contestants.of_judge(ledger, judge)
     )
     judged: list[JudgedRow] = []
-    for record in judgments_in(ledger, judge=judge):
-        if only is not None and not fnmatchcase(str(record.get("id")), only):
+    for record in records(ledger, judge=judge):
+        if only is not None and not fnmatchcase(str(record.id), only):
             continue
         before = len(rows.labelled)
         rows.add(record)
@@ -367,32 +367,24 @@ def _disagreements(judged: Sequence[JudgedRow], measure: Measure) -> Iterator[Di
         )
         wrong = wrong[:_MOST_NUMBERS]
     for one in wrong:
-        said, truth, row = one.row.said, one.row.truth, one.record.get("row")
-        if said is not None and truth is not None and isinstance(row, int):
-            id, why = one.record.get("id"), one.record.get("explanation")
-            known = None if id is None else str(id)
+        said, truth = one.row.said, one.row.truth
+        if said is not None and truth is not None:
             yield Disagreement(
-                row,
-                known,
+                one.record.row,
+                one.record.id,
                 said,
                 truth,
                 one.row.answers,
-                str(why or ""),
+                one.record.explanation or "",
                 _text(one.record),
                 one.row.identity,
             )
 
 
-def _text(record: Record) -> str:
-    fields = as_mapping(record.get("fields"))
+def _text(record: JudgmentRecord) -> str:
+    fields = record.fields
     judged = fields.get("response", next(reversed(list(fields.values())), ""))
-    text = (
-        judged
-        if isinstance(judged, str)
-        else " | ".join(map(str, judged))
-        if isinstance(judged, Sequence)
-        else ""
-    )
+    text = judged if isinstance(judged, str) else " | ".join(judged)
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
 

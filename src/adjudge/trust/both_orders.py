@@ -84,11 +84,11 @@ def _by_order(votes: Votes, systems: Sequence[str], missing: Missing) -> list[li
     """What was said in each order, as they were asked."""
     found: dict[_Order, list[_Said]] = defaultdict(list)
     for vote in votes:
-        said, order = vote_option(vote, systems), vote.get("order")
+        said = vote_option(vote, systems)
         if said is None and missing == "drop":
             continue
-        if isinstance(order, Sequence):
-            found[tuple(order)].append(TIE if said is None and missing == "tie" else said)
+        if vote.order is not None:
+            found[vote.order].append(TIE if said is None and missing == "tie" else said)
     return list(found.values())
 
 

@@ -11,14 +11,16 @@ from pathlib import Path
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label, LabelScale
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message
-from adjudge.runs.folder import judgments_in, reading, votes_of
+from adjudge.runs.folder import reading
 from adjudge.stats.correction import (
     Corrected,
     Stratum,
@@ -34,7 +36,7 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
-from adjudge.trust.contestants import Contestants, Record
+from adjudge.trust.contestants import Contestants
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
@@ -54,7 +56,6 @@ class CalibrationSettings(LabelSettings):
     all_estimators: bool = False
     """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
     agreement: AgreementSettings | None = AgreementSettings()
-    """None: the number alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,29 +173,23 @@ def calibrate(
         lock,
         model_made=settings.labels_are_model_made,
     )
-    records, scale = [_record(one) for one in made], _scale(made[0])
-    compared = Contestants.of_records(records) if scale.compares else Contestants()
+    found, scale = (
+        [one.record("", place, votes=True) for place, one in enumerate(made)],
+        _scale(made[0]),
+    )
+    compared = Contestants.of_records(found) if scale.compares else Contestants()
     rows = Rows(
         scale,
         by_row(used.labels),
         settings.cluster,
         _group(settings),
-        _votes,
+        lambda record: record.votes or (),
         _kept(settings),
         contestants=compared,
     )
-    for record in records:
+    for record in found:
         rows.add(record)
     return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
-
-
-def _record(result: Result) -> Record:
-    return {"fields": result.instance.fields, **result.to_dict()}
-
-
-def _votes(record: Record) -> Votes:
-    votes = record.get("votes")
-    return votes if isinstance(votes, Sequence) else ()
 
 
 def _scale(result: Result) -> LabelScale:
@@ -251,9 +246,8 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
             settings.agreement is not None and "steps" not in one.configuration
         )  # the steps of a cascade are no panel
 
-        def votes(record: Record) -> Votes:
-            row = record.get("row")
-            return votes_of(ledger, one.judge, row - 1) if wanted and isinstance(row, int) else ()
+        def votes(record: JudgmentRecord) -> Votes:
+            return votes_of(ledger, one.judge, record.index) if wanted else ()
 
         contestants = Contestants.of_judge(ledger, one.judge)
         labels = by_row(used.labels)
@@ -266,7 +260,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
             _kept(settings),
             contestants=contestants,
         )
-        for record in judgments_in(ledger, judge=one.judge):
+        for record in records(ledger, judge=one.judge):
             rows.add(record)
     return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
 
@@ -334,8 +328,6 @@ def _said(rows: Rows, measure: Measure) -> list[Said] | None:
 
 @dataclass(frozen=True)
 class _Estimates:
-    """Everything from 0 to 1."""
-
     strata: Sequence[Stratum]
     naive: Estimate
     alone: Estimate

@@ -16,14 +16,15 @@ from adjudge.engine.identity import step_identities
 from adjudge.errors import SetupError
 from adjudge.judges.learnt import CascadeThresholds
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
-from adjudge.trust.contestants import Contestants, Record
+from adjudge.trust.contestants import Contestants
 from adjudge.trust.labelled_judges import LabelledJudge, as_mapping, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed
 from adjudge.trust.learnt_weights import label_date
-from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
+from adjudge.trust.rows import LabelledRow, Rows, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,6 @@ class CascadeReport(Judged):
 
     @property
     def lines(self) -> Iterator[str]:
-        """For people."""
         found = self.thresholds
         yield (
             f"cascade {self.name}: at most {found.risk:.1%} of the accepted verdicts are "
@@ -139,11 +139,9 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
             judged.scale.scale,
             by_row(used.labels),
             settings.cluster,
-            None,
-            _steps,
             contestants=contestants,
         )
-        for record in judgments_in(ledger, judge=judged.judge):
+        for record in records(ledger, judge=judged.judge):
             rows.add(record)
     kept, notes = _independent(rows.labelled, clustered=settings.cluster is not None)
     identities = step_identities(judged.configuration, criteria)
@@ -169,12 +167,6 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
     )
 
 
-def _steps(record: Record) -> Votes:
-    """What each step says of a row, which its judgment keeps."""
-    steps = record.get("steps")
-    return steps if isinstance(steps, list) else ()
-
-
 def _independent(
     labelled: Sequence[LabelledRow], *, clustered: bool
 ) -> tuple[list[LabelledRow], list[str]]:
@@ -198,13 +190,12 @@ def _independent(
 
 
 def _stage(rows: Sequence[LabelledRow], step: str) -> Stage:
-    said = [next((one for one in row.votes if one.get("step") == step), {}) for row in rows]
-    right = [one.get("verdict") == row.truth for one, row in zip(said, rows, strict=True)]
-    return Stage([_confidence(one.get("confidence")) for one in said], right)
-
-
-def _confidence(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    said = [next((one for one in row.steps if one.step == step), None) for row in rows]
+    right = [
+        (None if one is None else one.verdict) == row.truth
+        for one, row in zip(said, rows, strict=True)
+    ]
+    return Stage([None if one is None else one.confidence for one in said], right)
 
 
 def _threshold(step: str, identity: str, found: Threshold) -> Threshold:

@@ -231,7 +231,6 @@ class _Series:
 
     low: float
     high: float
-    """The ends of the scale."""
     labels: Sequence[Mapping[str, float]]
     """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has
     none.

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from adjudge.domain.record import JudgmentRecord, place_names
 from adjudge.stats.refusal import Refusal
 
-Record = Mapping[str, object]
-"""A judgment as a run folder holds it."""
 _SYSTEMS = (
     "SELECT json_extract(result, '$.systems'), json_array_length(result, "
     "'$.per_system_results'), min(number) FROM judgments "
@@ -44,7 +43,7 @@ class Contestants:
         return cls(place_names(max(map(len, orders), default=2)), count=len(known))
 
     @classmethod
-    def of_records(cls, records: Iterable[Record]) -> Contestants:
+    def of_records(cls, records: Iterable[JudgmentRecord]) -> Contestants:
         """Of judgments that are there."""
         return cls.of(map(systems_of, records))
 
@@ -57,11 +56,11 @@ class Contestants:
             if count
         )
         return cls.of(
-            systems_of({"systems": named, "per_system_results": [None] * count})
+            tuple(map(str, named)) if named and len(named) == count else place_names(count)
             for named, count in found
         )
 
-    def own(self, record: Record) -> Sequence[str]:
+    def own(self, record: JudgmentRecord) -> Sequence[str]:
         """What the responses of one judgment are called, in their order."""
         own = systems_of(record)
         return own if self.by_name else place_names(len(own))
@@ -80,18 +79,9 @@ class Contestants:
         )
 
 
-def systems_of(record: Record) -> tuple[str, ...]:
+def systems_of(record: JudgmentRecord) -> tuple[str, ...]:
     """What the compared responses of a judgment are called."""
-    named, each = record.get("systems"), record.get("per_system_results")
-    count = len(each) if isinstance(each, Sequence) else 2
-    if isinstance(named, Sequence) and len(named) == count:
-        return tuple(map(str, named))
-    return place_names(count)
-
-
-def place_names(count: int) -> tuple[str, ...]:
-    """What responses are called that nobody named."""
-    return tuple(f"response {place}" for place in range(1, count + 1))
+    return record.systems or place_names(2)
 
 
 def system_at(systems: Sequence[str], place: int) -> str:

@@ -5,18 +5,18 @@ dear, how slow it is.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.vote import used_by
 from adjudge.gateway.prices import PriceTable
 from adjudge.stats.bootstrap import Draws, bootstrap
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import rows_interval
 from adjudge.stats.probability import brier, calibration_error
-from adjudge.trust.contestants import Record
 from adjudge.trust.rows import LabelledRow, Votes, vote_option
 
 
@@ -25,7 +25,7 @@ class JudgedRow:
     """A labelled row, and the judgment that it is about."""
 
     row: LabelledRow
-    record: Record
+    record: JudgmentRecord
 
     @property
     def right(self) -> bool | None:
@@ -38,20 +38,12 @@ class JudgedRow:
         """How sure the votes are of their verdict: by its probability, else by how many of several
         agree.
         """
-        chosen = str(self.record.get("selected_option", self.record.get("option")))
-        stated = [_probability(vote, chosen) for vote in self.row.votes]
+        chosen = str(self.record.choice)
+        stated = [(vote.distribution or {}).get(chosen) for vote in self.row.votes]
         known = [one for one in stated if one is not None]
         if known:
             return fmean(known)
-        valid, share = self.record.get("votes_valid"), self.record.get("agreement")
-        several = isinstance(valid, int) and valid > 1
-        return float(share) if several and isinstance(share, int | float) else None
-
-
-def _probability(vote: Mapping[str, object], option: str) -> float | None:
-    shares = vote.get("distribution")
-    value = shares.get(option) if isinstance(shares, Mapping) else None
-    return float(value) if isinstance(value, int | float) else None
+        return self.record.agreement if self.record.votes_valid > 1 else None
 
 
 def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
@@ -81,11 +73,10 @@ def consistency(rows: Sequence[JudgedRow], level: float) -> Estimate:
 
 
 def _alike(votes: Votes) -> float | None:
-    groups: dict[tuple[object, str], list[object]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[int, ...] | None], list[str]] = defaultdict(list)
     for vote in votes:
-        said = vote.get("option") if vote.get("option") is not None else vote.get("number")
-        if said is not None:
-            groups[vote.get("model"), str(vote.get("order"))].append(said)
+        if vote.option is not None:
+            groups[vote.model, vote.order].append(vote.option)
     pairs = [one == other for said in groups.values() for one, other in combinations(said, 2)]
     return fmean(pairs) if pairs else None
 
@@ -94,12 +85,8 @@ def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
     """How often the verdict turns when the responses, or options, are listed
     the other way round.
     """
-    turned = [one.record.get("positional_bias") for one in rows]
-    known = [
-        float(bool(one["detected"]))
-        for one in turned
-        if isinstance(one, Mapping) and one.get("detected") is not None
-    ]
+    turned = [one.record.positional_bias for one in rows]
+    known = [float(one.detected) for one in turned if one and one.detected is not None]
     return mean_of(known, level, "asked in one order: add --check-positional-bias")
 
 
@@ -157,12 +144,8 @@ class Effort:
 
 def effort_of(rows: Sequence[JudgedRow]) -> Effort:
     """By what the votes recorded."""
-    used: dict[str, Usage] = {}
-    seconds = 0.0
-    for vote in (vote for one in rows for vote in one.row.votes):
-        model, latency = str(vote.get("model")), vote.get("latency")
-        used[model] = used.get(model, Usage()) + _usage(vote)
-        seconds += float(latency) if isinstance(latency, int | float) else 0.0
+    votes = [vote for one in rows for vote in one.row.votes]
+    used, seconds = used_by(votes), sum(vote.latency for vote in votes)
     prices = PriceTable.load()
     costs = {model: prices.cost(model, one) for model, one in used.items()}
     unpriced = tuple(model for model, cost in costs.items() if cost is None)
@@ -179,14 +162,7 @@ def effort_of(rows: Sequence[JudgedRow]) -> Effort:
     )
 
 
-def _usage(vote: Mapping[str, object]) -> Usage:
-    names = ("calls", "prompt_tokens", "completion_tokens")
-    return Usage(**{name: value for name in names if isinstance(value := vote.get(name), int)})
-
-
 def reasons_of(rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Why rows have no verdict, the most frequent first."""
     failed = (one.record for one in rows if one.row.verdict is None)
-    return dict(
-        Counter(str(one.get("reason") or one.get("status")) for one in failed).most_common()
-    )
+    return dict(Counter(one.reason or one.status for one in failed).most_common())

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.runs.label_scales import label_scales
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.rows import Rows, by_row
@@ -26,6 +27,6 @@ def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
             rows = Rows(
                 judged.scale, by_row(labels), contestants=Contestants.of_judge(ledger, judge)
             )
-            for record in judgments_in(ledger, judge=judge):
+            for record in records(ledger, judge=judge):
                 rows.add(record)
         yield rows

@@ -36,7 +36,6 @@ class SoFar(NamedTuple):
     soon: float | None
     """About what it will be with a few labels more."""
     close: float
-    """What is close enough."""
     more: int | None
     """About how many labels more that takes."""
 

@@ -38,12 +38,10 @@ class LabelsUsed:
 
     @property
     def designs(self) -> dict[str, int]:
-        """Design → labels."""
         return dict(Counter(one.design for one in self.labels))
 
     @property
     def annotators(self) -> list[str]:
-        """Who gave them."""
         return sorted({one.annotator for one in self.labels})
 
     @property

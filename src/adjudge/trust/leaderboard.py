@@ -9,22 +9,20 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.judged import Judged
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
-from adjudge.runs.folder import judgments
+from adjudge.runs.folder import records_of
 from adjudge.stats.bias import first_rate
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.ranking import DRAWS, Contest, Ranking, rank
-from adjudge.trust.contestants import Record, systems_of
 
 _OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingSettings:
-    """How systems are ranked."""
-
     level: float = 0.95
     draws: Draws = DRAWS
     length_control: bool = False
@@ -145,7 +143,7 @@ class _Collected:
     rows: int = 0
     failed: int = 0
 
-    def add(self, record: Record) -> None:
+    def add(self, record: JudgmentRecord) -> None:
         self.rows += 1
         prompt, texts = _prompt(record)
         for contest, (one, other) in _contests(record):
@@ -154,7 +152,7 @@ class _Collected:
                 continue
             self.contests.append(contest)
             self.prompts.append(prompt)
-            self.one_order.append(record.get("positional_bias") is None)
+            self.one_order.append(record.positional_bias is None)
             self.lengths.append(
                 relative_length(
                     *(len(texts[place]) if place < len(texts) else 0 for place in (one, other))
@@ -175,53 +173,44 @@ class _Collected:
         return tuple(sorted(first - later - both))
 
 
-def _contests(record: Record) -> Iterator[tuple[Contest | None, tuple[int, int]]]:
+def _contests(record: JudgmentRecord) -> Iterator[tuple[Contest | None, tuple[int, int]]]:
     """Each contest of a comparison once; None where it has no outcome."""
-    names, each = systems_of(record), record.get("per_system_results")
-    systems = each if isinstance(each, Sequence) else ()
+    names = record.systems
+    systems = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
     for place, system in enumerate(systems):
-        against, results = system.get("compared_to") or (), system.get("contest_results") or ()
-        stated = system.get("winrate") if len(systems) == 2 else None
-        for other, result in zip(against, results, strict=False):
-            if isinstance(other, int) and place < other < len(names):
+        stated = system.winrate if len(systems) == 2 else None
+        for other, result in zip(system.compared_to, system.contest_results, strict=False):
+            if place < other < len(names):
                 yield _contest(names[place], names[other], result, stated), (place, other)
 
 
-def _contest(first: str, second: str, result: object, stated: object) -> Contest | None:
+def _contest(first: str, second: str, result: float | None, stated: float | None) -> Contest | None:
     """``stated``: of two, the win rate of the first, which is no outcome where the judge said how
     likely it is the better one.
     """
-    if not isinstance(result, int | float) or float(result) not in _OUTCOMES:
+    if result is None or result not in _OUTCOMES:
         return None
-    winner = _OUTCOMES[float(result)]
-    chance = (
-        float(stated)
-        if isinstance(stated, int | float) and stated != result and 0 <= stated <= 1
-        else None
-    )
+    winner = _OUTCOMES[result]
+    chance = float(stated) if stated not in (None, result) and 0 <= stated <= 1 else None
     return Contest(first, second, None if winner is None else (first, second)[winner], chance)
 
 
-def _prompt(record: Record) -> tuple[str, Sequence[str]]:
+def _prompt(record: JudgmentRecord) -> tuple[str, Sequence[str]]:
     """What was asked, without the responses: rows that share it belong together. A row without more
     is its own prompt.
     """
-    fields = record.get("fields")
-    held = fields if isinstance(fields, Mapping) else {}
-    texts = next((value for value in held.values() if isinstance(value, list | tuple)), ())
-    asked = {name: value for name, value in held.items() if isinstance(value, str)}
-    return Instance(asked or held).identity, texts
+    texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
+    asked = {name: value for name, value in record.fields.items() if isinstance(value, str)}
+    return Instance(asked or record.fields).identity, texts
 
 
 def leaderboards(folder: str | Path, settings: RankingSettings | None = None) -> list[Leaderboard]:
     """A leaderboard for each judge and criteria of a run that compares."""
     wanted = settings or RankingSettings()
     found: dict[tuple[str, str], _Collected] = {}
-    for record in judgments(folder):
-        if isinstance(record.get("per_system_results"), list):
-            found.setdefault(
-                (str(record["judge"]), str(record.get("criteria") or "")), _Collected()
-            ).add(record)
+    for record in records_of(folder):
+        if record.systems:
+            found.setdefault((record.judge, record.criterion), _Collected()).add(record)
     if not found:
         raise SetupError(
             "{folder} compares nothing: only comparisons ('adjudge compare', pairwise "

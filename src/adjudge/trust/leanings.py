@@ -4,14 +4,15 @@ answers, who wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_labels
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.stats.bias import verbosity_slope
 from adjudge.trust.answer_leanings import halo_text, padding_text
 from adjudge.trust.labelled_rows import labelled_rows
@@ -23,8 +24,6 @@ _UNLABELLED = "not measured: it takes people's labels"
 
 @dataclass(frozen=True)
 class Leaning:
-    """One of them, in words."""
-
     name: str
     text: str
 
@@ -48,10 +47,7 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
 
 def _compares(folder: str | Path, judge: str) -> bool:
     with reading(folder) as ledger:
-        return any(
-            isinstance(one.get("per_system_results"), list)
-            for one in judgments_in(ledger, judge=judge, number=0)
-        )
+        return any(one.systems for one in records(ledger, judge=judge, index=0))
 
 
 def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
@@ -66,13 +62,13 @@ def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
 def _order(folder: str | Path, judge: str) -> Leaning:
     flips, noise, turned, rows = [], [], 0, 0
     with reading(folder) as ledger:
-        for record in judgments_in(ledger, judge=judge):
-            bias = record.get("positional_bias")
-            if isinstance(bias, Mapping) and bias.get("detected") is not None:
+        for record in records(ledger, judge=judge):
+            bias = record.positional_bias
+            if bias is not None and bias.detected is not None:
                 rows += 1
-                turned += bool(bias["detected"])
-                flips += [bias["flip_rate"]] if bias.get("flip_rate") is not None else []
-                noise += [bias["noise_rate"]] if bias.get("noise_rate") is not None else []
+                turned += bias.detected
+                flips += [] if bias.flip_rate is None else [bias.flip_rate]
+                noise += [] if bias.noise_rate is None else [bias.noise_rate]
     if not rows:
         return Leaning("order", "not measured: judge with --check-positional-bias")
     floor = (

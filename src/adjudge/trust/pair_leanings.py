@@ -5,13 +5,14 @@ length.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.domain.instance import Instance
+from adjudge.domain.record import VoteRecord
 from adjudge.domain.verdict import TIE
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
 from adjudge.stats.bias import first_advantage, first_rate
 from adjudge.stats.difference import compare
 from adjudge.trust.labelled_rows import labelled_rows
@@ -25,7 +26,6 @@ class _Shown:
     """
 
     row: str
-    """Its identity."""
     first: int
     second: int
     picked: int
@@ -80,21 +80,16 @@ def _truths(folder: str | Path, judge: str) -> Iterator[tuple[str, int]]:
 
 def _shown(folder: str | Path, judge: str) -> Iterator[_Shown]:
     with reading(folder) as ledger:
-        for record in judgments_in(ledger, judge=judge, votes=True):
-            if isinstance(record.get("per_system_results"), list):
-                identity = Instance(record["fields"]).identity
-                yield from (
-                    one for vote in record["votes"] if (one := _of_vote(identity, vote)) is not None
-                )
+        for record in records(ledger, judge=judge, votes=True):
+            if record.systems:
+                for vote in record.votes or ():
+                    yield from _of_vote(record.identity, vote)
 
 
-def _of_vote(row: str, vote: Mapping[str, object]) -> _Shown | None:
-    match vote:
-        case {"order": [int(first), int(second)], "option": str(option)} if (
-            option.isdecimal() and int(option) in (first, second)
-        ):
-            return _Shown(row, first, second, int(option))
-    return None
+def _of_vote(row: str, vote: VoteRecord) -> Iterator[_Shown]:
+    order, option = vote.order or (), vote.option or ""
+    if len(order) == 2 and option.isdecimal() and int(option) in order:
+        yield _Shown(row, *order, int(option))
 
 
 def _in_both_orders(shown: Sequence[_Shown]) -> Iterator[_Shown]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.record import VoteRecord
 from adjudge.stats.dawid_skene import Said, dawid_skene
 from adjudge.stats.panels import (
     ENOUGH_LABELS,
@@ -63,7 +64,6 @@ class PanelReport:
     panel: float
     """The panel's accuracy on labelled rows; a missing verdict is a wrong one."""
     members: dict[str, float]
-    """Each member's own."""
     alike: Alikeness
     check: PanelCheck
     weights: Weights
@@ -140,7 +140,7 @@ def panel_of(
     ``said_of_all``: the votes on all rows, for a consensus.
     """
     judged = [one for one in rows if isinstance(one.truth, str) and one.votes]
-    models = list(dict.fromkeys(str(vote.get("model")) for one in judged for vote in one.votes))
+    models = list(dict.fromkeys(vote.model for one in judged for vote in one.votes))
     if measure.is_number or len(models) < 2:
         return None
     said = [members_say(one.votes, measure.options) for one in judged]
@@ -200,13 +200,12 @@ def _consensus(
     return ConsensusReport(len(found.probabilities), fmean(right) if right else None, found.priors)
 
 
-def members_say(votes: Iterable[Mapping[str, object]], options: Sequence[str]) -> dict[str, str]:
+def members_say(votes: Iterable[VoteRecord], options: Sequence[str]) -> dict[str, str]:
     """Model → what most of its votes say; a tie is the lowest of the tied options."""
     counts: dict[str, Counter[str]] = {}
     for vote in votes:
-        option = vote.get("option")
-        if isinstance(option, str) and option in options:
-            counts.setdefault(str(vote.get("model")), Counter())[option] += 1
+        if vote.option is not None and vote.option in options:
+            counts.setdefault(vote.model, Counter())[vote.option] += 1
     return {model: max(options, key=lambda option: own[option]) for model, own in counts.items()}
 
 

@@ -8,18 +8,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from adjudge.domain.instance import Instance, names_only
+from adjudge.domain.instance import names_only
 from adjudge.domain.label import Label, LabelScale
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail, StepRecord, VoteRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
-from adjudge.ledger.rows import INPUT
-from adjudge.runs.folder import cell_of_column
 from adjudge.runs.label_queue import FAILED, verdict_of
-from adjudge.trust.contestants import Contestants, Record, system_at
+from adjudge.trust.contestants import Contestants, system_at
 from adjudge.trust.measure import Measure, measure_of
 
 Answer = str | float
-Votes = Sequence[Mapping[str, object]]
+Votes = Sequence[VoteRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +46,12 @@ class LabelledRow:
     length: int = 0
     """Of the judged text, in characters."""
     votes: Votes = ()
+    steps: Sequence[StepRecord] = ()
+    """Of a cascade: what each step says."""
 
     @property
     def said(self) -> Answer | None:
-        """What the judge says."""
+        """The judge's verdict on the row."""
         return self.number if self.verdict is not None and self.number is not None else self.verdict
 
     @property
@@ -92,7 +93,7 @@ class Rows:
     """The column whose rows belong together."""
     group: str | None = None
     """The column by which agreement is told apart."""
-    read_votes: Callable[[Record], Votes] | None = None
+    read_votes: Callable[[JudgmentRecord], Votes] | None = None
     all_votes: list[Votes] | None = None
     """Of every row, where a list is given to keep them in; else those of labelled rows alone are
     read.
@@ -115,17 +116,16 @@ class Rows:
     reworded: int = 0
     """Labels that were given to another wording of the criteria."""
 
-    def add(self, record: Record) -> None:
+    def add(self, record: JudgmentRecord) -> None:
         """One more judgment; those by other criteria are left alone."""
         verdict = verdict_of(record, self.scale.name)
         if verdict is None:
             return
-        fields = _mapping(record.get("fields"))
         place = len(self.verdicts)
         said = None if verdict == FAILED else self._named(record, verdict)
-        number = record.get("score") if self.scale.range and said is not None else None
-        if isinstance(number, int | float):
-            self.numbers.append(float(number))
+        number = record.score if self.scale.range and said is not None else None
+        if number is not None:
+            self.numbers.append(number)
             self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
@@ -135,46 +135,45 @@ class Rows:
             and (rates := _stated_rates(record, self._systems(record)))
         ):
             self.stated[place] = rates
-        cluster = cell_of_column(record, self.cluster) if self.cluster else place
+        cluster = record.cell(self.cluster) if self.cluster else place
         self.clusters.append(cluster)
         if self.all_votes is not None:
             self.all_votes.append(self._votes(record))
-        identity = Instance(fields).identity  # type: ignore[arg-type]  # what a run folder holds
-        if given := self._answers(record, identity):
+        if given := self._answers(record):
             self.labelled.append(self._row(record, place, said, number, given, cluster))
 
     def _row(
         self,
-        record: Record,
+        record: JudgmentRecord,
         place: int,
         said: str | None,
-        number: object,
+        number: float | None,
         given: Sequence[Label],
         cluster: Hashable,
     ) -> LabelledRow:
-        fields = _mapping(record.get("fields"))
-        texts, own = fields.get(self.scale.criteria.to_evaluate_field), self._systems(record)
+        texts, own = record.fields.get(self.scale.criteria.to_evaluate_field), self._systems(record)
         return LabelledRow(
             identity=given[0].row,
             place=place,
             verdict=said,
-            number=float(number) if isinstance(number, int | float) else None,
+            number=number,
             answers={one.annotator: self._answer(one, own) for one in given},
             random=any(one.design == "random" for one in given),
             counts=any(one.is_random for one in given),
             cluster=cluster,
-            group=str(cell_of_column(record, self.group)) if self.group else "",
-            longest=None if names_only(record.get(INPUT)) else self._longest(texts, own),
+            group=str(record.cell(self.group)) if self.group else "",
+            longest=None if names_only(record.input) else self._longest(texts, own),
             systems=own,
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self._votes(record),
+            steps=record.steps,
         )
 
-    def _votes(self, record: Record) -> Votes:
+    def _votes(self, record: JudgmentRecord) -> Votes:
         return self.read_votes(record) if self.read_votes and not self.scale.by_parts else ()
 
-    def _answers(self, record: Record, identity: str) -> Sequence[Label]:
-        known = _of_copy(self.labels.get(identity, ()), record.get("id"))
+    def _answers(self, record: JudgmentRecord) -> Sequence[Label]:
+        known = _of_copy(self.labels.get(record.identity, ()), record.id)
         responses = len(self._systems(record))
         fit = [one for one in known if self._fits(one, responses)]
         self.unfit += len(known) - len(fit)
@@ -195,7 +194,7 @@ class Rows:
             )
         return label.option in self.scale.criteria.option_names
 
-    def _check(self, record: Record, said: str | None) -> None:
+    def _check(self, record: JudgmentRecord, said: str | None) -> None:
         """A judge of one's own may say anything."""
         if said is None or self.scale.range:
             return
@@ -205,16 +204,16 @@ class Rows:
             else self.scale.criteria.option_names
         )
         if said not in known:
-            row = record.get("id") or record.get("row")
             raise RunError(
-                "row {row} got the verdict {said!r}, which is no option of {name!r}: {known}",
-                row=row,
+                "row {name} got the verdict {said!r}, which is no option of {scale_name!r}: "
+                "{known}",
+                name=record.name,
                 said=said,
-                name=self.scale.name,
+                scale_name=self.scale.name,
                 known=", ".join(known),
             )
 
-    def _named(self, record: Record, verdict: str) -> str:
+    def _named(self, record: JudgmentRecord, verdict: str) -> str:
         """Compared responses by the names of the row's own systems: which of them stands first may
         change from row to row.
         """
@@ -222,7 +221,7 @@ class Rows:
             return verdict
         return system_at(self._systems(record), int(verdict)) if verdict.isdecimal() else verdict
 
-    def _systems(self, record: Record) -> Sequence[str]:
+    def _systems(self, record: JudgmentRecord) -> Sequence[str]:
         return self.contestants.own(record) if self.scale.compares else ()
 
     def _answer(self, label: Label, systems: Sequence[str]) -> Answer:
@@ -275,15 +274,10 @@ class Rows:
         return found
 
 
-def _stated_rates(record: Record, systems: Sequence[str]) -> dict[str, float]:
+def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, float]:
     """The win rates of two responses that are not whole wins or ties; nothing where they are."""
-    each = record.get("per_system_results")
-    rates = (
-        [_mapping(one).get("winrate") for one in each]
-        if isinstance(each, Sequence) and len(each) == 2
-        else []
-    )
-    known = [float(rate) for rate in rates if isinstance(rate, int | float)]
+    each = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
+    known = [one.winrate for one in each if one.winrate is not None] if len(each) == 2 else []
     return (
         dict(zip(systems, known, strict=True))
         if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0)
@@ -291,7 +285,7 @@ def _stated_rates(record: Record, systems: Sequence[str]) -> dict[str, float]:
     )
 
 
-def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
+def _of_copy(labels: Sequence[Label], id: str | None) -> list[Label]:
     """What each annotator says of the row of that id; where they labelled a copy of its text alone,
     what they say of that.
     """
@@ -302,10 +296,10 @@ def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
     return list(found.values())
 
 
-def vote_option(vote: Mapping[str, object], systems: Sequence[str]) -> str | None:
+def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:
     """What a vote says, by the name that labels have for it; None where it says nothing."""
-    option = vote.get("option")
-    if not isinstance(option, str):
+    option = vote.option
+    if option is None:
         return None
     return system_at(systems, int(option)) if option.isdecimal() and systems else option
 
@@ -316,7 +310,3 @@ def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:
     for label in labels:
         found[label.row].append(label)
     return found
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}

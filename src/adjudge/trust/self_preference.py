@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.domain.instance import Instance
 from adjudge.domain.label import LabelScale
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.folder import cell_of_column, judgments_in, reading, run_info
-from adjudge.runs.label_queue import FAILED, verdict_of
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading, run_info
+from adjudge.runs.label_queue import verdict_of
 from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.stats.bias import preference_among_equals, self_preference
-from adjudge.trust.contestants import systems_of
 from adjudge.trust.measure import measure_of
 
 _FAMILIES: Mapping[str, str] = {
@@ -136,26 +136,22 @@ def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
 
 def _cases(folder: str | Path, judge: str, scale: LabelScale) -> list[_Case]:
     with reading(folder) as ledger:
-        found = (_case(record, scale) for record in judgments_in(ledger, judge=judge))
+        found = (_case(record, scale) for record in records(ledger, judge=judge))
         return [one for one in found if one is not None]
 
 
-def _case(record: Mapping[str, object], scale: LabelScale) -> _Case | None:
-    said, fields = verdict_of(record, scale.name), record.get("fields")
-    writers = _writers(record, scale)
-    if said in (None, FAILED) or not isinstance(fields, Mapping) or not writers:
-        return None
-    return _Case(Instance(fields).identity, str(said), writers)
+def _case(record: JudgmentRecord, scale: LabelScale) -> _Case | None:
+    said, writers = verdict_of(record, scale.name), _writers(record, scale)
+    return _Case(record.identity, said, writers) if said and writers else None
 
 
-def _writers(record: Mapping[str, object], scale: LabelScale) -> tuple[str, ...]:
+def _writers(record: JudgmentRecord, scale: LabelScale) -> tuple[str, ...]:
     """The family behind each response; nothing where the row does not say."""
     columns = ("model_a", "model_b") if scale.compares else ("generator",)
     try:
-        return tuple(family(str(cell_of_column(record, column))) for column in columns)
+        return tuple(family(str(record.cell(column))) for column in columns)
     except SetupError:
-        named = isinstance(record.get("systems"), list | tuple) and scale.compares
-        return tuple(map(family, systems_of(record))) if named else ()
+        return tuple(map(family, record.systems)) if scale.compares else ()
 
 
 def _truth(folder: str | Path, criteria: str) -> dict[str, str]:
@@ -183,7 +179,6 @@ def _level_pairs(folder: str | Path, judge: str, judged: JudgedScale) -> set[str
 
 def _said(folder: str | Path, judge: str, scale: LabelScale) -> Iterator[tuple[str, str]]:
     with reading(folder) as ledger:
-        for record in judgments_in(ledger, judge=judge):
-            said, fields = verdict_of(record, scale.name), record.get("fields")
-            if said not in (None, FAILED) and isinstance(fields, Mapping):
-                yield Instance(fields).identity, str(said)
+        for record in records(ledger, judge=judge):
+            if said := verdict_of(record, scale.name):
+                yield record.identity, said

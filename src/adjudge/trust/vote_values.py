@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, variance
 
-from adjudge.runs.folder import reading, votes_of
+from adjudge.domain.record import VoteRecord
+from adjudge.ledger.records import votes_of
+from adjudge.runs.folder import reading
 from adjudge.stats.difference import Difference, VoteNoise
 from adjudge.stats.student import t_quantile
 from adjudge.trust.measure import Measure
@@ -73,9 +75,9 @@ def _values(ledger: sqlite3.Connection, judge: str, row: int, measure: Measure) 
     return [value for value in found if value is not None]
 
 
-def vote_value(vote: Mapping[str, object], measure: Measure) -> float | None:
+def vote_value(vote: VoteRecord, measure: Measure) -> float | None:
     """What one vote says, from 0 to 1; None where it says nothing."""
-    option, number = vote.get("option"), vote.get("number")
     if measure.is_number:
-        return measure.value(float(number)) if isinstance(number, int | float) else None
-    return measure.value(option) if isinstance(option, str) and option in measure.values else None
+        return None if vote.number is None else measure.value(float(vote.number))
+    option = vote.option
+    return None if option is None or option not in measure.values else measure.value(option)

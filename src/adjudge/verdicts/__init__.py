@@ -1,4 +1,4 @@
-"""Reply → Verdict."""
+"""Reads verdicts out of replies (Reply → Verdict)."""
 
 VERSION = "2"
 """How replies are read: raised with any change that can give the same reply another verdict. Part

@@ -16,7 +16,6 @@ from adjudge.verdicts.lenient import next_object, seen_at, was_inside
 OBJECT = "\ufffc"
 """Stands in a line for an object."""
 _CODE = "\ufffb"
-"""Stands for a program."""
 _MOST = 500
 """No answer has as many objects; reading on would only take time."""
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
@@ -94,17 +93,13 @@ class Held(NamedTuple):
     """None where it cannot be read."""
     mended: bool
     line: int
-    """Where it stands."""
     supposed: bool = False
     """Whether it is what the verdict would be, if."""
 
 
 class Line(NamedTuple):
-    """A line that is spoken."""
-
     number: int
     text: str
-    """As it reads."""
     written: str
     """As it stands in the reply."""
 

@@ -488,11 +488,8 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
     if said is None:
         return None
     data, key, value = said
-    if (
-        value is not None
-        and not isinstance(value, bool | int | float)
-        and _match_under(key, value, question) is None
-    ):
+    verdict = None if value is None else _match_under(key, value, question)
+    if verdict is None and value is not None and not isinstance(value, bool | int | float):
         from adjudge.verdicts.values import is_placeholder
 
         if is_placeholder(value, question):
@@ -500,17 +497,21 @@ def _from_object(data: Mapping[str, object], mended: bool, question: Question) -
     explained = data.get("explanation")
     if isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained):
         return None
-    return _judged(key, value, data, mended, question)
+    return _judged(key, value, verdict, data, mended, question)
 
 
 def _judged(
-    key: str, said: object, data: Mapping[str, object], mended: bool, question: Question
+    key: str,
+    said: object,
+    verdict: Verdict | None,
+    data: Mapping[str, object],
+    mended: bool,
+    question: Question,
 ) -> Reading:
     if said is None:
         return Reading(
             Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict", data=data
         )
-    verdict = _match_under(key, said, question)
     if verdict is None:
         return _unmatched(said, question)
     ranked = (

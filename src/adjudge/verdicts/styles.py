@@ -8,11 +8,8 @@ always called A) or ``moved`` (a response keeps its label).
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from adjudge.domain.verdict import Selection
@@ -123,26 +120,6 @@ def decision(reply: str) -> Selection | None:
     return _TIE if said == _TIE else int("2" in said or "(b)" in said)
 
 
-def ranks(reply: str, models: Sequence[str]) -> Selection | None:
-    """A list of ``{"model": "m", "rank": 1}`` (AlpacaEval), alone or as ``ordered_models``: the
-    index of the best model.
-    """
-    found = _ranked(reply)
-    best = min((rank for _, rank in found), default=None)
-    named = [name for name, rank in found if rank == best]
-    if not named or any(name not in models for name in named):
-        return None
-    return models.index(named[0]) if len(named) == 1 else _TIE
-
-
-def token_share(top: Mapping[str, float], tokens: tuple[str, str]) -> float | None:
-    """How likely the second of two tokens is, given that it is one of them, by log-probabilities;
-    None where both are absent.
-    """
-    first, second = (math.exp(top[token]) if token in top else 0.0 for token in tokens)
-    return second / (first + second) if first + second else None
-
-
 def put_back(
     verdict: Selection, *, swapped: bool, convention: SwapConvention = "relabelled"
 ) -> Selection:
@@ -166,28 +143,6 @@ def with_policy(
     return _TIE if policy == "tie" else wrong
 
 
-STYLES: Mapping[str, Callable[[str], object]] = {
-    "[[A]]": letter,
-    "[[A>B]]": margin,
-    "[[7]]": rating,
-    "two numbers": two_ratings,
-    "Output (a)": output,
-    "[RESULT] 3": result,
-    "GRADE: C": grade,
-    "decision": decision,
-}
-"""The readers by how what they read looks."""
-
-
-def likely_style(replies: Sequence[str]) -> str | None:
-    """The style that most of some replies are written in; None where none reads half of them."""
-    counts = Counter(
-        name for reply in replies for name, read in STYLES.items() if read(reply) is not None
-    )
-    best = max(STYLES, key=lambda name: counts[name])
-    return best if counts[best] * 2 > len(replies) else None
-
-
 def _place(label: str) -> Selection:
     return _TIE if label == "C" else int(label == "B")
 
@@ -198,17 +153,3 @@ def _margin(first: str, sign: str, second: str) -> Margin:
         return Margin(_TIE, 1)
     better = one if ">" in sign else two
     return Margin(int(better == "B"), _WEIGHTS[sign])
-
-
-def _ranked(reply: str) -> list[tuple[str, float]]:
-    start = min((place for place in (reply.find("["), reply.find("{")) if place >= 0), default=-1)
-    try:
-        found, _ = json.JSONDecoder().raw_decode(reply[start:]) if start >= 0 else (None, 0)
-    except (ValueError, RecursionError):
-        return []
-    items = found.get("ordered_models") if isinstance(found, dict) else found
-    return [
-        (str(item["model"]), float(item["rank"]))
-        for item in (items if isinstance(items, list) else ())
-        if isinstance(item, dict) and isinstance(item.get("rank"), int | float) and "model" in item
-    ]

@@ -29,6 +29,7 @@ from adjudge.domain.frozen import plain
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
 from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of, text, texts, what
+from adjudge.reports.json_schema import openapi_schemas
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
@@ -87,6 +88,7 @@ def openapi() -> Mapping[str, object]:
     """The description of the API, as OpenAPI 3.1."""
     found = yaml.safe_load((files("adjudge.web") / "openapi.yaml").read_text(encoding="utf-8"))
     found["info"]["version"] = adjudge.__version__
+    found["components"]["schemas"] |= openapi_schemas()
     return cast("Mapping[str, object]", found)
 
 

@@ -33,8 +33,6 @@ class ApiAccess(Door):
 
 
 class ApiGuard:
-    """Stands before the API."""
-
     def __init__(self, app: ASGIApp, access: ApiAccess, *, largest: int) -> None:
         self._app = app
         self._access = access

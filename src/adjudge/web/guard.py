@@ -59,7 +59,6 @@ class Access(Door):
 
     @property
     def url(self) -> str:
-        """What opens the page."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     @property

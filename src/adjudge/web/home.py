@@ -31,7 +31,6 @@ class FoundFile(NamedTuple):
     path: Path
     size: int
     changed: int
-    """When, in nanoseconds."""
 
     @property
     def version(self) -> str:
@@ -40,8 +39,6 @@ class FoundFile(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """How a data file begins."""
-
     columns: list[str]
     rows: list[dict[str, str]]
     error: str = ""

@@ -52,7 +52,6 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on."""
         return not self.ended.is_set()
 
     @property
@@ -140,7 +139,6 @@ class Jobs:
             return job
 
     def find(self, id: str) -> Job:
-        """The job of that id."""
         if id not in self._jobs:
             raise SetupError(
                 "that run was not started by this page, or long ago: look for it in the "

@@ -1,4 +1,4 @@
-"""JSON as it is sent."""
+"""Writes JSON as the pages and the API send it."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,18 +15,15 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from adjudge.errors import AdjudgeError, RunError
+from adjudge.ledger.browse import Mean, figures_of, judges_in
 from adjudge.ledger.file import (
     FILE,
     LABELS,
-    connect,
     holds_labels,
     holds_run,
-    migrate,
     read_meta,
-    under_lock,
 )
 from adjudge.ledger.labels import NOTES
-from adjudge.runs.browse import Mean, figures_of, judges_in
 from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.service.run_shelf import NoSuchRun
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
@@ -81,7 +77,6 @@ class Library:
         """(run, what) → (the run's version, until when that is good enough whatever changes, what
         was found).
         """
-        self._indexed: set[str] = set()
         self._lock = threading.Lock()
 
     def scan(self) -> list[RunPlace]:
@@ -96,7 +91,6 @@ class Library:
         return places
 
     def find(self, id: str) -> RunPlace:
-        """The run with that id."""
         if id not in self._known:
             self.scan()
         place = self._known.get(id)
@@ -116,25 +110,6 @@ class Library:
         return RunPlace(
             f"{plain}-{mark}" if plain else mark, name.encode("utf-8", "replace").decode(), folder
         )
-
-    def ready(self, place: RunPlace) -> None:
-        """See once that a run has the indices that its pages read.
-
-        One that cannot be written, or is under way, goes without.
-        """
-        if place.id in self._indexed or self.read_only:
-            return
-        self._indexed.add(place.id)
-        try:
-            with reading(place.folder):  # what a writer would make anew must be there
-                pass
-            with under_lock(place.folder), connect(place.folder / FILE) as connection:
-                migrate(connection, place.folder / FILE)
-        except (
-            RunError,
-            sqlite3.Error,
-        ):  # its pages are slower, and whoever resumes it hears what is wrong
-            return
 
     def kept(
         self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None

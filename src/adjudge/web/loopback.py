@@ -58,13 +58,11 @@ class _Connection(H11Protocol):
     _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody is there."""
         super().connection_made(transport)
         self._expect_request()
         self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Something was sent."""
         super().data_received(data)
         self._hear_request()
 
@@ -85,7 +83,6 @@ class _Connection(H11Protocol):
             self._leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
         self._expect_nothing()
         super().connection_lost(exc)
 

@@ -42,7 +42,6 @@ class Plan:
     """Ready-made ones by name, own ones by file."""
     question: str
     kind: Kind
-    """Of the question."""
     models: tuple[str, ...]
     votes: int
     both_orders: bool

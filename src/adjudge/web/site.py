@@ -83,8 +83,6 @@ def assets() -> Mapping[str, Asset]:
 
 @dataclass
 class Site:
-    """One server's pages."""
-
     access: Access
     library: Library
     language: str = "en"
@@ -185,9 +183,7 @@ def templates(language: str) -> jinja2.Environment:
         name_of=name_of,
         state_of=state_of,
         language=language,
-        number=lambda value, digits=2: (
-            "–" if value is None else number_text(float(value), digits, language)
-        ),
+        number=lambda value, digits=2: number_text(value, digits, language),
         share=lambda value: percent(float(value), language),
         asset=_asset_address,
         query=_query,

@@ -38,7 +38,6 @@ class Spending:
 
     @property
     def spent(self) -> float:
-        """Dollars, so far."""
         return self._spent
 
     @property

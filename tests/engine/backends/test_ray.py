@@ -66,7 +66,8 @@ def spread_over(made: EvalRun, workers: int, budget: Budget | None = None) -> li
             parts.append(event)
 
     spread(made, Cluster("ray", workers), budget=budget or Budget(), cache=False, tell=tell)
-    made.execute(lambda event: None, budget=budget)
+    with made.execute(budget=budget) as events:
+        list(events)
     return parts
 
 

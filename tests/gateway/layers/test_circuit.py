@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Outcome, SetupError, Status, open_model
-from adjudge.aio import event_loop
 from adjudge.errors import ModelError, ModelPaused, ModelUnusable, Unavailable, Unreachable
 from adjudge.gateway.layers import retry
-from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.budget import Budget, calling
 from adjudge.gateway.layers.retry import Circuit
 from adjudge.reports.export import report_of_run
 from support.asking import ask, ask_all, critic, marked, open_at, truth
@@ -298,12 +297,12 @@ def test_a_server_that_is_gone_is_gone_for_every_judge(
     state = Circuit()
     for _ in range(10):
         state.failure("m", Unreachable("no connection"))
-    with event_loop.holding(retry.asking, 1):
+    with calling(judge=lambda: 1):
         assert state.open
     other = Circuit()
     for _ in range(10):
         other.failure("m", Unavailable("503"))
-    with event_loop.holding(retry.asking, 1):
+    with calling(judge=lambda: 1):
         assert not other.open
 
 

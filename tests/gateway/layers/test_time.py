@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
+from contextvars import ContextVar
 
 import pytest
 
@@ -117,3 +120,26 @@ def test_a_task_goes_on_after_an_attempt_that_took_too_long() -> None:
         return reply, task.cancelling() if task else -1
 
     assert asyncio.run(twice(Timed(_Slow(), 0.1))) == (Reply("PASS"), 0)
+
+
+class _Run:
+    """What a caller has in its context, a ledger and all it read among it."""
+
+
+def test_the_timer_does_not_keep_the_run_of_who_asked_in_memory() -> None:
+    run: ContextVar[_Run] = ContextVar("run")
+
+    async def asked() -> bool:
+        async def inside() -> weakref.ref[_Run]:
+            mine = _Run()
+            run.set(mine)
+            await model.complete(_waiting("0"))
+            return weakref.ref(mine)
+
+        model = Timed(_Slow(), 60)
+        kept = await asyncio.create_task(inside())
+        await asyncio.sleep(0)
+        gc.collect()
+        return kept() is not None
+
+    assert not asyncio.run(asked())

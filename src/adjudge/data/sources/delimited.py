@@ -34,7 +34,6 @@ class Dialect:
     """A blank after the delimiter does not belong to the cell."""
 
     def cells(self, lines: Iterator[str], *, strict: bool) -> Reader:
-        """The cells of each row."""
         csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
         return csv.reader(
             lines,

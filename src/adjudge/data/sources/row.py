@@ -35,7 +35,6 @@ class BadRow:
     """A row that cannot be judged."""
 
     where: str
-    """The file and the line."""
     reason: str
 
     def __str__(self) -> str:

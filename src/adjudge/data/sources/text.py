@@ -48,7 +48,6 @@ class Text:
         self._encoding = encoding
         self._file = file
         self.head = self._read(HEAD).removeprefix("\ufeff")
-        """How it begins."""
         while self.head.endswith("\r"):  # else a line end would count twice
             self.head += self._read(1) or "\n"
 
@@ -89,7 +88,6 @@ class Text:
             yield line
 
     def chunks(self) -> Iterator[str]:
-        """Piece by piece."""
         chunk = self.head
         while chunk:
             self.flaw = self.flaw or self.flaw_in(chunk)

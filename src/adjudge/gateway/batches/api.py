@@ -68,7 +68,6 @@ class Remote:
     results: tuple[str, ...] = ()
     """Where what came of the requests is fetched, below the base URL."""
     reason: str = ""
-    """Why it was rejected."""
     too_many: bool = False
     """Whether it was rejected because too much waits already."""
 
@@ -154,7 +153,7 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def look(self, id: str) -> Remote:
-        """How far a batch is."""
+        pass
 
     @abstractmethod
     async def page(self, after: str) -> tuple[list[Remote], str]:

@@ -59,11 +59,9 @@ class CommandBatches(OpenAIBatches):
 
     @property
     def account(self) -> str:
-        """The command itself."""
         return sha256("\0".join(("adjudge batch command", *self._words)).encode()).hexdigest()[:16]
 
     async def upload(self, path: Path) -> str:  # noqa: ARG002 - it is read where it lies
-        """Nowhere."""
         return ""
 
     async def gives(self, id: str) -> bool:  # noqa: ARG002 - its results say nothing of who made them
@@ -71,7 +69,6 @@ class CommandBatches(OpenAIBatches):
         return False
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - the files are named after it
-        """Start it."""
         places = {"{input}": str(path), "{output}": str(_beside(path, "out"))}
         words = [places.get(word, word) for word in self._words]
         files = [str(_beside(path, ending)) for ending in ("pid", "exit", "log")]

@@ -1,4 +1,4 @@
-"""Model → its batch API."""
+"""Finds the batch API that a model can be asked through."""
 
 from __future__ import annotations
 

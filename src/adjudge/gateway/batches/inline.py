@@ -55,7 +55,6 @@ class AnthropicBatches(BatchApi):
     closing: ClassVar[bytes] = b"]}"
 
     def opening(self, mark: str) -> bytes:  # noqa: ARG002 - there is no place for it
-        """The only key there is."""
         return b'{"requests": ['
 
     def line(self, id: str, request: Request) -> bytes:
@@ -63,11 +62,9 @@ class AnthropicBatches(BatchApi):
         return f'{{"custom_id": "{id}", "params": {self.provider.encoded(request)}}}'.encode()
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - there is no place for it
-        """Send the body."""
         return self._remote(await send_file(await self.provider.at("/messages/batches"), path))
 
     async def look(self, id: str) -> Remote:
-        """One batch."""
         return self._remote(await get_json(await self.provider.at(f"/messages/batches/{id}")))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
@@ -126,12 +123,10 @@ class OpenRouterBatches(BatchApi):
         self._path = "/batches"
 
     def opening(self, mark: str) -> bytes:  # noqa: ARG002 - there is no place for it
-        """What has to come first."""
         model = json.dumps(self.provider.connection.model)
         return f'{{"endpoint": "/v1/chat/completions", "model": {model}, "requests": ['.encode()
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, body}``."""
         return f'{{"custom_id": "{id}", "body": {self.provider.encoded(request)}}}'.encode()
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - there is no place for it
@@ -148,7 +143,6 @@ class OpenRouterBatches(BatchApi):
         return await self.provider.at(f"{self._path}{rest}")
 
     async def look(self, id: str) -> Remote:
-        """One batch."""
         return self._remote(await get_json(await self._at(f"/{id}?results=false"), of_error=True))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no second one
@@ -159,11 +153,9 @@ class OpenRouterBatches(BatchApi):
         ], ""
 
     async def cancel(self, id: str) -> None:
-        """It ends as "cancelled"."""
         await post_json(await self._at(f"/{id}/cancel"), {})
 
     def records(self, path: Path) -> Iterator[Json]:
-        """Its ``results``."""
         yield from as_json(path, self.endpoint.secrets).get("results") or []
 
     def read(self, record: Json) -> Line:
@@ -241,14 +233,12 @@ class GeminiBatches(BatchApi):
         ).encode()
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it stands in the file
-        """Send the body."""
         at = await self.provider.at(
             f"/models/{self.provider.connection.model}:batchGenerateContent"
         )
         return self._remote(await send_file(at, path))
 
     async def look(self, id: str) -> Remote:
-        """One batch."""
         return self._remote(
             await get_json(
                 await self.provider.at(f"/{id}?fields=name,metadata,done,error"), of_error=True
@@ -265,11 +255,9 @@ class GeminiBatches(BatchApi):
         )
 
     async def cancel(self, id: str) -> None:
-        """It ends as "CANCELLED"."""
         await post_json(await self.provider.at(f"/{id}:cancel"), {})
 
     def records(self, path: Path) -> Iterator[Json]:
-        """The inlined responses."""
         data = as_json(path, self.endpoint.secrets)
         held = mapping(data.get("response")) or mapping(mapping(data.get("metadata")).get("output"))
         yield from mapping(held.get("inlinedResponses")).get("inlinedResponses") or []

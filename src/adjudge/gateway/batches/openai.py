@@ -52,7 +52,6 @@ class OpenAIBatches(BatchApi):
         return self.provider.encoded(request)
 
     async def upload(self, path: Path) -> str:
-        """The file's id."""
         sent = await upload(await self.provider.at(self.upload_path), path, self._fields(path))
         return str(sent["id"])
 
@@ -71,7 +70,6 @@ class OpenAIBatches(BatchApi):
         return {"purpose": self.purpose}
 
     async def look(self, id: str) -> Remote:
-        """One batch."""
         return self._remote(await get_json(await self.provider.at(f"/batches/{id}"), of_error=True))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
@@ -171,7 +169,6 @@ class TogetherBatches(OpenAIBatches):
     purpose: ClassVar[str] = "batch-api"
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, body}``."""
         return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
 
     def _fields(self, path: Path) -> dict[str, str]:
@@ -188,7 +185,6 @@ class MistralBatches(OpenAIBatches):
     }
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, body}``."""
         return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
 
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
@@ -203,7 +199,6 @@ class MistralBatches(OpenAIBatches):
         return self._remote(await post_json(await self.provider.at("/batch/jobs"), wanted))
 
     async def look(self, id: str) -> Remote:
-        """One job."""
         return self._remote(
             await get_json(await self.provider.at(f"/batch/jobs/{id}"), of_error=True)
         )
@@ -218,7 +213,6 @@ class MistralBatches(OpenAIBatches):
         return [self._remote(one) for one in data], str(number + 1) if len(data) == 100 else ""
 
     async def cancel(self, id: str) -> None:
-        """It ends as "CANCELLED"."""
         await post_json(await self.provider.at(f"/batch/jobs/{id}/cancel"), {})
 
     def _remote(self, data: Mapping[str, Any]) -> Remote:

@@ -128,7 +128,7 @@ def _bytes(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Spent(Amounts):
-    """What something cost."""
+    """Calls, tokens, dollars and calls without a known price."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -162,7 +162,6 @@ class Account:
         return sum(usage.calls for usage in self.used.values()) + self.failed + self.lost.calls
 
     def add(self, model: str, usage: Usage) -> None:
-        """A reply came."""
         known = self.used.get(model)
         self.used[model] = usage if known is None else known + usage
 

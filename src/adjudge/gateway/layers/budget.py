@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from time import monotonic
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
 from adjudge.gateway.layers.account import Account, Spent, expected_tokens, measured, most_tokens
@@ -430,25 +432,57 @@ class OpenBudget:
             change.set_result(None)
 
 
-current: ContextVar[OpenBudget | None] = ContextVar("open_budget", default=None)
-"""The open_budget of the run that asks; it travels with the run's tasks."""
+@light_dataclass(frozen=True)
+class Caller:
+    """Who sends requests."""
+
+    budget: OpenBudget | None = None
+    """What its run may still spend."""
+    judge: Callable[[], int] | None = None
+    """Which judge asks, said where a request fails: what one judge's requests fail of need not
+    keep another's from being answered.
+    """
+
+
+_caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 - it is frozen
+caller = _caller.get
+"""Who sends requests now: it travels with the tasks of a run, through models of the user's."""
+
+
+@contextmanager
+def calling(
+    budget: OpenBudget | None = None, judge: Callable[[], int] | None = None
+) -> Iterator[None]:
+    """Inside, requests are sent within ``budget`` and for ``judge``; what is None stays as it
+    was.
+    """
+    before = caller()
+    token = _caller.set(
+        Caller(
+            before.budget if budget is None else budget, before.judge if judge is None else judge
+        )
+    )
+    try:
+        yield
+    finally:
+        _caller.reset(token)
 
 
 def raise_if_halted() -> None:
     """Raise what ended the run that asks, if it has ended."""
-    if (open_budget := current.get()) is not None:
+    if (open_budget := caller().budget) is not None:
         open_budget.raise_if_halted()
 
 
 def halt(reason: Halt) -> None:
     """Have the run that asks send nothing more."""
-    if (open_budget := current.get()) is not None:
+    if (open_budget := caller().budget) is not None:
         open_budget.halt(reason)
 
 
 async def pause(seconds: float) -> None:
     """Sleep, no longer than the run that asks goes on."""
-    open_budget = current.get()
+    open_budget = caller().budget
     await (open_budget.pause(seconds) if open_budget is not None else asyncio.sleep(seconds))
 
 

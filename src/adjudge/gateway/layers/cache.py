@@ -24,9 +24,7 @@ class Cache(Protocol):
         """The reply ``model`` gave to this very request, or None."""
         ...
 
-    def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Keep a good reply."""
-        ...
+    def put(self, model: str, request: Request, reply: Reply) -> None: ...
 
 
 @runtime_checkable
@@ -80,7 +78,6 @@ class Cached(Layer):
         return reply
 
     def keep(self, request: Request, reply: Reply) -> None:
-        """Keep a good reply."""
         if reply.text and reply.finish == "stop":
             self.cache.put(self.identity, request, reply)
 

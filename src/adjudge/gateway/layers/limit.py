@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextvars import Context
 from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple, Protocol
@@ -13,8 +14,9 @@ from typing import NamedTuple, Protocol
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Unavailable
 from adjudge.gateway.layers.account import LONGEST_ANSWER, expected_tokens, measured
-from adjudge.gateway.layers.budget import Budget, current, pause, raise_if_halted
+from adjudge.gateway.layers.budget import Budget, caller, pause, raise_if_halted
 from adjudge.gateway.model import Layer, Model, Replying
+from adjudge.plugins import package_of
 
 
 class Gate:
@@ -68,7 +70,6 @@ class Gate:
                 place.set_result(None)
 
     def went_well(self) -> None:
-        """Grow back."""
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._admit()
@@ -233,8 +234,12 @@ class Timed(Layer):
         attempt = _Attempt(task, loop.time() + self.timeout)
         self._attempts[attempt] = None
         if self._timer is None:
-            self._timer = loop.call_at(attempt.until, self._expire, loop)
+            self._wait_for(attempt, loop)
         return attempt
+
+    def _wait_for(self, attempt: _Attempt, loop: asyncio.AbstractEventLoop) -> None:
+        """In an empty context: that of the caller would keep its run in memory until then."""
+        self._timer = loop.call_at(attempt.until, self._expire, loop, context=Context())
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         """End what has run out of time, and wait for the next."""
@@ -242,7 +247,7 @@ class Timed(Layer):
         waiting = [attempt for attempt in self._attempts if not attempt.expired]
         for attempt in waiting:
             if attempt.until > loop.time():
-                self._timer = loop.call_at(attempt.until, self._expire, loop)
+                self._wait_for(attempt, loop)
                 return
             attempt.expire()
 
@@ -276,6 +281,16 @@ class Guarded:
         return reply
 
 
+class GuardedPlugin(Guarded):
+    """A plugin's model: it goes by the id that was asked for, so that its replies can be kept."""
+
+    def __init__(self, model: object, name: str) -> None:
+        super().__init__(model)
+        self.name = name
+        self.identity = f"{getattr(model, 'identity', name)} [{package_of(type(model))}]"
+        """With the plugin's version: another one may answer otherwise."""
+
+
 def _cancelled_by_us() -> bool:
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
@@ -286,7 +301,7 @@ class Allowed(Layer):
 
     def complete(self, request: Request) -> Replying:
         """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
-        open_budget = current.get()
+        open_budget = caller().budget
         if open_budget is None:
             return self._measured(request)
         return open_budget.send(

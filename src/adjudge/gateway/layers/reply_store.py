@@ -60,7 +60,6 @@ class ReplyStore:
             self._shrink()
 
     def forget(self, model: str, request: Request) -> None:
-        """Let go of a reply."""
         self._execute(
             "DELETE FROM replies WHERE model = ? AND request = ?",
             (model, bytes.fromhex(request.key)),
@@ -73,7 +72,6 @@ class ReplyStore:
         return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
     def clear(self) -> None:
-        """Forget all replies."""
         self._execute("DELETE FROM replies")
         self._give_room_back()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from contextvars import ContextVar
 from time import monotonic
 
 from adjudge.aio import event_loop
@@ -22,7 +21,7 @@ from adjudge.errors import (
     Unavailable,
     Unreachable,
 )
-from adjudge.gateway.layers.budget import halt, pause, raise_if_halted
+from adjudge.gateway.layers.budget import caller, halt, pause, raise_if_halted
 from adjudge.gateway.layers.limit import Gate
 from adjudge.gateway.model import Layer, Model, PartRejected, Replying
 
@@ -48,8 +47,11 @@ _GLANCE = 0.1
 """Seconds between looks at what came of a try."""
 _MOST_ASKERS = 1000
 """Whose failures are remembered; a server of judgments may have any number."""
-asking: ContextVar[int | None] = ContextVar("asking", default=None)
-"""Who asks: what one judge's requests fail of need not keep another's from being answered."""
+
+
+def _judge() -> int | None:
+    judge = caller().judge
+    return judge() if judge else None
 
 
 class _Breaker:
@@ -90,7 +92,7 @@ class _Breaker:
         return True
 
     def close(self) -> None:
-        """It is as it should be."""
+        """Close the circuit and reset the failure count."""
         self.failed, self.tries, self.paused_until, self.trying = 0, 0, None, False
 
 
@@ -118,7 +120,7 @@ class Circuit:
         return any(one.paused_until is not None for one in self._breakers())
 
     def _breakers(self) -> list[_Breaker]:
-        own = self._of_askers.get(asking.get())
+        own = self._of_askers.get(_judge()) if self._of_askers else None
         return [self._server, own] if own else [self._server]
 
     async def let_through(self, model: str) -> None:
@@ -143,7 +145,6 @@ class Circuit:
             self.gate.widen(_ANY_NUMBER)
 
     def success(self) -> None:
-        """It is as it should be."""
         self.reached()
         for one in self._breakers():
             one.close()
@@ -169,9 +170,10 @@ class Circuit:
                 )
 
     def _of_asker(self) -> _Breaker:
-        while len(self._of_askers) >= _MOST_ASKERS and asking.get() not in self._of_askers:
+        judge = _judge()
+        while len(self._of_askers) >= _MOST_ASKERS and judge not in self._of_askers:
             del self._of_askers[next(iter(self._of_askers))]
-        return self._of_askers.setdefault(asking.get(), _Breaker())
+        return self._of_askers.setdefault(judge, _Breaker())
 
     def given_up(self) -> None:
         """The request that was let through ended without an answer of either kind."""

@@ -69,6 +69,8 @@ class Connection:
         ).hexdigest()[:16]
 
     def __post_init__(self) -> None:
+        if not self.base_url:  # a model that needs no server
+            return
         shown_address(self.base_url, f"{self.name}: ")
         if urlsplit(self.base_url).username and (
             self.key or "authorization" in map(str.lower, self.headers.sent)
@@ -111,7 +113,6 @@ class HttpProvider(ABC):
         )
 
     async def complete(self, request: Request) -> Reply:
-        """Ask once."""
         started = perf_counter()
         reply = self.reply_in(await self._post(request))
         return reply.after(perf_counter() - started, self._ignored(request, reply))

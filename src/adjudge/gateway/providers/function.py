@@ -22,7 +22,6 @@ class FunctionModel:
         self._function = function
 
     async def complete(self, request: Request) -> Reply:
-        """The function's answer."""
         started = perf_counter()
         text = await call(self._function, request.prompt.text)
         if not isinstance(text, str):

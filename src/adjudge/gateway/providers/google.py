@@ -1,4 +1,4 @@
-"""Google's Gemini API."""
+"""Google's Gemini API: requests, replies and their usage."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway.http import Secret, error_message, retry_after
+from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import openai_reply, response_format
 from adjudge.gateway.redact import struck_out, without_secrets
 
@@ -24,8 +25,6 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 
 
 class LitellmModel:
-    """One model of litellm's."""
-
     capabilities = Capabilities(json_schema=True, seed=True)
 
     def __init__(
@@ -47,7 +46,6 @@ class LitellmModel:
         return f"{self.name}@{without_secrets(self._base_url)}" if self._base_url else self.name
 
     async def complete(self, request: Request) -> Reply:
-        """Ask once."""
         started = perf_counter()
         try:
             found = await self._library.acompletion(**self._arguments(request))
@@ -133,3 +131,13 @@ def _header(error: Exception, name: str) -> str | None:
 def _status(error: Exception) -> int | None:
     found = vars(error).get("status_code")
     return found if isinstance(found, int) else None
+
+
+def open_litellm(connection: Connection) -> LitellmModel:
+    """``litellm/MODEL``, as litellm names it."""
+    return LitellmModel(
+        connection.name,
+        api_key=connection.key,
+        base_url=connection.base_url or None,
+        headers=connection.headers.sent,
+    )

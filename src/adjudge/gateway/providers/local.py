@@ -20,6 +20,7 @@ from adjudge.aio.files import sha256
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
+from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
 from adjudge.local.batches import Batches
 from adjudge.local.libraries import import_onnxruntime, threads
@@ -207,3 +208,8 @@ def _thread(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do no
 
 async def _in_thread(work: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(_thread(os.getpid()), work)
+
+
+def open_local(connection: Connection) -> LocalModel:
+    """``local/NAME``."""
+    return LocalModel(connection.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.cache import read_replies
+from adjudge.gateway.providers.base import Connection
 from adjudge.messages import Message
 
 NOT_RECORDED = "no reply was recorded for this request"
@@ -58,3 +59,8 @@ class ReplayModel:
         if reply is None:
             raise ModelError(NOT_RECORDED, model=self.name)
         return reply
+
+
+def open_replay(connection: Connection) -> ReplayModel:
+    """``replay/PATH``."""
+    return ReplayModel(connection.model)

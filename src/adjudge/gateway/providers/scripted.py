@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.providers.base import Connection
 
 Line = str | Reply | Exception
 Script = Sequence[Line] | Callable[[Request], Line]
@@ -33,7 +34,6 @@ class ScriptedModel:
         self._lock = threading.Lock()
 
     async def complete(self, request: Request) -> Reply:
-        """The next line."""
         with self._lock:
             turn, self._turns = self._turns, self._turns + 1
             if self._remember:
@@ -57,3 +57,9 @@ def _first_option(request: Request) -> str:
     return json.dumps(
         {"explanation": "scripted", "selected_option": options[0] if options else None}
     )
+
+
+def open_scripted(connection: Connection) -> ScriptedModel:
+    """``scripted``, or ``scripted/PASS,FAIL``: these replies, one after the other."""
+    lines = connection.model
+    return ScriptedModel(lines.split(",") if lines else None, connection.name, remember=False)

@@ -17,7 +17,6 @@ def line_of(record: Record) -> str:
 
 
 def record_of(line: str) -> Record:
-    """What ``line_of`` wrote."""
     kind, *parts = json.loads(line)
     if kind == AccountRecord.__name__:
         return AccountRecord(*parts)

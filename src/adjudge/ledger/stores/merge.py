@@ -13,7 +13,7 @@ from adjudge.ledger.file import (
     FILE,
     connect,
     delete,
-    migrate,
+    make_tables,
     read_meta,
     trouble,
     under_lock,
@@ -23,21 +23,20 @@ from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
 from adjudge.ledger.stores.store import AccountRecord, Record, Store, StoredJudgment, StoredVote
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
-_PLACED = """CREATE TEMP TABLE placed (
-    judge TEXT, row INTEGER, nth INTEGER, at REAL, id TEXT, instance TEXT, ballots BLOB,
-    status TEXT, score REAL, result TEXT, PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"""
-_PLACE = """INSERT INTO placed VALUES (?,?,?,?,?,?,?,?,?,?)
-    ON CONFLICT DO UPDATE SET at = excluded.at, id = excluded.id, instance = excluded.instance,
-        ballots = excluded.ballots, status = excluded.status, score = excluded.score,
-        result = excluded.result
-    WHERE excluded.at >= at"""
-_IN_ORDER = """SELECT judge, id, instance, ballots, status, score, result FROM placed
-    ORDER BY judge, row, nth"""
+_KEPT = COLUMNS["judgments"][2:]
+"""What a judgment has beside its judge and its number."""
+_PLACED = (
+    f"CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, {', '.join(_KEPT)}, "
+    "PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"
+)
+_PLACE = (
+    f"INSERT INTO placed VALUES (?,?,?,?{',?' * len(_KEPT)}) ON CONFLICT DO UPDATE SET "  # noqa: S608
+    f"{', '.join(f'{name} = excluded.{name}' for name in ('at', *_KEPT))} WHERE excluded.at >= at"
+)
+_IN_ORDER = f"SELECT judge, {', '.join(_KEPT)} FROM placed ORDER BY judge, row, nth"  # noqa: S608
 
 
 class Merged(NamedTuple):
-    """What a store held."""
-
     votes: int
     judgments: int
     account: Account
@@ -55,7 +54,7 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
         delete(new)
         try:
             with connect(new, lasting=False) as connection:
-                migrate(connection, new)
+                make_tables(connection, new)
                 merged = _fill(connection, store)
                 account = {"spending": merged.account.to_dict(), "merged_votes": merged.votes}
                 write_meta(

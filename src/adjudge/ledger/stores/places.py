@@ -103,7 +103,6 @@ class Folder:
 
     @property
     def name(self) -> str:
-        """The folder."""
         return str(self._folder)
 
     def make(self, path: str, content: bytes) -> None:
@@ -127,7 +126,6 @@ class Folder:
         _sync(target.parent)
 
     def read(self, path: str) -> bytes:
-        """What a file holds."""
         return (self._folder / path).read_bytes()
 
     def paths(self, under: str) -> Iterator[str]:
@@ -198,7 +196,6 @@ class ObjectStore:
     put = make
 
     def read(self, path: str) -> bytes:
-        """What an object holds."""
         import obstore
 
         return _told(lambda: bytes(obstore.get(self._store, path).bytes()))
@@ -222,7 +219,6 @@ class ObjectStore:
         return [path.rpartition("/")[2] for path in found]
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Take them away."""
         import obstore
 
         for path in paths:

@@ -304,7 +304,6 @@ class PostgresStore:
         return self._lasting(held)
 
     def done(self, span: Span) -> None:
-        """The range is judged."""
         self._lasting(lambda connection: connection.execute(_DONE, (self.run, span.first)))
 
     def give_back(self, holder: str) -> None:

@@ -47,8 +47,6 @@ _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class _Segment(NamedTuple):
-    """A segment by its name."""
-
     path: str
     writer: str
     span: Span

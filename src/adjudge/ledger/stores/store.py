@@ -26,8 +26,6 @@ class StoredVote(NamedTuple):
 
 
 class StoredJudgment(NamedTuple):
-    """What came of a row."""
-
     row: int
     nth: int
     """A row has a judgment for each criteria and turn: which one this is, from 0."""

@@ -58,8 +58,6 @@ _SMALLEST = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The sizes of a llama."""
-
     layers: int
     width: int
     heads: int
@@ -69,12 +67,10 @@ class Shape:
 
     @property
     def head(self) -> int:
-        """Numbers in one head."""
         return self.width // self.heads
 
     @property
     def group(self) -> int:
-        """Heads that share keys."""
         return self.heads // self.key_heads
 
     @property

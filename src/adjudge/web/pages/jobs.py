@@ -95,7 +95,6 @@ def _spent(site: Site, place: RunPlace, *, at_once: bool) -> float:
 
 
 def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
-    """Status → judgments."""
     counts = site.library.counts(place, at_once=at_once)
     return sum((Counter(one.statuses) for one in counts.values()), Counter())
 

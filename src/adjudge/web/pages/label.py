@@ -34,8 +34,6 @@ _MOST_ROWS = 5_000
 
 
 class _Desk(NamedTuple):
-    """Who labels what."""
-
     place: RunPlace
     criteria: str
     who: Annotator

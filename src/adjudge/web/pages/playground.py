@@ -54,15 +54,11 @@ Posted = Callable[[Request, Form], Response]
 
 
 class TextFile(NamedTuple):
-    """A file to take away."""
-
     name: str
     text: str
 
 
 class Link(NamedTuple):
-    """Where to go on."""
-
     href: str
     text: str
 
@@ -204,7 +200,6 @@ def _worth(site: Site) -> str:
 
 
 def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
-    """The form by itself."""
     site = site_of(request)
     data = form_data(site, draft, problem)
     return site.answer(
@@ -215,7 +210,6 @@ def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
 
 
 def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
-    """What the form shows."""
     return {
         "draft": draft,
         "choices": draft.choices(),
@@ -308,7 +302,6 @@ def judge(request: Request, form: Form) -> Response:
 
 
 def trial_answer(request: Request, trial: Trial) -> Response:
-    """A trial as it stands."""
     site = site_of(request)
     data = trial_data(trial, site.spending.left)
     return site.answer(request, "playground_results.html.jinja", data)
@@ -321,7 +314,6 @@ def show_trial(request: Request) -> Response:
 
 
 def stop(request: Request, form: Form) -> Response:  # noqa: ARG001 - nothing is sent along
-    """Send nothing more."""
     trial = site_of(request).trials.find(request.path_params["trial"])
     trial.stop(_PATIENCE)
     return trial_answer(request, trial)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
 from typing import Any
@@ -12,13 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.numbers import number_of
-from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.record import JudgmentRecord, VoteRecord
 from adjudge.errors import RunError
+from adjudge.ledger.browse import judges_in, same_text
 from adjudge.ledger.file import FILE
 from adjudge.ledger.records import records
-from adjudge.runs.browse import judges_in, same_text
-from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.folder import reading
 from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
@@ -88,7 +88,7 @@ def row_data(
     That its verdict was shown is remembered: who labels the row later was not blind.
     """
     with reading(place.folder) as connection:
-        found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
+        found = next(records(connection, judge=judge, index=row - 1, votes=True), None)
         if found is None:
             raise RunError(
                 "the run {name} has no row {row} of judge {judge!r}",
@@ -103,41 +103,38 @@ def row_data(
             else []
         )
     site.sessions.saw(place, row - 1)
-    explanations = [_begins(one.get("explanation")) for one in (found, *found["votes"])]
+    votes = found.votes or ()
+    explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
-    verdict = next(
-        (found[name] for name in ("winner", "verdict", "option") if found.get(name) is not None),
-        None,
-    )
+    shown = replace(found, votes=None).to_dict()
     return {
         "row": row,
-        "id": found["id"],
+        "id": found.id,
         "judge": judge,
-        "criteria": found.get("criteria"),
-        "status": str(found.get("status") or "failed"),
-        "score": number_of(found.get("score")),
-        "verdict": None if verdict is None else str(verdict),
-        "explanation": _begins(found.get("explanation")),
-        "reason": _begins(found.get("reason")),
+        "criteria": found.criterion,
+        "status": found.status,
+        "score": found.score,
+        "verdict": found.verdict,
+        "explanation": _begins(found.explanation),
+        "reason": _begins(found.reason),
         "fields": [
             one
-            for name, value in found["fields"].items()
+            for name, value in found.fields.items()
             for one in _texts(name, value, quotes, whole=whole)
         ],
         "more": {
             name: value
-            for name, value in found.items()
+            for name, value in shown.items()
             if name not in _SHOWN_APART and value not in (None, [], {}, False)
         },
         "votes": [
-            _vote(vote, prompt, whole=whole)
-            for vote, prompt in zip(found["votes"], prompts, strict=True)
+            _vote(vote, prompt, whole=whole) for vote, prompt in zip(votes, prompts, strict=True)
         ],
-        "evidence": {name: found.get(name) for name in _OF_EVIDENCE}
-        if found.get("evidence")
+        "evidence": {name: shown.get(name) for name in _OF_EVIDENCE}
+        if shown.get("evidence")
         else None,
-        "measures": {name: found.get(name) for name in _OF_MEASURES}
-        if found.get("measures")
+        "measures": {name: shown.get(name) for name in _OF_MEASURES}
+        if shown.get("measures")
         else None,
         "python": as_python(place, judge, row),
         "same": same,
@@ -185,20 +182,18 @@ def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
     return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
-def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -> dict[str, object]:
-    shares = vote.get("distribution")
-    chances = shares if isinstance(shares, Mapping) else {}
-    text, order, sample = str(vote.get("text") or ""), vote.get("order"), vote.get("sample")
+def _vote(vote: VoteRecord, prompt: ShownPrompt | None, *, whole: bool) -> dict[str, object]:
+    text = vote.text or ""
     return {
-        **{name: _begins(vote.get(name)) for name in _OF_A_VOTE},
-        "sample": sample if isinstance(sample, int) else 0,
-        "order": order if isinstance(order, list | str) else None,
-        "probability": number_of(chances.get(vote.get("option"))),
-        "distribution": dict(chances),
-        "tokens": [vote.get("prompt_tokens"), vote.get("completion_tokens")],
-        "calls": vote.get("calls"),
-        "repairs": vote.get("repairs") or 0,
-        "latency": number_of(vote.get("latency")),
+        **{name: _begins(getattr(vote, name)) for name in _OF_A_VOTE},
+        "sample": vote.sample,
+        "order": None if vote.order is None else list(vote.order),
+        "probability": vote.probability,
+        "distribution": dict(vote.distribution or {}),
+        "tokens": [vote.usage.prompt_tokens, vote.usage.completion_tokens],
+        "calls": vote.usage.calls,
+        "repairs": vote.repairs,
+        "latency": vote.latency,
         "text": text if whole else text[:LONGEST],
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,
@@ -219,10 +214,10 @@ def _prompt(prompt: ShownPrompt, *, whole: bool) -> dict[str, Any]:
 def as_python(place: RunPlace, judge: str, row: int) -> str:
     """Lines that read this judgment in a program."""
     return (
-        "from adjudge.runs.folder import judgments_in, reading\n\n"
+        "from adjudge.ledger.records import records\nfrom adjudge.runs.folder import reading\n\n"
         f"with reading({str(place.folder)!r}) as run:\n"
-        f"    judgment = next(judgments_in(run, judge={judge!r}, number={row - 1}, votes=True))\n"
-        'print(judgment["fields"], judgment["votes"])\n'
+        f"    judgment = next(records(run, judge={judge!r}, index={row - 1}, votes=True))\n"
+        "print(judgment.fields, judgment.votes)\n"
     )
 
 

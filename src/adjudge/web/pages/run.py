@@ -11,20 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import SetupError
-from adjudge.ledger.file import read_meta
-from adjudge.runs.browse import (
-    FLAGS,
+from adjudge.ledger.browse import (
     STATUSES,
     Figures,
     Filters,
-    Flag,
     Sort,
     figures_of,
     judges_in,
     page_of,
 )
+from adjudge.ledger.file import read_meta
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace, criteria_names, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
@@ -36,7 +35,6 @@ def show(request: Request) -> Response:
     """The list, and the row that the address names."""
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
-    site.library.ready(place)
     large = is_large(place)
     with reading(place.folder) as connection:
         judges = judges_in(connection)

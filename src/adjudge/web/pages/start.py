@@ -68,7 +68,6 @@ def show(request: Request) -> Response:
 
 
 async def begin(request: Request) -> Response:
-    """Start it."""
     given = await fields_of(request)
     return await run_in_threadpool(_begin, request, given)
 

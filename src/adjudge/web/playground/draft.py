@@ -80,7 +80,6 @@ class Draft:
     columns: tuple[str, ...] = ()
     """Fields that were added by hand."""
     responses: int = 2
-    """How many are compared."""
     models: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     golden: str = "[]"
@@ -135,7 +134,6 @@ class Draft:
 
     @classmethod
     def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Draft:
-        """What a form says."""
         found: dict[str, str] = {}
         groups: dict[str, list[dict[str, list[str]]]] = {"option": [], "example": [], "row": []}
         many: dict[str, list[str]] = {"column": [], "model": []}
@@ -288,12 +286,6 @@ class Draft:
             golden=own.golden,
             **{each: getattr(own, each) for each in names},
         )
-
-    def with_entry(self, entry: CatalogEntry) -> Draft:
-        """With other criteria; instances and settings stay."""
-        text = dumped(as_file(entry))
-        found = replace(self, mode="yaml", yaml=text)
-        return found if self.mode == "yaml" else found.in_form()
 
     def _criteria_data(self) -> dict[str, object]:
         found: dict[str, object] = {

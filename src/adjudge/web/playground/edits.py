@@ -32,7 +32,6 @@ def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
 
 
 def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
-    """With further instances."""
     if len(draft.rows) + len(rows) > MOST_ROWS:
         raise SetupError(
             "a test case has at most {most_rows} instances: make a data file of them, and a run",

@@ -16,8 +16,9 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.records import records
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
-from adjudge.runs.folder import judgments, judgments_in, reading
+from adjudge.runs.folder import reading, records_of
 from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.runs.rows_again import rows_of_run
 
@@ -68,16 +69,16 @@ def case_of_row(
 ) -> TestCase:
     """A row of a run as an instance, with the criteria it was judged by."""
     with reading(folder) as connection:
-        found = next(judgments_in(connection, judge=judge, number=number - 1), None)
+        found = next(records(connection, judge=judge, index=number - 1), None)
     if found is None:
         raise RunError("the run has no row {number} of judge {judge!r}", number=number, judge=judge)
     scales = label_scales(folder)
     scale = next(
-        (one for one in scales if one.name == found.get("criteria") and judge in one.judges),
+        (one for one in scales if one.name == found.criterion and judge in one.judges),
         scales[0],
     )
     kind: Kind = "pairwise" if scale.scale.compares else "direct"
-    instance = Instance(found["fields"])
+    instance = Instance(found.fields)
     labels = [one for one in LabelStore(folder).current(scale.name) if one.row == instance.identity]
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
@@ -85,7 +86,7 @@ def case_of_row(
             "{name!r} asks for a number, and the playground is for options and comparisons",
             name=scale.name,
         )
-    row = _row(instance, _agreed(labels).get(instance.identity, ""), str(found["id"] or number))
+    row = _row(instance, _agreed(labels).get(instance.identity, ""), found.id or str(number))
     return TestCase(
         entry=entry, settings=CaseSettings(models=tuple(models), language=language), rows=(row,)
     )
@@ -156,20 +157,12 @@ def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
 def _verdicts(folder: Path, scale: JudgedScale, wanted: set[str]) -> dict[str, str]:
     """Row → what the run's first judge of this question said."""
     found: dict[str, str] = {}
-    for one in judgments(folder):
+    for one in records_of(folder):
         if len(found) == len(wanted):
             break
-        identity = Instance(one["fields"]).identity
-        if (
-            one["judge"] != scale.judges[0]
-            or one.get("criteria") != scale.name
-            or identity not in wanted
-        ):
+        if one.judge != scale.judges[0] or one.criterion != scale.name:
             continue
-        chosen = one.get("selected_option")
-        said = (
-            letter_of(chosen) if scale.scale.compares else one.get("option") or one.get("verdict")
-        )
-        if said is not None:
-            found[identity] = str(said)
+        said = letter_of(one.choice) if scale.scale.compares else one.verdict
+        if said is not None and one.identity in wanted:
+            found[one.identity] = said
     return found

@@ -44,7 +44,6 @@ class CaseStore:
         self._home = home
 
     def names(self) -> list[str]:
-        """Those there are."""
         return sorted(name for name, _ in self._folders())
 
     def versions(self, name: str) -> list[SavedVersion]:

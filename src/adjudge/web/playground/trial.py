@@ -16,7 +16,7 @@ from adjudge.data.dataset import BadRow
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Vote
 from adjudge.errors import AdjudgeError, BudgetSpent, RunStopped, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
@@ -52,7 +52,6 @@ class Compared:
     """The share that agrees, with its interval."""
     kappa: tuple[float | None, float | None, float | None]
     reason: str
-    """Why there is no kappa."""
     options: tuple[str, ...]
     table: Mapping[str, Mapping[str, int]]
     """Expected → verdict → instances."""
@@ -91,7 +90,6 @@ class Trial:
     share: Share
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     results: dict[int, Result] = field(default_factory=dict)
-    """Row → result."""
     votes: dict[int, list[Vote]] = field(default_factory=dict)
     bad: dict[int, str] = field(default_factory=dict)
     """Row → why it cannot be judged."""
@@ -112,7 +110,6 @@ class Trial:
         self._thread = threading.Thread(target=self._judge, name=f"trial {self.id}", daemon=True)
 
     def start(self) -> None:
-        """Begin to judge."""
         self._thread.start()
 
     def stop(self, wait: float = 0.0) -> None:
@@ -139,7 +136,6 @@ class Trial:
 
     @property
     def usd(self) -> float:
-        """Dollars, so far."""
         return self._budget.spent.usd
 
     def verdict(self, row: int) -> str | None:
@@ -182,10 +178,11 @@ class Trial:
         return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
 
     def _judge(self) -> None:
-        current.set(self._budget)
         try:
             run = EvalRun.of(self.case.eval_file(self.models), cache=True)
-            run.execute(self._hear)
+            with calling(self._budget), run.execute() as events:
+                for event in events:
+                    self._hear(event)
         except (BudgetSpent, RunStopped) as halt:
             self.error = str(halt)
         except AdjudgeError as error:
@@ -263,14 +260,12 @@ class Trials:
         return trial
 
     def find(self, id: str) -> Trial:
-        """The trial of that id."""
         try:
             return self._kept[id]
         except KeyError:
             raise SetupError("that trial is gone: judge again") from None
 
     def stop_all(self) -> None:
-        """The server ends."""
         for trial in self._kept.values():
             trial.stop()
 

@@ -20,7 +20,7 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.verdict import TIE
 from adjudge.engine.written import written
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import DirectJudge
 from adjudge.messages import Message
@@ -79,7 +79,7 @@ class WritingDesk:
         share = self.spending.set_aside(min(_MOST_USD, self.spending.left))
         budget = OpenBudget(Budget(max_usd=share.usd))
         try:
-            with event_loop.holding(current, budget):
+            with calling(budget):
                 yield
         finally:
             share.settle(budget.spent.usd)
@@ -172,7 +172,6 @@ def made_rows(
 
 
 def data_kinds(case_choices: Sequence[str], *, compares: bool) -> list[str]:
-    """What can be asked for."""
     options = [BETTER, TIE] if compares else list(case_choices)
     borders = [CLOSE] if compares else list(case_choices)
     return [*(f"clear:{one}" for one in options), *(f"border:{one}" for one in borders)]

@@ -28,8 +28,7 @@ from adjudge.engine.backends.batch.request_file import (
     remove_files,
 )
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
-from adjudge.engine.reply import Deferred, NoRoom, so_far
-from adjudge.engine.run import OpenRun
+from adjudge.engine.session import Deferred, NoRoom, OpenRun, session
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.batches.api import BatchApi, error_from
 from adjudge.gateway.batches.find import APIS, batch_api
@@ -101,7 +100,7 @@ class Batches:
             raise NoRoom from None
 
     async def _complete(self, request: Request, model: Model) -> Reply:
-        asked = so_far.get()
+        asked = session().partial
         if (
             asked is None
             or not isinstance(model, OpenModel)
@@ -111,10 +110,10 @@ class Batches:
             return await model.complete(request)
         key = asked.key, digest_of(request)
         known = self._table.find(*key)
-        if known is None and self._worded_before and not asked.begun:
+        if known is None and self._worded_before and not asked.vote:
             known = self._table.find_alone(asked.key)
         if known is None:
-            if asked.begun and not self._only:  # a repair
+            if asked.vote and not self._only:  # a repair
                 return await model.complete(request)
             await self._park(key, request, model, 1)
         elif known.state is Asked.ANSWERED:

@@ -97,7 +97,6 @@ def _kept(reply: Reply) -> dict[str, object]:
 
 
 def reply_from(data: Mapping[str, Any]) -> Reply:
-    """As it was collected."""
     return Reply(
         text=str(data["text"]),
         usage=Usage(**data["usage"]),

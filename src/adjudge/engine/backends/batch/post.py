@@ -30,7 +30,6 @@ _TOO_LARGE, _GONE, _WRONG_KEY = 413, 404, 401
 _FIRST_SEARCH, _LONGEST_SEARCH = 1.0, 15.0
 """Seconds before a list is asked for again, which double."""
 _TOO_LARGE_FOR_GOOGLE = "payload size exceeds"
-"""What stands in its 400."""
 _SKEW = 600.0
 """Seconds by which a batch may seem older than it is, when the provider's clock is compared with
 ours.

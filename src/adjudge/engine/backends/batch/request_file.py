@@ -86,7 +86,6 @@ class RequestFile:
     def add(
         self, ballot: bytes, request: bytes, attempt: int, line: bytes, reserved: Spent
     ) -> None:
-        """Write one more."""
         self._write(self._api.between + line if self.ballots else line)
         self.ballots.append(BatchBallot(ballot, request, self.id, attempt, Asked.SENT))
         self.reserved += reserved
@@ -101,7 +100,6 @@ class RequestFile:
         return self._sha.hexdigest()
 
     def discard(self) -> None:
-        """Nothing of it is sent."""
         with suppress(OSError):  # what waited in memory has no room
             self._file.close()
         self.path.unlink(missing_ok=True)

@@ -89,8 +89,6 @@ class Hearing(Generic[D, N]):
 
 @dataclass(frozen=True)
 class Spread(Generic[C, D, N]):
-    """Work for a cluster."""
-
     make: Callable[[int, SharedLimits], Worker[C, D, N]]
     """Called in the process of each worker, with its number: a function of a module, or a partial
     of one.
@@ -99,7 +97,6 @@ class Spread(Generic[C, D, N]):
     left: Budget | None
     """What may still be spent by all workers together."""
     whole: Budget | None
-    """What that is left of."""
 
     def over(
         self, count: int, most: int, chunks: Iterator[tuple[int, C]], hearing: Hearing[D, N]
@@ -245,8 +242,6 @@ class _Failed:
 
 
 class _Judging(Generic[C, D, N]):
-    """The actor."""
-
     def __init__(
         self, make: Callable[[int, SharedLimits], Worker[C, D, N]], number: int, limits: RayLimits
     ) -> None:

@@ -18,7 +18,8 @@ from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.place import Cluster, On
 from adjudge.engine.backends.ray.run import ClusterRun
 from adjudge.engine.backends.ray.worker import Opened
-from adjudge.engine.run import OpenRun, Run, recorded
+from adjudge.engine.run import Run, recorded
+from adjudge.engine.session import OpenRun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
@@ -43,9 +44,7 @@ class Judging(Protocol[I_contra, R_co]):
     """A judge, as a cluster sees it."""
 
     @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """Its models."""
-        ...
+    def panel(self) -> Mapping[str, OpenModel]: ...
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled."""
@@ -68,9 +67,7 @@ class _OfInstance(Protocol):
     """An instance with its criteria."""
 
     @property
-    def instance(self) -> Instance:
-        """What is judged."""
-        ...
+    def instance(self) -> Instance: ...
 
 
 @dataclass(frozen=True)
@@ -125,7 +122,6 @@ class _Heard(Generic[R]):
         self._seen: set[int] = set()
 
     def hear(self, worker: int, results: Judged[R]) -> None:  # noqa: ARG002 - whoever it was
-        """Some were judged."""
         for number, result in results:
             if number not in self._seen:
                 self._seen.add(number)
@@ -176,7 +172,6 @@ def _opened(
     budget: Budget | None,
     limits: SharedLimits,
 ) -> Opened[Chunk[I], Judged[R], Judged[R]]:
-    """In a worker's process."""
     keep_to(limits, judge.panel.values())
     configuration = {"judges": {label: judge.configuration(criteria)}}
 

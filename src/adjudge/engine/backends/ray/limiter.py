@@ -50,7 +50,6 @@ class Lease(NamedTuple):
 
     requests: int
     starts_in: float
-    """Seconds from now."""
     lasts: float
     """Seconds over which they are spread."""
 
@@ -65,7 +64,6 @@ class Lane:
     cut: float = float("-inf")
 
     def lease(self, seconds_each: float, workers: int, now: float) -> Lease:
-        """The next requests."""
         starts = max(now, self.next, self.hold)
         each = seconds_each * self.factor
         if not each:
@@ -195,7 +193,6 @@ class LeasedPace:
                     await self._renew(tokens)
 
     def slow_down(self, seconds: float | None) -> None:
-        """Tell the others."""
         self._left = 0
         self._tell(seconds)
 

@@ -47,7 +47,6 @@ class ClusterRun(Generic[C, D, N]):
     folder: Path
     cluster: Cluster
     judges: Mapping[str, Mapping[str, object]]
-    """Label → configuration."""
     models: Iterable[OpenModel]
     open: Open[C, D, N]
     """A function of a module, or a partial of one."""
@@ -122,7 +121,6 @@ def _worker(
     number: int,
     limits: SharedLimits,
 ) -> Worker[C, D, N]:
-    """In a worker's process."""
     store = SegmentStore(location)
     if not store.is_begun or store.begun_with()[1] != started:
         raise SetupError(

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
-from adjudge.engine.run import OpenRun
+from adjudge.engine.session import OpenRun
 
 C = TypeVar("C")
 D = TypeVar("D")
@@ -71,7 +71,6 @@ class Worker(Generic[C, D, N]):
         return event_loop.run(told())
 
     def stop(self, reason: str) -> None:
-        """Send nothing more."""
         self._loop.call_soon_threadsafe(self._halt, reason)
 
     def _put(self, number: int, chunk: C, done: Future[D]) -> None:

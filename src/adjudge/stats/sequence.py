@@ -1,31 +1,11 @@
-"""Whether a number holds a bar, for sure; and intervals that may be looked at after every row."""
+"""Intervals that may be looked at after every row."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from enum import StrEnum
 
 from adjudge.stats.intervals import Interval
-
-
-class Gate(StrEnum):
-    """What an interval says of a bar."""
-
-    HOLDS = "holds"
-    FAILS = "fails"
-    INCONCLUSIVE = "inconclusive"
-
-
-def gate(interval: Interval | None, bar: float) -> Gate:
-    """Holds when the lower limit reaches the bar, fails when the upper limit is below it; without
-    an interval nothing is sure.
-    """
-    if interval is None:
-        return Gate.INCONCLUSIVE
-    if interval.lower >= bar:
-        return Gate.HOLDS
-    return Gate.FAILS if interval.upper < bar else Gate.INCONCLUSIVE
 
 
 def confidence_sequence(

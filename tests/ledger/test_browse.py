@@ -7,15 +7,15 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from adjudge.errors import SetupError
-from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger import browse
+from adjudge.ledger.browse import Filters, Page, figures_of, judges_in, page_of
+from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.ledger.rows import insert, sealed
-from adjudge.runs import browse
-from adjudge.runs.browse import Filters, Page, figures_of, judges_in, page_of
 from adjudge.runs.folder import reading
 
 ROWS = 3_000
@@ -26,7 +26,7 @@ SCORES = (0.0, 0.1, 0.25, 1 / 3, 1.0)
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     folder, choice = tmp_path_factory.mktemp("run"), random.Random(0)
     with connect(folder / FILE) as made:
-        migrate(made, folder / FILE)
+        make_tables(made, folder / FILE)
         write_meta(made, {"configuration": {"judges": {}}})
         made.execute("BEGIN")
         made.executemany(insert("judgments"), [judgment(choice, number) for number in range(ROWS)])
@@ -38,13 +38,10 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
 def judgment(choice: random.Random, number: int) -> tuple[object, ...]:
     status = choice.choice(("failed", "abstained", *("scored",) * 8))
     score = choice.choice(SCORES) if status == "scored" and choice.random() < 0.9 else None
-    result = (
-        f'{{"status": "{status}", "option": "{"low" if (score or 0) < 0.3 else "high"}", "tie": '
-        f"{str(number == 2_900).lower()}}}"
-    )
-    return sealed(
-        "judge", number, None, f'{{"response": "текст {number}"}}', b"", status, score, result
-    )
+    said = "low" if (score or 0) < 0.3 else "high"
+    text = f'{{"response": "текст {number}"}}'
+    flags = flag_bit("tie") if number == 2_900 else 0
+    return sealed("judge", number, None, text, b"", status, score, "criterion", said, flags, "{}")
 
 
 def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> Iterator[Page]:
@@ -144,26 +141,6 @@ def test_figures_count_what_is_there(ledger: sqlite3.Connection) -> None:
 def test_a_place_that_nobody_gave_is_refused(ledger: sqlite3.Connection, after: str) -> None:
     with pytest.raises(SetupError, match="no place in a list"):
         page_of(ledger, Filters(judge="judge"), after)
-
-
-def test_an_old_ledger_is_paged_without_the_index(tmp_path: Path) -> None:
-    with connect(tmp_path / FILE) as made:
-        migrate(made, tmp_path / FILE)
-        made.execute("DROP INDEX judgments_by_score")
-        made.executemany(
-            insert("judgments"), [judgment(random.Random(1), number) for number in range(100)]
-        )
-    with reading(tmp_path) as found:
-        assert (
-            len(
-                {
-                    line.row
-                    for page in every_page(found, Filters(judge="judge"), 9)
-                    for line in page.lines
-                }
-            )
-            == 100
-        )
 
 
 def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(

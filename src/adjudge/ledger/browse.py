@@ -16,32 +16,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
+from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
-from adjudge.ledger.rows import KEY_BYTES, LARGEST, VERDICT_SQL
+from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.rows import LARGEST
 from adjudge.stats.intervals import Interval, rows_interval
 
 Sort = Literal["worst", "row"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-_REPAIRED = (
-    "EXISTS (WITH RECURSIVE part(at) AS "  # noqa: S608 - texts of ours
-    f"(SELECT 1 UNION ALL SELECT at + {KEY_BYTES} FROM part WHERE at + {KEY_BYTES} <= "
-    "length(ballots)) "
-    f"SELECT 1 FROM part JOIN votes ON votes.ballot = substr(ballots, part.at, {KEY_BYTES}) "
-    "WHERE json_extract(votes.more, '$.repairs') > 0)"
-)
-"""A reply could not be read, and was asked for again."""
-Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired"]
-FLAGS: Mapping[Flag, str] = {
-    "tie": "coalesce(json_extract(result, '$.tie'), 0)",
-    "bias": "coalesce(json_extract(result, '$.positional_bias.detected'), 0)",
-    "low": "coalesce(json_extract(result, '$.low_confidence'), 0)",
-    "split": "coalesce(json_extract(result, '$.agreement'), 1) < 1",
-    "disagree": "(SELECT count(DISTINCT value) FROM json_each(result, '$.model_scores')) > 1",
-    "repaired": _REPAIRED,
-}
-"""Flag → the judgments that have it, as SQL."""
 STATUSES = ("failed", "abstained", "scored")
-"""From the worst."""
 PAGE = 50
 LOOKED_AT = 20_000
 """Judgments that one page looks through at most for verdicts, flags and words."""
@@ -80,7 +63,7 @@ class Filters:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("status", self.status, STATUSES),
-            ("flag", self.flag, tuple(FLAGS)),
+            ("flag", self.flag, FLAGS),
             ("sort", self.sort, SORTS),
         ):
             if value is not None and value not in known:
@@ -93,10 +76,7 @@ class Filters:
 
 
 class JudgmentLine(NamedTuple):
-    """A judgment in a list."""
-
     row: int
-    """Its place, from 1."""
     id: str | None
     status: str
     score: float | None
@@ -114,7 +94,6 @@ class Page:
 
     lines: list[JudgmentLine]
     next: str | None
-    """None at the end."""
     looked_at: int = 0
     """How many were looked through, where that is why the page ends."""
 
@@ -273,7 +252,7 @@ def _limits(filters: Filters) -> Iterator[tuple[str, str, float | None]]:
 
 def _matching(filters: Filters) -> str:
     """What is decided row by row."""
-    wanted = [FLAGS[filters.flag]] if filters.flag else []
+    wanted = [f"flags & {flag_bit(filters.flag)}"] if filters.flag else []
     wanted += [_HAS_WORDS] if filters.words else []
     wanted += [
         f"score IS NOT NULL AND score {sign} :{name}"
@@ -281,10 +260,8 @@ def _matching(filters: Filters) -> str:
         if value is not None
     ]
     wanted += ["status = :status"] if filters.status else []
-    wanted += [f"{VERDICT_SQL} IS :verdict"] if filters.verdict is not None else []
-    wanted += (
-        ["json_extract(result, '$.criteria') IS :criteria"] if filters.criteria is not None else []
-    )
+    wanted += ["verdict IS :verdict"] if filters.verdict is not None else []
+    wanted += ["criterion IS :criteria"] if filters.criteria is not None else []
     return " AND ".join(f"({one})" for one in wanted) or "1"
 
 
@@ -300,9 +277,8 @@ def _place_of(
 
 
 _LINE = (
-    f"SELECT id, status, score, {VERDICT_SQL}, json_extract(result, '$.votes_valid'), "  # noqa: S608
-    "json_extract(result, '$.votes_requested'), "
-    f"{', '.join(FLAGS.values())}, "
+    "SELECT id, status, score, verdict, json_extract(result, '$.votes_valid'), "  # noqa: S608
+    "json_extract(result, '$.votes_requested'), flags, "
     f"(SELECT substr(value, 1, {_PREVIEW}) FROM json_each(instance) ORDER BY key = :field "
     "DESC LIMIT 1) "
     "FROM judgments WHERE judge = :judge AND number = :number"
@@ -311,10 +287,10 @@ _LINE = (
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
     values = {"judge": judge, "number": number, "field": judged}
-    id, status, score, verdict, valid, requested, *flags, begins = connection.execute(
+    id, status, score, verdict, valid, requested, flags, begins = connection.execute(
         _LINE, values
     ).fetchone()
-    named = tuple(name for name, has in zip(FLAGS, flags, strict=True) if has)
+    named = tuple(flag for flag in FLAGS if flags & flag_bit(flag))
     return JudgmentLine(
         number + 1, id, status, score, verdict, valid or 0, requested or 0, named, str(begins or "")
     )
@@ -391,8 +367,6 @@ def figures_of(
 
 
 class _Scores:
-    """Scores as they come."""
-
     def __init__(self) -> None:
         self._total, self._count, self._values = 0.0, 0, array("d")
 
@@ -414,7 +388,7 @@ class _Scores:
 def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
     found: dict[str, _Scores] = {}
     groups = (
-        "SELECT json_extract(result, '$.criteria') AS asked, score, count(*) FROM judgments "
+        "SELECT criterion AS asked, score, count(*) FROM judgments "
         "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score"
     )
     for asked, score, count in connection.execute(groups, (judge,)):
@@ -424,7 +398,7 @@ def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
 
 def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
     query = (
-        f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said "  # noqa: S608
+        "SELECT verdict AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said "
         "ORDER BY 2 DESC LIMIT 30"
     )
     return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
@@ -459,8 +433,7 @@ def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[d
     Every judgment is looked at.
     """
     query = (
-        f"SELECT judge, number + 1, id, status, {VERDICT_SQL}, json_extract(result, "  # noqa: S608
-        "'$.criteria') FROM judgments "
+        "SELECT judge, number + 1, id, status, verdict, criterion FROM judgments "
         "WHERE instance = (SELECT instance FROM judgments WHERE judge = :judge AND number = "
         ":number) "
         "AND (judge, number) <> (:judge, :number) LIMIT 20"

@@ -1,0 +1,303 @@
+"""The extension surface, on one page: what an installed package may bring, and how it is found.
+
+A package brings a part with an entry point: group ``adjudge.KIND``, a name, ``module:attribute``.
+Our own parts stand in ``OURS`` in the same notation and are loaded by the same code. Nothing is
+imported before it is used, and entry points are read only where a name is not ours.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from typing import Generic, NamedTuple, TypeVar, cast
+
+from adjudge.errors import AdjudgeError, SetupError
+
+T = TypeVar("T")
+KINDS: Mapping[str, str] = {
+    "models": "adjudge.gateway.registry:ProviderSpec",
+    "judges": "adjudge.runs.build:JudgeKind",
+    "importers": "adjudge.importers.format:Format",
+    "exporters": "collections.abc:Callable",  # (run folder, target) -> rows written
+    "stores": "collections.abc:Callable",  # address -> adjudge.ledger.stores.store:Store
+    "criteria": "types:ModuleType",  # a folder of NAME.yaml
+    "commands": "click:Command",
+}
+"""Kind → what each of its parts is."""
+
+
+def _below(room: str, **targets: str) -> dict[str, str]:
+    return {name: f"adjudge.{room}{target}" for name, target in targets.items()}
+
+
+_SEGMENTS = "segments:SegmentStore"
+OURS: Mapping[str, Mapping[str, str]] = {
+    "models": _below(
+        "gateway.registry:",
+        openai="OPENAI",
+        anthropic="ANTHROPIC",
+        mistral="MISTRAL",
+        google="GOOGLE",
+        ollama="OLLAMA",
+        watsonx="WATSONX",
+        openrouter="OPENROUTER",
+        together="TOGETHER",
+        groq="GROQ",
+        litellm="LITELLM",
+        local="LOCAL",
+        replay="REPLAY",
+        scripted="SCRIPTED",
+    ),
+    "judges": _below(
+        "runs.build:",
+        aspect="ASPECT",
+        direct="DIRECT",
+        pairwise="PAIRWISE",
+        rag="RAG",
+        evidence="EVIDENCE",
+    ),
+    "importers": _below(  # the surest first: a file is of the first format that matches it
+        "importers.",
+        **{
+            "adjudge": "own:OWN",
+            "promptfoo": "promptfoo:PROMPTFOO",
+            "inspect": "inspect:INSPECT",
+            "deepeval": "deepeval:DEEPEVAL",
+            "evalassist": "evalassist:EVALASSIST",
+            "openai-evals": "openai_evals:OPENAI_EVALS",
+            "phoenix": "phoenix:PHOENIX",
+            "langfuse": "langfuse:LANGFUSE",
+            "langsmith": "langsmith:LANGSMITH",
+            "braintrust": "braintrust:BRAINTRUST",
+            "mlflow": "mlflow:MLFLOW",
+            "judgebench": "judgebench:JUDGEBENCH",
+            "arena-hard": "arena_hard:ARENA_HARD",
+            "mt-bench": "mt_bench:MT_BENCH",
+            "rewardbench": "rewardbench:REWARDBENCH",
+            "auto-j": "auto_j:AUTO_J",
+            "vicuna": "vicuna:VICUNA",
+            "pandalm": "pandalm:PANDALM",
+            "llmbar": "llmbar:LLMBAR",
+            "alpaca-eval": "alpaca_eval:ALPACA_EVAL",
+            "reife": "reife:REIFE",
+            "xstest": "xstest:XSTEST",
+            "ragas": "ragas:RAGAS",
+            "records": "records:RECORDS",
+        },
+    ),
+    "exporters": _below(
+        "reports.",
+        csv="export:to_csv",
+        jsonl="export:to_jsonl",
+        parquet="export:to_parquet",
+        md="export:to_markdown",
+        html="export:to_html",
+        evalassist="foreign:to_evalassist",
+        promptfoo="foreign:to_promptfoo",
+        inspect="foreign:to_inspect",
+        langfuse="scores_out:to_langfuse",
+        phoenix="scores_out:to_phoenix",
+        junit="junit:to_junit",
+    ),
+    "stores": _below(  # by the scheme of an address
+        "ledger.stores.",
+        postgres="postgres:PostgresStore",
+        postgresql="postgres:PostgresStore",
+        **dict.fromkeys(("s3", "gs", "az", "abfs", "abfss", "file"), _SEGMENTS),
+    ),
+    "criteria": _below("catalog.", adjudge="data.criteria"),
+    "commands": _below(  # in the order in which people meet them
+        "cli.",
+        **{
+            "init": "init:init",
+            "check": "check:check",
+            "judge": "judge:judge",
+            "compare": "judge:compare",
+            "rag": "rag:rag",
+            "run": "run:run",
+            "resume": "resume:resume",
+            "runs": "runs:runs",
+            "export": "runs:export_run",
+            "report": "report:report",
+            "import": "import_run:import_run",
+            "view": "view:view",
+            "label": "label:label",
+            "calibrate": "calibrate:calibrate",
+            "rank": "rank:rank",
+            "bench": "bench:bench",
+            "judge-card": "judge_card:judge_card",
+            "generate": "generate:generate",
+            "criteria": "criteria:criteria",
+            "models": "models:models",
+            "plugins": "plugins:plugins",
+            "doctor": "doctor:doctor",
+            "schema": "schema:schema",
+            "serve": "serve_api:serve",
+            "mcp": "mcp:serve_mcp",
+            "completion": "completion:completion",
+            "serve-model": "serve:serve_model",
+        },
+    ),
+}
+_LOG = logging.getLogger("adjudge.plugins")
+_PREFIX = "adjudge."
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+_loaded_packages: dict[str, set[str]] = {}
+"""Top-level module → the packages whose parts were loaded from it."""
+
+
+class Part(NamedTuple):
+    """One part of one kind: where it is, and who brings it."""
+
+    kind: str
+    name: str
+    target: str
+    package: str = ""
+    """Empty for our own."""
+    version: str = ""
+    problem: str = ""
+    """Why it cannot be used, as far as that is known without loading it."""
+
+    def __str__(self) -> str:
+        return f"plugin {self.package} {self.version} (adjudge.{self.kind}: {self.name})"
+
+    def error(self, problem: str) -> SetupError:
+        """One line: which package is broken, and how."""
+        return SetupError("{the_self}: {split}", the_self=self, split=" ".join(problem.split()))
+
+    def load(self) -> object:
+        """Import it and check what it is; a SetupError says what is wrong with a plugin."""
+        if not self.package:
+            return resolve(self.target)
+        if self.problem:
+            raise self.error(self.problem)
+        with self.blamed():
+            found = resolve(self.target)
+        wanted = cast(type, resolve(KINDS[self.kind]))
+        if not isinstance(found, wanted):
+            raise self.error(f"{self.target} is a {type(found).__name__}, not a {wanted.__name__}")
+        name = getattr(found, "name", None)
+        if isinstance(name, str) and name != self.name:
+            raise self.error(f"{self.target} is called {name!r}, and its entry point {self.name!r}")
+        if problem := getattr(found, "problem_as_plugin", str)():
+            raise self.error(problem)
+        top = self.target.partition(":")[0].partition(".")[0]
+        _loaded_packages.setdefault(top, set()).add(f"{self.package} {self.version}")
+        return found
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Whatever a plugin raises inside is one line that names it; our own errors pass."""
+        try:
+            yield
+        except AdjudgeError:
+            raise
+        except (Exception, SystemExit) as error:
+            if not self.package:
+                raise
+            raise self.error(f"{type(error).__name__}: {error}") from error
+
+
+class Parts(Mapping[str, T], Generic[T]):
+    """The parts of one kind by name: our own, then those of installed packages."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.ours = tuple(OURS[kind])
+        """The names of our own."""
+
+    def find(self, name: str) -> Part | None:
+        """The part of this name; of two packages that bring it, one that says so."""
+        if name in OURS[self.kind]:
+            return Part(self.kind, name, OURS[self.kind][name])
+        return next((one for one in installed() if one[:2] == (self.kind, name)), None)
+
+    def load_all(self) -> Iterator[T]:
+        """All that can be used; a broken plugin is one warning."""
+        for name in self:
+            try:
+                yield self[name]
+            except SetupError as error:
+                if name in self.ours:
+                    raise
+                _warn(str(error))
+
+    def __getitem__(self, name: str) -> T:
+        part = self.find(name)
+        if part is None:
+            raise KeyError(name)
+        return cast(T, _load(part))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.ours
+        foreign = (one.name for one in installed() if one.kind == self.kind)
+        yield from (name for name in dict.fromkeys(foreign) if name not in self.ours)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def installed() -> tuple[Part, ...]:
+    """The parts that installed packages bring; none is imported."""
+    return _scan(tuple(sys.path))
+
+
+@cache
+def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
+    from importlib.metadata import distributions  # takes long to load
+
+    found: dict[tuple[str, str, str], Part] = {}  # of two copies of a package the first counts
+    try:
+        for package in distributions():
+            for one in package.entry_points:
+                if one.group.startswith(_PREFIX):
+                    kind = one.group.removeprefix(_PREFIX)
+                    part = Part(kind, one.name, one.value, package.name, package.version)
+                    found.setdefault((kind, one.name, package.name), part)
+    except Exception as error:
+        raise SetupError(
+            "the list of installed packages cannot be read: {error}", error=error
+        ) from error
+    return tuple(
+        one._replace(problem=_problem(one, found.values())) for one in sorted(found.values())
+    )
+
+
+def package_of(made: type) -> str:
+    """The plugin that a class comes from, with its version; empty for all other classes."""
+    return ", ".join(sorted(_loaded_packages.get(made.__module__.partition(".")[0], ())))
+
+
+def resolve(target: str) -> object:
+    """What ``module:attribute``, or ``module``, names."""
+    module, _, attribute = target.partition(":")
+    found: object = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+_load = cache(Part.load)
+
+
+@cache
+def _warn(line: str) -> None:
+    """Once a process."""
+    _LOG.warning("%s", line)
+
+
+def _problem(part: Part, found: Collection[Part]) -> str:
+    if part.kind not in KINDS:
+        return f"there is no kind {part.kind!r}; there are {', '.join(KINDS)}"
+    if not _NAME.fullmatch(part.name):
+        return "a name may hold lower-case letters, digits, hyphens, underscores and dots"
+    if part.name in OURS[part.kind]:
+        return "adjudge has a part of this name: ours is used"
+    others = sorted({one.package for one in found if one[:2] == part[:2] and one[2:] != part[2:]})
+    return f"{', '.join(others)} brings the same name: uninstall one of them" if others else ""

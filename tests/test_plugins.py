@@ -1,0 +1,231 @@
+"""The package that the documents show, installed; and broken plugins, each of them one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adjudge.plugins import KINDS, OURS, resolve
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs/plugins.md").read_text(encoding="utf-8")
+FILES = {
+    name: text
+    for text, name in re.findall(
+        r"^```\w+\n(# (\S+\.\w+)\n.*?)^```$", PAGE, re.DOTALL | re.MULTILINE
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the package of the page is installed."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    for name, text in {**FILES, "acme/__init__.py": "", "acme/criteria/__init__.py": ""}.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text, encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
+    subprocess.run([*pip, *offline, str(source)], check=True, capture_output=True)
+    return target
+
+
+def adjudge(
+    site: Path, *words: str, cwd: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "adjudge", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(site), **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def bring(site: Path, package: str, group: str, entry: str, code: str = "") -> None:
+    """Put a package there as pip leaves it."""
+    module = package.replace("-", "_")
+    (site / f"{module}.py").write_text(code, encoding="utf-8")
+    about = site / f"{module}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (about / "entry_points.txt").write_text(f"[adjudge.{group}]\n{entry}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_our_own_parts_are_what_their_kind_wants(kind: str) -> None:
+    wanted = resolve(KINDS[kind])
+    assert isinstance(wanted, type)
+    for name, target in OURS[kind].items():
+        found = resolve(target)
+        assert isinstance(found, wanted), target
+        if kind in ("models", "importers", "commands"):
+            assert getattr(found, "name", None) == name
+
+
+def test_every_part_of_the_page_is_short() -> None:
+    assert len(FILES) == 8
+    head = len(FILES["pyproject.toml"].splitlines())
+    assert all(len(text.splitlines()) + head < 60 for text in FILES.values())
+
+
+def test_the_package_of_the_page_is_listed(site: Path, tmp_path: Path) -> None:
+    done = adjudge(site, "plugins", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["summary"] == {"plugins": 7, "broken": 0}
+    assert {one["kind"] for one in found["results"]} == set(KINDS)
+    assert {(one["package"], one["version"], one["state"]) for one in found["results"]} == {
+        ("adjudge-acme", "1.0.0", "works")
+    }
+    russian = adjudge(site, "plugins", "--language", "ru", cwd=tmp_path).stdout
+    assert russian.split()[:5] == ["имя", "вид", "пакет", "версия", "состояние"]
+
+
+def test_each_part_of_the_page_works(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(f"response\nShort.\n{'long ' * 30}\n", encoding="utf-8")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: [acme/Polite]\njudges:\n  - {kind: short, most: 20}\n"
+        "  - {kind: direct, criteria: acme/tone}\n",
+        encoding="utf-8",
+    )
+    key = {"ACME_API_KEY": "k"}
+    done = adjudge(site, "run", "eval.yaml", "--json", cwd=tmp_path, environment=key)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    verdicts = [one["option"] for one in found["results"]]
+    assert sorted(verdicts) == ["No", "Polite", "Polite", "Yes"]
+    recorded = json.dumps(found["run"])
+    assert "acme/Polite [adjudge-acme 1.0.0]" in recorded
+    assert '"plugin": "adjudge-acme 1.0.0"' in recorded
+
+    done = adjudge(site, "export", "runs/eval", "-o", "out.tsv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()) == 4
+    assert adjudge(site, "count", "runs/eval", cwd=tmp_path).stdout == "4\n"
+
+    (tmp_path / "acme.csv").write_text("acme_answer,acme_verdict\nHi.,yes\n", encoding="utf-8")
+    for words in (["--as", "acme"], []):
+        run = f"imported{len(words)}"
+        done = adjudge(site, "import", "acme.csv", "--run", run, *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert adjudge(site, "count", run, cwd=tmp_path).stdout == "1\n"
+
+
+def test_a_store_is_opened_by_its_scheme(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adjudge.runs.partition import opened_store
+
+    monkeypatch.syspath_prepend(site)
+    assert str(tmp_path) in opened_store(f"acme://{tmp_path}").name
+
+
+def test_a_model_is_given_its_own_key_alone(site: Path, tmp_path: Path) -> None:
+    words = ("check", "Hi.", "--criterion", "Is it polite?", "-m", "acme/PASS")
+    done = adjudge(site, *words, cwd=tmp_path, environment={"OPENAI_API_KEY": "k"})
+    assert done.returncode != 0
+    assert "set ACME_API_KEY" in done.stderr
+
+
+BROKEN = {
+    "raises": ("commands", "raises = raises:x", "raise RuntimeError('boom')", "RuntimeError: boom"),
+    "missing": ("commands", "missing = missing:x", "", "has no attribute 'x'"),
+    "wrong": ("models", "wrong = wrong:x", "x = 'text'", "is a str, not a ProviderSpec"),
+    "clash": ("commands", "check = clash:x", "", "adjudge has a part of this name: ours is used"),
+    "kind": ("model", "kind = kind:x", "", "there is no kind 'model'"),
+    "one": ("models", "same = one:x", "", "two brings the same name"),
+    "two": ("models", "same = two:x", "", "one brings the same name"),
+    "thief": (
+        "models",
+        "thief = thief:x",
+        "from adjudge.gateway.registry import *\nx = ProviderSpec('thief', OPENAI.adapter, "
+        "'http://localhost/v1', 'OPENAI_API_KEY')",
+        "OPENAI_API_KEY is the key of openai",
+    ),
+    "renamed": (
+        "commands",
+        "renamed = renamed:x",
+        "import click\nx = click.Command('other')",
+        "is called 'other', and its entry point 'renamed'",
+    ),
+    "failing": (
+        "commands",
+        "failing = failing:x",
+        "import click\n@click.command('failing')\ndef x():\n    raise ValueError('oops')",
+        "",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("broken")
+    for package, (group, entry, code, _) in BROKEN.items():
+        bring(site, package, group, entry, code)
+    return site
+
+
+def test_a_broken_plugin_is_one_line_in_the_list_and_in_doctor(
+    broken: Path, tmp_path: Path
+) -> None:
+    listed = adjudge(broken, "plugins", "--json", cwd=tmp_path)
+    assert listed.returncode == 1
+    states = {one["package"]: one["state"] for one in json.loads(listed.stdout)["results"]}
+    doctor = adjudge(broken, "doctor", "-m", "scripted", cwd=tmp_path)
+    assert doctor.returncode == 0
+    for package, (*_, problem) in BROKEN.items():
+        assert (problem or "works") in states[package]
+        lines = [line for line in doctor.stdout.splitlines() if f"plugin {package} 1.0" in line]
+        assert len(lines) == (1 if problem else 0)
+    russian = adjudge(broken, "plugins", "--language", "ru", cwd=tmp_path).stdout
+    assert "такое имя есть у самого adjudge: берётся оно" in russian
+    assert "Traceback" not in listed.stderr + doctor.stdout + doctor.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["raises"], "plugin raises 1.0 (adjudge.commands: raises): RuntimeError: boom"),
+        (["failing"], "plugin failing 1.0 (adjudge.commands: failing): ValueError: oops"),
+        (["check", "x", "--criterion", "c", "-m", "wrong/x"], "is a str, not a ProviderSpec"),
+        (["check", "x", "--criterion", "c", "-m", "same/x"], "two brings the same name"),
+        (["check", "x", "--criterion", "c", "-m", "thief/x"], "is the key of openai"),
+    ],
+)
+def test_a_broken_plugin_that_is_used_is_one_line(
+    broken: Path, tmp_path: Path, words: list[str], line: str
+) -> None:
+    done = adjudge(broken, *words, cwd=tmp_path, environment={"OPENAI_API_KEY": "k"})
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert line in done.stderr
+
+
+def test_nothing_is_scanned_or_imported_for_names_of_ours(broken: Path, tmp_path: Path) -> None:
+    words = ["check", "x", "--criterion", "c", "-m", "scripted"]
+    code = (
+        "import sys\nfrom adjudge.cli.main import app\nfrom adjudge import plugins\n"
+        f"app({words!r}, standalone_mode=False)\n"
+        "app(['--help'], standalone_mode=False)\n"
+        "assert plugins._scan.cache_info().currsize == 0\n"
+        f"assert not set({[*BROKEN]!r}) & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(broken)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
