@@ -16,12 +16,21 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import jinja2
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
+from jinja2.ext import extract_from_ast
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "adjudge"
 LOCALES = PACKAGE / "locales"
+SYSTEM = (
+    "Is a directory",
+    "No space left on device",
+    "No such file or directory",
+    "Permission denied",
+)
+"""What operating systems say of files: ``messages.reason_of`` repeats it."""
 
 
 class Found(NamedTuple):
@@ -57,10 +66,25 @@ def main() -> int:
 def templates(package: Path) -> Iterator[Found]:
     """Every template of the package, in the order of its files."""
     errors = error_names(package)
+    yield from (Found("", text, "", "messages.py") for text in SYSTEM)
     for place, nodes in parsed(package):
         for node in nodes:
             if isinstance(node, ast.Call):
                 yield from templates_of(node, errors, place)
+    for path in sorted((package / "web" / "templates").iterdir()):
+        yield from _of_page(path.read_text(encoding="utf-8"), path.relative_to(package).as_posix())
+
+
+def _of_page(source: str, place: str) -> Iterator[Found]:
+    tree = jinja2.Environment().parse(source)
+    for _, name, texts in extract_from_ast(tree, ("_", "plural", "term"), babel_style=False):
+        match name, texts:
+            case "_", (str(text), *_):
+                yield Found("", text, "", place)
+            case "plural", (str(one), str(many), *_):
+                yield Found("", one, many, place)
+            case "term", (str(context), str(text), *_):
+                yield Found(context, text, "", place)
 
 
 @cache

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from jinja2 import nodes
+from jinja2.ext import extract_from_ast
 
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.cli.main import app
@@ -24,8 +25,10 @@ from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.messages import Message, read_catalogue
 from adjudge.web.library import Library
-from adjudge.web.site import SHORT_NAMES, russian, templates
+from adjudge.web.names import NAMES
+from adjudge.web.site import templates
 from support.labels import compared, judged, model
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
@@ -60,22 +63,42 @@ def test_what_is_vendored_is_what_was_published() -> None:
     assert {name: hashlib.sha256((vendor / name).read_bytes()).hexdigest() for name in sums} == sums
 
 
+def test_a_page_says_its_texts_and_names_in_russian() -> None:
+    russian = templates("ru").from_string(
+        '{{ _("Skip to the content") }} {{ name_of("flag", "low") }}'
+    )
+    assert russian.render() == "К содержанию неуверенно"
+
+
 def test_every_text_of_the_pages_is_there_in_russian() -> None:
-    texts: set[str] = set()
-    for template in (WEB / "templates").iterdir():
-        said = re.findall(
-            r"""\bt\((?:"([^"]+)"|'([^']+)')[,)]""", template.read_text(encoding="utf-8")
-        )
-        texts |= {one or other for one, other in said}
-    assert len(texts) > 80
-    assert sorted((texts | SHORT_NAMES.keys()) - russian().keys()) == []
+    environment = templates("en")
+    texts: set[tuple[object, object]] = {
+        (one.context, one.template)
+        for names in NAMES.values()
+        for one in names.values()
+        if isinstance(one, Message)
+    }
+    for name in environment.list_templates():
+        tree = environment.parse((WEB / "templates" / name).read_text(encoding="utf-8"))
+        for _, call, given in extract_from_ast(tree, ("_", "term"), babel_style=False):
+            assert isinstance(given, tuple)
+            context, text = given if call == "term" else ("", given[0])
+            texts.add((context, text))
+    assert len(texts) > 300
+    assert sorted(texts - read_catalogue("ru").texts.keys()) == []
+
+
+def test_what_a_user_wrote_is_never_translated() -> None:
+    text = templates("ru").from_string('{{ _("Versions of {name}", name=name) }} {{ name }}')
+    assert text.render(name="Criteria") == "Версии «Criteria» Criteria"
 
 
 def test_templates_call_only_what_there_is() -> None:
     """Also in the parts that a page seldom shows, such as what a stopped run says."""
-    known = {*templates().globals, "t", "number", "share"}
-    for name in templates().list_templates():
-        tree = templates().parse((WEB / "templates" / name).read_text(encoding="utf-8"))
+    environment = templates("en")
+    known = environment.globals.keys()
+    for name in environment.list_templates():
+        tree = environment.parse((WEB / "templates" / name).read_text(encoding="utf-8"))
         called = {
             call.node.name
             for call in tree.find_all(nodes.Call)

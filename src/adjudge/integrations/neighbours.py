@@ -15,6 +15,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.errors import RunError, SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.direct import DirectJudge
+from adjudge.messages import Message
 from adjudge.reports.passed import passed
 
 TextJudge = AspectCritic | DirectJudge
@@ -75,7 +76,13 @@ class Verdict:
     @property
     def error_message(self) -> str:
         """Why there is no verdict."""
-        return self.result.reason or f"the judgment {self.result.status.value}"
+        if self.result.reason:
+            return self.result.reason
+        return (
+            Message("the judgment abstained")
+            if self.result.status is Status.ABSTAINED
+            else Message("the judgment failed")
+        )
 
     @property
     def models(self) -> str:
@@ -122,9 +129,9 @@ class Asked:
     def __post_init__(self) -> None:
         if isinstance(self.judge, AspectCritic) == (self.criteria is not None):
             wanted = (
-                "has its criteria already"
+                Message("has its criteria already")
                 if self.criteria is not None
-                else "needs criteria: a question or a Criteria"
+                else Message("needs criteria: a question or a Criteria")
             )
             raise SetupError("{name} {wanted}", name=type(self.judge).__name__, wanted=wanted)
 

@@ -173,30 +173,35 @@ def rows(path: str | Path) -> list[dict[str, object]]:
 def _group(request: pytest.FixtureRequest) -> Group:
     from adjudge.errors import SetupError
     from adjudge.integrations.pytest_groups import Group, GroupSettings
+    from adjudge.messages import Message
 
     __tracebackhide__ = True
     node: pytest.Function = request.node
     marker = node.get_closest_marker("judged")
     if marker is None:
-        raise _refused(
-            request,
-            f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, "
-            "at_least=0.9)",
+        why = Message(
+            "{test} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)",
+            test=node.nodeid,
         )
+        raise _refused(request, why)
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:
         settings = GroupSettings(**marker.kwargs)
     except (TypeError, SetupError) as error:
-        why = str(error).removeprefix("GroupSettings.__init__() ")
-        raise _refused(request, f"{name}: @pytest.mark.judged: {why}") from None
+        problem = str(error)
+        if isinstance(error, TypeError):
+            problem = problem.removeprefix("GroupSettings.__init__() ")
+        why = Message("{test}: @pytest.mark.judged: {problem}", test=name, problem=problem)
+        raise _refused(request, why) from None
     if marker.args or (
         settings.at_least is None
         and settings.not_worse_than is None
         and not request.config.option.judged_baseline
     ):
-        raise _refused(
-            request, f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name"
+        why = Message(
+            "{test}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name", test=name
         )
+        raise _refused(request, why)
     own = Group(name, settings, node.location[1] or 0)
     return request.config.stash[_STATE].groups.setdefault(name, own).join(own)
 
@@ -230,7 +235,7 @@ def _undecided(config: pytest.Config, node: pytest.Item) -> Callable[[str], None
 
     def end(reason: str) -> None:
         node.user_properties.append((OUTCOME, INCONCLUSIVE))
-        told = f"{_judging(config).told(INCONCLUSIVE)}: {reason}"
+        told = _judging(config).undecided(reason)
         if config.option.judged_inconclusive == "fail":
             pytest.fail(told, pytrace=False)
         pytest.skip(told)
@@ -344,9 +349,12 @@ def _reports(
         decision.verdict != "holds" and config.option.judged_inconclusive == "fail"
     )
     outcome = "failed" if failed else "passed" if decision.verdict == "holds" else "skipped"
-    why: str | tuple[str, int, str] | None = None if outcome == "passed" else decision.message
-    if outcome == "skipped":
-        why = (path, group.line + 1, f"{_judging(config).told(INCONCLUSIVE)}: {decision.message}")
+    judging = _judging(config)
+    why: str | tuple[str, int, str] | None = None
+    if outcome == "failed":
+        why = judging.told(decision.message)
+    elif outcome == "skipped":
+        why = (path, group.line + 1, judging.undecided(decision.message))
     undecided = [(OUTCOME, INCONCLUSIVE)] if decision.verdict == "inconclusive" else []
 
     def report(when: str, outcome: str, longrepr: object) -> pytest.TestReport:
@@ -385,16 +393,17 @@ def pytest_terminal_summary(
     undecided = [(one.nodeid, _reason(one)) for one in terminalreporter.stats.get(INCONCLUSIVE, ())]
     if not state.decisions and not undecided:
         return
+    from adjudge.messages import Message
+
     judging = _judging(config)
-    terminalreporter.section(judging.told("judged"))
-    for decision in state.decisions:
-        terminalreporter.line(
-            f"{decision.test}, {judging.told(decision.title)}: {decision.message}"
-        )
+    terminalreporter.section(judging.told(Message("judged")))
+    decided = [judging.told(decision.message) for decision in state.decisions]
+    for decision, message in zip(state.decisions, decided, strict=True):
+        terminalreporter.line(f"{decision.test}, {judging.told(decision.title)}: {message}")
     for nodeid, reason in undecided:
-        if not any(reason.endswith(decision.message) for decision in state.decisions):
+        if not any(reason.endswith(message) for message in decided):
             terminalreporter.line(f"{nodeid}: {reason}")
-    terminalreporter.line(judging.told(f"judgments are in {judging.folder}"))
+    terminalreporter.line(judging.told(Message("judgments are in {folder}", folder=judging.folder)))
 
 
 def _reason(report: pytest.TestReport) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from math import copysign
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,11 @@ from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording
 from adjudge.integrations.pytest_purse import Purse, cost_of
 from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message, join, plural, term
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.pairing_words import pairing_told
-from adjudge.reports.russian import translate_line
+from adjudge.reports.russian import Localized, translate_line, translate_report
 from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
@@ -57,10 +59,10 @@ _ORDER = ("failed", "inconclusive", "holds")
 class Decision:
     """What was decided of a group."""
 
-    title: str
+    title: Message
     verdict: str
     """"holds", "failed" or "inconclusive"."""
-    message: str
+    message: Message
     properties: Sequence[tuple[str, object]] = ()
     test: str = ""
     """The test function whose cases they are."""
@@ -72,13 +74,12 @@ class NotWorse:
 
     gates: tuple[GateResult, ...]
     _told: Told = field(default=str, repr=False, compare=False)
-    _language: str = field(default="en", repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return all(gate.verdict == "holds" for gate in self.gates)
 
     def __repr__(self) -> str:
-        return "; ".join(difference_told(gate, self._told, self._language) for gate in self.gates)
+        return self._told(join("; ", map(describe_difference, self.gates)))
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class JudgedRun:
             confidence=confidence,
         )
         gates = tuple(paired_gates(setup, self.folder))
-        found = NotWorse(gates, self._session.told, self._session.language)
+        found = NotWorse(gates, self._session.told)
         if worst_of(gates) == "inconclusive":
             self._undecided(repr(found))
         return found
@@ -121,11 +122,9 @@ class JudgedRun:
             raise SetupError(
                 "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
             )
-        told = " ".join(
-            gate.sentence(self._session.language) for gate in gates if gate.verdict != "holds"
-        )
+        told = join(" ", (Localized(gate.sentence) for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":
-            raise AssertionError(told)
+            raise AssertionError(self._session.told(told))
         if told:
             self._undecided(told)
 
@@ -138,29 +137,47 @@ def worst_of(gates: Sequence[GateResult]) -> str:
     )
 
 
-def difference_told(gate: GateResult, told: Told, language: str) -> str:
+def describe_difference(gate: GateResult) -> Message:
     """The difference in points, and which rows it is of."""
-    paired = (
-        f"; {pairing_told(gate.pairing, language)}" if gate.pairing and gate.pairing.paired else ""
-    )
-    if gate.pairing and not gate.pairing.paired:
-        return gate.sentence(language)
-    return f"{told(_points(gate))}{paired}"
+    if gate.pairing is None:
+        return _points(gate)
+    if not gate.pairing.paired:
+        return Localized(gate.sentence)
+    return join("; ", (_points(gate), Localized(partial(pairing_told, gate.pairing))))
 
 
-def _points(gate: GateResult) -> str:
+def _points(gate: GateResult) -> Message:
     """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
-    shared = (
-        f"{gate.rows - gate.missing} shared rows{'' if gate.same_judge else ', by another judge'}"
-    )
+    shared = plural("{count} shared row", "{count} shared rows", gate.rows - gate.missing)
+    if not gate.same_judge:
+        shared = Message("{shared}, by another judge", shared=shared)
     if gate.value is None or not gate.sure:
-        return f"{gate.name}: cannot be told from {gate.against}, {shared}"
-    word = "differs" if not gate.value else "worse" if gate.value < 0 else "better"
-    points = (100 * gate.lower, 100 * gate.upper)
-    limits = f"{100 * (gate.confidence or 0):.0f} % {points[0]:+.1f}…{points[1]:+.1f}".replace(
-        "-", "−"
+        return Message(
+            "{name}: cannot be told from {against}, {shared}",
+            name=gate.name,
+            against=gate.against,
+            shared=shared,
+        )
+    return Message(
+        "{name}: {differs} by {points:.1f} points ({level:.0f} % {lower}…{upper}), {shared}",
+        name=gate.name,
+        differs=_differs(gate.value),
+        points=abs(100 * gate.value),
+        level=100 * (gate.confidence or 0),
+        lower=_signed(100 * gate.lower),
+        upper=_signed(100 * gate.upper),
+        shared=shared,
     )
-    return f"{gate.name}: {word} by {abs(100 * gate.value):.1f} points ({limits}), {shared}"
+
+
+def _differs(value: float) -> Message:
+    if not value:
+        return term("difference", "differs")
+    return term("difference", "worse") if value < 0 else term("difference", "better")
+
+
+def _signed(value: float) -> Message:
+    return Message("{sign}{size:.1f}", sign="−" if copysign(1, value) < 0 else "+", size=abs(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +204,10 @@ class JudgingSession:
         command.
         """
         return defused(translate_line(text, self.language))
+
+    def undecided(self, reason: str) -> str:
+        """Why nobody can decide, as a report says it."""
+        return self.told(join(": ", (Message("inconclusive"), reason)))
 
     # -- what fixtures ask for -----------------------------------------------------------
 
@@ -234,21 +255,21 @@ class JudgingSession:
         is expected.
         """
         file, changed = self.root / path, dict[str, dict[int, str]]()
-        wrong: list[str] = []
-        unsure: list[str] = []
+        wrong: list[Message] = []
+        unsure: list[Message] = []
         for entry in read_entries(file):
             tried = self._tried(Goldens.of(entry, file))
             changed[entry.criteria.name] = accepted(tried, file, entry) if update else {}
             for number, one in enumerate(tried, 1):
                 if not one.as_expected:
-                    line = self.told(f"{entry.criteria.name}: {one.told(number)}")
+                    line = join(": ", (entry.criteria.name, translate_report(one.told(number))))
                     (unsure if one.as_expected is None else wrong).append(line)
         if update:
             update_golden(file, changed)
         elif wrong:
-            raise AssertionError("\n".join(wrong))
+            raise AssertionError(self.told(join("\n", wrong)))
         if unsure:
-            undecided("; ".join(unsure))
+            undecided(join("; ", unsure))
 
     def _tried(self, goldens: Goldens) -> list[Tried]:
         key = content_hash(
@@ -273,17 +294,17 @@ class JudgingSession:
         """
         settings, folder = group.settings, self.folder / self._slug(group.name)
         title = (
-            f"judged: at least {settings.at_least:.2f}"
+            Message("judged: at least {score:.2f}", score=settings.at_least)
             if settings.at_least is not None
-            else "judged: not worse"
+            else Message("judged: not worse")
         )
         try:
             return self._decided(title, group, folder)
         except BudgetSpent as halt:
-            why = self.told(f"stopped before all cases were judged: {halt}")
+            why = Message("stopped before all cases were judged: {reason}", reason=halt)
             return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
         except (AdjudgeError, AssertionError, OSError) as error:
-            return Decision(title, "failed", self.told(str(error)))
+            return Decision(title, "failed", translate_report(str(error)))
 
     def end_recording(self) -> None:
         """Put what all processes recorded into one file."""
@@ -292,7 +313,7 @@ class JudgingSession:
 
     # -- how it is done ------------------------------------------------------------------
 
-    def _decided(self, title: str, group: Group, folder: Path) -> Decision:
+    def _decided(self, title: Message, group: Group, folder: Path) -> Decision:
         settings = group.settings
         if not group.marked_alike:
             raise SetupError(
@@ -308,7 +329,7 @@ class JudgingSession:
             return Decision(
                 title,
                 "inconclusive",
-                self.told("there is nothing to decide: its tests gave no cases to judged"),
+                Message("there is nothing to decide: its tests gave no cases to judged"),
             )
         gates = self._gates(settings, group.name)
         if gates.fail_under is None and gates.not_worse_than is None:
@@ -322,7 +343,7 @@ class JudgingSession:
         self._check_recorded(results)
         return self._decision(title, outcome, folder)
 
-    def _decision(self, title: str, outcome: Outcome, folder: Path) -> Decision:
+    def _decision(self, title: Message, outcome: Outcome, folder: Path) -> Decision:
         report = outcome.report()
         first = report.gates[0]
         summary = report.sections[0].summary if report.sections else None
@@ -340,9 +361,7 @@ class JudgingSession:
             report.gates, key=lambda gate: _ORDER.index(gate.verdict)
         )  # pytest's summary cuts off the end
         told = [
-            difference_told(gate, self.told, self.language)
-            if gate.measure == "difference"
-            else gate.sentence(self.language)
+            describe_difference(gate) if gate.measure == "difference" else Localized(gate.sentence)
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):
@@ -353,12 +372,12 @@ class JudgingSession:
         return Decision(
             title,
             worst_of(report.gates),
-            " ".join(f"{one.removesuffix('.')}." for one in told),
+            join(" ", (one if one.endswith(".") else join("", (one, ".")) for one in told)),
             named,
         )
 
-    def _not_compared(self) -> str:
-        return self.told(f"the baseline {self.baseline} has no run of it")
+    def _not_compared(self) -> Message:
+        return Message("the baseline {baseline} has no run of it", baseline=self.baseline)
 
     def _execute(self, file: EvalFile, listen: Callable[[Event], object] | None = None) -> Outcome:
         folder = file.run_folder
@@ -405,7 +424,11 @@ class JudgingSession:
             NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
         ):
             raise AssertionError(
-                f"{NOT_RECORDED} in {self.replay}: record anew with --judged-record"
+                Message(
+                    "no reply was recorded for this request in {replay}: record anew with "
+                    "--judged-record",
+                    replay=self.replay,
+                )
             )
 
     def _open(self, entry: ModelEntry) -> ModelLike:

@@ -6,12 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from textwrap import shorten
 
-from adjudge.domain.results import Result
+from adjudge.domain.results import Result, Status
+from adjudge.messages import Message, term
 from adjudge.reports.passed import passed
-from adjudge.reports.russian import verbatim
 from adjudge.reports.workflow_commands import defused
 
 _LONGEST = 300
+_STATUSES = {
+    Status.SCORED: term("verdict", "scored"),
+    Status.ABSTAINED: term("verdict", "abstained"),
+    Status.FAILED: term("verdict", "failed"),
+}
 Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""
 Told = Callable[[str], str]
@@ -31,9 +36,8 @@ class JudgedText:
 
     def __str__(self) -> str:
         result, told = self.result, self._told
-        agreement = "" if result.agreement is None else f", agreement {result.agreement:.2f}"
-        verdict = told(result.status.value) if result.verdict_name is None else result.verdict_name
-        votes = told(f"{result.votes_valid} of {result.votes_requested} votes{agreement}")
+        verdict = result.verdict_name or told(_STATUSES[result.status])
+        votes = told(_count_votes(result))
         why = (
             defused(result.explanation or "") if result.verdict_name else told(result.reason or "")
         )
@@ -66,8 +70,8 @@ class JudgedText:
             self._undecided(str(self))
         elif self.result.verdict_name not in options:
             __tracebackhide__ = True
-            wanted = self._told(f"expected {verbatim(' | '.join(options))}")
-            raise AssertionError(f"{wanted}: {self}")
+            wanted = Message("expected {options}", options=" | ".join(options))
+            raise AssertionError(f"{self._told(wanted)}: {self}")
 
     def _must(self, wanted: bool, agreement: float) -> None:
         __tracebackhide__ = True
@@ -75,5 +79,20 @@ class JudgedText:
         if found is None or (self.result.agreement or 0.0) < agreement:
             self._undecided(str(self))
         elif found is not wanted:
-            told = self._told("judged not to pass" if wanted else "judged to pass")
-            raise AssertionError(f"{told}: {self}")
+            said = Message("judged not to pass") if wanted else Message("judged to pass")
+            raise AssertionError(f"{self._told(said)}: {self}")
+
+
+def _count_votes(result: Result) -> Message:
+    if result.agreement is None:
+        return Message(
+            "{valid} of {requested} votes",
+            valid=result.votes_valid,
+            requested=result.votes_requested,
+        )
+    return Message(
+        "{valid} of {requested} votes, agreement {agreement:.2f}",
+        valid=result.votes_valid,
+        requested=result.votes_requested,
+        agreement=result.agreement,
+    )

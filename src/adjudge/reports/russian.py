@@ -9,10 +9,10 @@ the answer") is put in with ``verbatim``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.resources import files
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from adjudge.messages import Message
 from adjudge.reports.nouns import NOUNS, Noun
@@ -88,6 +88,35 @@ def translate_line(text: str, language: str) -> str:
     if isinstance(text, Message):
         return text.render(language)
     return in_russian(text, terminal=True) if language == "ru" else unmarked(text)
+
+
+class Localized(Message):
+    """A text that is not made of messages yet: ``say`` gives it in each language."""
+
+    __slots__ = ("_say",)
+
+    _say: Callable[[str], str]
+
+    def __new__(cls, say: Callable[[str], str], /) -> Self:
+        message = cls.make(say("en"), "", "", {})
+        message._say = say
+        return message
+
+    def render(self, language: str) -> str:
+        return self._say(language)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Localized, (self._say,))
+
+
+def translate_stored(text: str) -> Message:
+    """A sentence that was kept in English, such as a reason in a ledger, as a message."""
+    return text if isinstance(text, Message) else Localized(partial(localised, text))
+
+
+def translate_report(text: str) -> Message:
+    """A line of a report, which knows its words in English alone, as a message."""
+    return text if isinstance(text, Message) else Localized(partial(translate_line, text))
 
 
 def in_russian(text: str, *, terminal: bool = False) -> str:

@@ -10,9 +10,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError
-from adjudge.reports.russian import localised
+from adjudge.messages import Message
 from adjudge.service.run_shelf import NoSuchRun
 from adjudge.web.guard import Guard
+from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     benchmarks,
     compare,
@@ -30,7 +31,7 @@ from adjudge.web.pages import (
     start,
     trust,
 )
-from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
+from adjudge.web.site import LANGUAGE_COOKIE, Site, assets, site_of
 
 _PAGES = (
     runs,
@@ -89,16 +90,14 @@ def choose_language(request: Request) -> Response:
 
 def _explain(request: Request, error: Exception) -> Response:
     site, status = site_of(request), 404 if isinstance(error, NoSuchRun) else 400
-    text = localised(str(error), site.language_of(request))
-    return site.answer(request, _error_template(request), {"error": text}, status)
+    return site.answer(request, _error_template(request), {"error": str(error)}, status)
 
 
 def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     site = site_of(request)
-    said = "there is no such page" if error.status_code == 404 else error.detail
-    text = localised(said, site.language_of(request))
-    return site.answer(request, _error_template(request), {"error": text}, error.status_code)
+    said = Message("there is no such page") if error.status_code == 404 else error.detail
+    return site.answer(request, _error_template(request), {"error": said}, error.status_code)
 
 
 def _error_template(request: Request) -> str:

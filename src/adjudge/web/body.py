@@ -9,6 +9,8 @@ import asyncio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from adjudge.messages import Message
+
 _SECONDS = 30
 
 
@@ -24,8 +26,13 @@ async def body_of(request: Request, largest: int) -> bytes:
                 if len(body) > largest:
                     raise HTTPException(
                         413,
-                        f"the body has more than {largest} bytes, which are the most that is read",
+                        Message(
+                            "the body has more than {largest} bytes, which are the most that is "
+                            "read",
+                            largest=largest,
+                        ),
                     )
     except TimeoutError:
-        raise HTTPException(408, f"the body did not arrive within {_SECONDS} seconds") from None
+        late = Message("the body did not arrive within {seconds} seconds", seconds=_SECONDS)
+        raise HTTPException(408, late) from None
     return bytes(body)

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from adjudge.messages import Message
 from adjudge.web.body import body_of
 
 LARGEST = 65_536
@@ -30,7 +31,7 @@ async def fields_of(
             body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most
         )
     except ValueError as error:
-        raise HTTPException(413, "that is more than a page of ours sends") from error
+        raise HTTPException(413, Message("that is more than a page of ours sends")) from error
 
 
 async def form_of(request: Request, largest: int = LARGEST) -> dict[str, str]:

@@ -19,6 +19,7 @@ from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.messages import term
 from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
 from adjudge.web.site import Site
@@ -140,7 +141,7 @@ def plan_of(
             unknown=unknown[0],
         )
     return Plan(
-        data=chosen(data_files(site.home), asked.get("data", ""), "data file"),
+        data=chosen(data_files(site.home), asked.get("data", ""), term("page", "data file")),
         criteria=tuple(_known(name, own) for name in criteria),
         question=question,
         kind="pairwise" if kind == "pairwise" else "direct",

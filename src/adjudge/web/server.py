@@ -57,10 +57,11 @@ class PageServer:
         self._listening.stop()
 
     def _tell(self, ready: Callable[[str], None]) -> None:
-        names = templates().list_templates()
+        environment = templates(self.site.language)
+        names = environment.list_templates()
         for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
-            templates().get_template(name)
+            environment.get_template(name)
         ready(self.access.url)
         for name in names:
-            templates().get_template(name)
+            environment.get_template(name)
             threading.Event().wait(_BETWEEN_TEMPLATES)

@@ -16,67 +16,28 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import jinja2
-import yaml
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.vote import Outcome
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
+from adjudge.messages import Message, plural, render, term
 from adjudge.reports.evidence import evidence_html, evidence_style
 from adjudge.reports.pages import measures_html
-from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
+from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials
 from adjudge.web.spending import Spending
 
-LANGUAGES = ("en", "ru")
 LANGUAGE_COOKIE = "adjudge_language"
 _HOME = files("adjudge.web")
-SHORT_NAMES = {
-    "flag tie": "tie",
-    "flag bias": "depends on order",
-    "flag low": "unsure",
-    "flag split": "votes split",
-    "flag disagree": "models disagree",
-    "flag repaired": "asked again",
-    "kind direct": "one text",
-    "kind pairwise": "comparison",
-    "tab changed": "Changed",
-    "tab higher": "Higher in B",
-    "tab lower": "Lower in B",
-    "tab only_a_right": "Only A right",
-    "tab only_b_right": "Only B right",
-    "tab both_failed": "Both failed",
-    "tab only_a": "Only in A",
-    "tab only_b": "Only in B",
-    "group question": "by benchmark and question",
-    "group model": "by model",
-    "group criteria": "by criteria",
-    "queue random": "random",
-    "queue disagreement": "disagreement first",
-    "queue low-confidence": "low confidence first",
-    "queue failed": "failed",
-    "queue conflicts": "annotators differ",
-    "action rephrase": "Rephrase",
-    "action shorten": "Shorten",
-    "action elaborate": "Elaborate",
-    "action counterfactual": "Counterfactual",
-    "export eval": "eval.yaml",
-    "export python": "Python script",
-    "export notebook": "Notebook",
-    "export criteria": "Criteria",
-    "export evalassist": "EvalAssist",
-    **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
-}
-"""What a short name of ours says where no sentence stands for itself."""
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -118,23 +79,6 @@ def assets() -> Mapping[str, Asset]:
         "evidence.css": evidence_style().encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}
-
-
-@cache
-def russian() -> Mapping[str, str]:
-    """What our pages say → the same in Russian."""
-    found: dict[str, str] = yaml.safe_load((_HOME / "russian.yaml").read_text(encoding="utf-8"))
-    return found
-
-
-def said(text: str, language: str) -> str:
-    """A text of our pages in the language of whoever reads it."""
-    return russian().get(text, text) if language == "ru" else SHORT_NAMES.get(text, text)
-
-
-def our_words(text: str, language: str) -> str:
-    """A sentence of a report in the language of whoever reads it."""
-    return translate_line(text, language)
 
 
 @dataclass
@@ -197,21 +141,15 @@ class Site:
 
         ``record``: the judgment that the page shows, where it does.
         """
-        if wants_json(request):
-            return _json(data, status)
         language = self.language_of(request)
+        if wants_json(request):
+            return _json(_rendered(data, language), status)
         text = (
-            templates()
+            templates(language)
             .get_template(template)
             .render(
                 **data,
                 record=record,
-                t=lambda text, **values: (
-                    said(text, language).format(**values) if values else said(text, language)
-                ),
-                number=lambda value, digits=2: number_text(value, digits, language),
-                share=lambda value: percent(float(value), language),
-                language=language,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
                 root=request.scope["root_path"],
                 nonce=request.state.nonce,
@@ -223,22 +161,35 @@ class Site:
 
 
 @cache
-def templates() -> jinja2.Environment:
-    """Everything that is put into a page is escaped."""
+def templates(language: str) -> jinja2.Environment:
+    """Everything that is put into a page is escaped, and every message is said in ``language``."""
+
+    def say(value: object) -> object:
+        return render(value, language) if isinstance(value, Message) else value
+
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("adjudge.web"),
         autoescape=True,
+        finalize=say,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.globals.update(
+        _=Message,
+        plural=plural,
+        term=term,
+        say=say,
+        name_of=name_of,
+        state_of=state_of,
+        language=language,
+        number=lambda value, digits=2: number_text(value, digits, language),
+        share=lambda value: percent(float(value), language),
         asset=_asset_address,
         query=_query,
         day=_day,
         evidence=evidence_html,
         measures=measures_html,
-        localised=localised,
     )
     return made
 
@@ -255,7 +206,19 @@ def wants_json(request: Request) -> bool:
     return "application/json" in wanted and "text/html" not in wanted
 
 
-def _json(data: Mapping[str, object], status: int) -> Response:
+def _rendered(data: object, language: str) -> object:
+    """``data`` with its messages in ``language``."""
+    match data:
+        case Message():
+            return data.render(language)
+        case Mapping():
+            return {name: _rendered(value, language) for name, value in data.items()}
+        case list() | tuple():
+            return [_rendered(value, language) for value in data]
+    return data
+
+
+def _json(data: object, status: int) -> Response:
     return Response(
         _bytes(json.dumps(data, ensure_ascii=False, default=str)),
         status,

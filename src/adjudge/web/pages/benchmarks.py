@@ -12,7 +12,9 @@ from starlette.routing import Route
 
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
+from adjudge.messages import Message, join
 from adjudge.reports.benchmark import EXPLAINED, against_best, beside, title_of
+from adjudge.reports.russian import translate_report
 from adjudge.runs.folder import reading
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import (
@@ -24,7 +26,7 @@ from adjudge.trust.benchmark import (
     benchmark_of,
 )
 from adjudge.web.library import RunPlace
-from adjudge.web.site import Site, our_words, site_of
+from adjudge.web.site import Site, site_of
 
 GROUPS = ("question", "model", "criteria")
 _SHOWN = 200
@@ -45,12 +47,8 @@ def show_all(request: Request) -> Response:
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
     benchmarks, troubles = _measured(site, wanted)
-    language = site.language_of(request)
     lines = [
-        line
-        for place, found in benchmarks
-        for line in _lines(place, found, language)
-        if _fits(line, asked)
+        line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)
     ]
     data = {
         "asked": dict(asked),
@@ -61,9 +59,9 @@ def show_all(request: Request) -> Response:
             {str(line["criteria"]) for line in lines}
             | ({asked["criteria"]} if asked.get("criteria") else set())
         ),
-        "sections": _sections(lines, group, dict(_beside(benchmarks, site.language_of(request)))),
-        "explained": {name: our_words(text, language) for name, text in EXPLAINED.items()},
-        "troubles": [our_words(text, language) for text in troubles],
+        "sections": _sections(lines, group, dict(_beside(benchmarks))),
+        "explained": {name: translate_report(text) for name, text in EXPLAINED.items()},
+        "troubles": troubles,
     }
     return site.answer(request, "benchmarks.html.jinja", data)
 
@@ -144,14 +142,14 @@ def _measured(
     return found, troubles
 
 
-def _lines(place: RunPlace, found: Benchmark, language: str) -> Iterator[Line]:
+def _lines(place: RunPlace, found: Benchmark) -> Iterator[Line]:
     for ranking in found.rankings:
-        heading = _heading(place, found, ranking, language)
+        heading = _heading(place, found, ranking)
         yield from (_line(place, one, heading) for one in ranking.judges)
 
 
-def _heading(place: RunPlace, found: Benchmark, ranking: Ranking, language: str) -> str:
-    return f"{place.name}: {our_words(title_of(found, ranking), language)}"
+def _heading(place: RunPlace, found: Benchmark, ranking: Ranking) -> Message:
+    return join(": ", (place.name, translate_report(title_of(found, ranking))))
 
 
 def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
@@ -215,7 +213,7 @@ def _by_agreement(line: Line) -> float:
 
 
 def _beside(
-    benchmarks: Sequence[tuple[RunPlace, Benchmark]], language: str
+    benchmarks: Sequence[tuple[RunPlace, Benchmark]],
 ) -> Iterator[tuple[str, list[str]]]:
     """What stands beside each ranking: how well people agree, what judges reach that read nothing,
     and notes.
@@ -224,8 +222,8 @@ def _beside(
         for ranking in found.rankings:
             lines = [*beside(ranking), *found.notes]
             yield (
-                _heading(place, found, ranking, language),
-                [our_words(line, language) for line in lines],
+                _heading(place, found, ranking),
+                [translate_report(line) for line in lines],
             )
 
 

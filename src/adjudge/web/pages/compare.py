@@ -13,10 +13,11 @@ from starlette.routing import Route
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.compared import comparison_lines
+from adjudge.reports.russian import translate_report
 from adjudge.runs.diff import Came, JudgedRow, Pair, RunDiff, run_diff
 from adjudge.trust.comparison import compare_runs
 from adjudge.web.library import RunPlace
-from adjudge.web.site import our_words, site_of
+from adjudge.web.site import site_of
 
 TABS = (
     "changed",
@@ -40,7 +41,7 @@ def show(request: Request) -> Response:
     if not asked.get("a") or not asked.get("b"):
         raise SetupError("choose a run as A and another as B in the list of runs")
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
-    tab, language = asked.get("tab") or "changed", site.language_of(request)
+    tab = asked.get("tab") or "changed"
     if tab not in TABS:
         raise SetupError("tab must be one of {TABS}, not {tab!r}", TABS=", ".join(TABS), tab=tab)
     found = site.library.kept(
@@ -58,9 +59,7 @@ def show(request: Request) -> Response:
             for name, value in found.items()
             if name in ("settings", "same_judges", "compared")
         },
-        "lines": []
-        if held_back
-        else [[our_words(line, language) for line in one] for one in found["lines"]],
+        "lines": [] if held_back else found["lines"],
         "counts": {} if held_back else found["counts"],
         "moves": [] if held_back else found["moves"],
         "rows": [] if held_back else found["rows"][tab],
@@ -77,7 +76,10 @@ def _compared(one: RunPlace, two: RunPlace) -> dict[str, Any]:
             "settings": found.settings,
             "same_judges": all(comparison.same_judge for comparison in comparisons),
             "compared": found.compared,
-            "lines": [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
+            "lines": [
+                [translate_report(line) for line in comparison_lines(comparison, two.name)]
+                for comparison in comparisons
+            ],
             "counts": {tab: tabs.counts[tab] for tab in TABS},
             "moves": [
                 {"a": a.text, "b": b.text, "verdicts": [a.is_verdict, b.is_verdict], "count": count}
@@ -92,7 +94,7 @@ class _Said(NamedTuple):
 
     text: str
     is_verdict: bool
-    """Else it is a word of ours, which may be told in another language."""
+    """Else it is a status."""
 
 
 class _Tabs:

@@ -13,6 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
+from adjudge.reports.russian import translate_stored
 from adjudge.runs.folder import spent_in
 from adjudge.web.forms import form_of
 from adjudge.web.jobs import Job
@@ -69,7 +71,7 @@ def job_data(site: Site, job: Job) -> dict[str, object]:
         "stopping": is_running and job.is_stopping,
         "fine": not is_running and job.is_fine,
         "stopped": not is_running and job.is_stopping and not job.is_fine,
-        "message": job.message,
+        "message": translate_stored(job.message),
         "done": done.total(),
         "unscored": sum(count for status, count in done.items() if status != "scored"),
         "total": job.total,
@@ -99,7 +101,9 @@ def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
 
 def _check(site: Site) -> None:
     if site.read_only:
-        raise HTTPException(403, "the page was started with --read-only: nothing can be judged")
+        raise HTTPException(
+            403, Message("the page was started with --read-only: nothing can be judged")
+        )
 
 
 ROUTES = (

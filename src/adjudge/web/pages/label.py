@@ -18,6 +18,7 @@ from starlette.routing import Route
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.ledger.criteria_notes import add_note
+from adjudge.messages import Message
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
@@ -43,7 +44,9 @@ def show(request: Request) -> Response:
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     if site.read_only:
-        raise HTTPException(403, "the page was started with --read-only: nothing can be labelled")
+        raise HTTPException(
+            403, Message("the page was started with --read-only: nothing can be labelled")
+        )
     names = [one.name for one in label_scales(place.folder)]
     data: dict[str, object] = {
         "run": {"id": place.id, "name": place.name},
@@ -77,7 +80,9 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     if site.read_only:
-        raise HTTPException(403, "the page was started with --read-only: nothing can be labelled")
+        raise HTTPException(
+            403, Message("the page was started with --read-only: nothing can be labelled")
+        )
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
     with site.sessions.lock:
         work = site.sessions.work(*desk)
@@ -90,39 +95,39 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
     return site.answer(request, "label_part.html.jinja", data)
 
 
-def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str:
+def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Message:
     """Do what the key says; what the annotator is told of it."""
     if given.get("do") == "unclear":
         add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
-        return "Kept as a note on the criteria."
+        return Message("Kept as a note on the criteria.")
     if given.get("do") == "undo":
         site.sessions.labelled(*desk, None)
         return (
-            "Taken back."
+            Message("Taken back.")
             if work.undo(site.sessions.seen(desk.place))
-            else "There is nothing to take back."
+            else Message("There is nothing to take back.")
         )
     shown = work.next()
     if shown is None or shown.queued.identity != given.get("row"):
-        return "That row was labelled in another tab: this is the next one."
+        return Message("That row was labelled in another tab: this is the next one.")
     note, seen = (
         given.get("note", "").strip(),
         site.sessions.has_seen(desk.place, shown.queued.number),
     )
     if given.get("do") == "skip":
         work.skip(shown, note)
-        return "Skipped: it comes again at the end."
+        return Message("Skipped: it comes again at the end.")
     if given.get("do") == "unsure":
         work.unsure(shown, note, judge_visible=seen)
         site.sessions.labelled(*desk, shown)
-        return "Kept as unsure."
+        return Message("Kept as unsure.")
     try:
         answer = work.judged.scale.read(given.get("choice", ""), len(shown.order) or None)
     except ValueError as error:
         raise SetupError(str(error)) from error
     work.answer(shown, answer, note, judge_visible=seen)
     site.sessions.labelled(*desk, shown)
-    return "Kept."
+    return Message("Kept.")
 
 
 def _work_data(

@@ -13,7 +13,8 @@ from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding, lint_file
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.errors import AdjudgeError
-from adjudge.reports.russian import localised
+from adjudge.messages import term
+from adjudge.reports.russian import translate_stored
 from adjudge.web.home import FoundFile, chosen
 from adjudge.web.plan import own_criteria
 from adjudge.web.site import site_of
@@ -24,11 +25,10 @@ def show(request: Request) -> Response:
     that asks again and again.
     """
     site, asked = site_of(request), request.query_params
-    file = chosen(own_criteria(site.home), asked.get("name", ""), "file of criteria")
-    language = site.language_of(request)
+    file = chosen(own_criteria(site.home), asked.get("name", ""), term("page", "file of criteria"))
     data = {
         "file": {"name": file.name, "changed": file.path.stat().st_mtime},
-        **_read(file, language),
+        **_read(file),
     }
     return site.answer(
         request,
@@ -45,22 +45,22 @@ def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
         return [], str(error)
 
 
-def _read(file: FoundFile, language: str) -> dict[str, object]:
+def _read(file: FoundFile) -> dict[str, object]:
     findings, trouble = findings_of(file)
     try:
         entries = read_entries(file.path)
     except AdjudgeError as error:
         entries, trouble = [], trouble or str(error)
     return {
-        "trouble": localised(trouble, language),
-        "findings": [_finding(one, language) for one in findings],
+        "trouble": trouble,
+        "findings": [_finding(one) for one in findings],
         "entries": [_entry(one) for one in entries],
     }
 
 
-def _finding(one: Finding, language: str) -> dict[str, str]:
+def _finding(one: Finding) -> dict[str, str]:
     about = {"severity": one.severity, "criteria": one.criteria, "field": one.field}
-    return {**about, "message": localised(one.message, language)}
+    return {**about, "message": translate_stored(one.message)}
 
 
 def _entry(one: CatalogEntry) -> dict[str, object]:

@@ -19,8 +19,9 @@ from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.gateway.open import open_model
+from adjudge.messages import Message, join, term
 from adjudge.prompts.case_writing import TEXT_ACTIONS
-from adjudge.reports.russian import localised
+from adjudge.reports.russian import translate_report
 from adjudge.reports.test_case_files import EXPORTS
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
@@ -35,7 +36,7 @@ from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
 from adjudge.web.playground.trial import Trial, all_free
 from adjudge.web.playground.writing import data_kinds
-from adjudge.web.site import Site, our_words, site_of, wants_json
+from adjudge.web.site import Site, site_of, wants_json
 
 LARGEST_FORM = 4_000_000
 """Bytes of a test case in a form."""
@@ -71,9 +72,7 @@ def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
         try:
             return await run_in_threadpool(answer, request, form)
         except AdjudgeError as error:
-            return said(
-                request, localised(str(error), site_of(request).language_of(request)), status=422
-            )
+            return said(request, str(error), status=422)
 
     return handle
 
@@ -103,7 +102,9 @@ def said(
 def refuse_reading_only(request: Request) -> None:
     """Nothing is asked and nothing is saved with ``--read-only``."""
     if site_of(request).read_only:
-        raise HTTPException(403, "the page was started with --read-only: there is no playground")
+        raise HTTPException(
+            403, Message("the page was started with --read-only: there is no playground")
+        )
 
 
 def show(request: Request) -> Response:
@@ -159,7 +160,9 @@ def _number(given: str | None) -> int | None:
 
 def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:
     """One of the criteria of a file of the user's own."""
-    entries = read_entries(chosen(own_criteria(site.home), file, "file of criteria").path)
+    entries = read_entries(
+        chosen(own_criteria(site.home), file, term("page", "file of criteria")).path
+    )
     found = next(
         (one for one in entries if one.criteria.name == name), None if name else entries[0]
     )
@@ -183,7 +186,7 @@ def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
         "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
-        "worth": our_words(_worth(site), language),
+        "worth": translate_report(_worth(site)),
     }
 
 
@@ -220,30 +223,32 @@ def edit(request: Request, form: Form) -> Response:
     """A button of the form: the form as it is after it. What cannot be done is said, and nothing
     typed is lost.
     """
-    site, draft = site_of(request), Draft.of_form(form)
+    draft = Draft.of_form(form)
     problem = ""
     try:
         draft = edited(draft, request.query_params.get("do", ""), dict(form))
     except AdjudgeError as error:
-        problem = localised(str(error), site.language_of(request))
+        problem = str(error)
     return form_answer(request, draft, problem)
 
 
 def check(request: Request, form: Form) -> Response:
     """What the linter finds while the criteria are typed."""
     site, draft = site_of(request), Draft.of_form(form)
-    language = site.language_of(request)
     try:
         entry = draft.entry()
     except AdjudgeError as error:
-        findings = [{"severity": "error", "message": localised(str(error), language)}]
+        findings = [{"severity": "error", "message": str(error)}]
         return site.answer(
             request, "playground_check.html.jinja", {"findings": findings, "estimate": ""}
         )
     fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
     found = lint(entry.criteria, fields or None)
     shown = [
-        {"severity": one.severity, "message": f"{one.field}: {our_words(one.message, language)}"}
+        {
+            "severity": one.severity,
+            "message": join(": ", (one.field, translate_report(one.message))),
+        }
         for one in found
     ]
     return site.answer(
@@ -298,7 +303,7 @@ def judge(request: Request, form: Form) -> Response:
 
 def trial_answer(request: Request, trial: Trial) -> Response:
     site = site_of(request)
-    data = trial_data(trial, site.spending.left, site.language_of(request))
+    data = trial_data(trial, site.spending.left)
     return site.answer(request, "playground_results.html.jinja", data)
 
 

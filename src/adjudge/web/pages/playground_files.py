@@ -7,6 +7,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from adjudge.aio.files import write_new
 from adjudge.catalog.criteria_file import as_file
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.importers.case_in import case_in
-from adjudge.reports.russian import localised
+from adjudge.messages import Joined, Message, join
 from adjudge.reports.test_case_files import EXPORTS, files_of
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.web.forms import whole
@@ -39,10 +40,10 @@ from adjudge.web.playground.store import (
     check_name,
     made_folder,
 )
-from adjudge.web.site import said as said_in
 from adjudge.web.site import site_of
 
-_BROUGHT = "what was brought in"
+_BROUGHT = Message("what was brought in")
+_NAME = "what was brought in"
 
 
 def save(request: Request, form: Form) -> Response:
@@ -51,14 +52,14 @@ def save(request: Request, form: Form) -> Response:
     name = values.get("save_as", "").strip()
     base = whole(draft.base) if draft.case == name else None
     number = CaseStore(site.home).save(name, draft.case_of(), base)
-    language = site.language_of(request)
-    message = said_in("Saved as version {number} of {name} in {folder}.", language)
-    text = said_in("Go on from this version", language)
+    message = Message(
+        "Saved as version {number} of {name} in {folder}.", number=number, name=name, folder=FOLDER
+    )
     link = Link(
         f"{request.scope['root_path']}/playground?{urlencode({'case': name, 'version': number})}",
-        text,
+        Message("Go on from this version"),
     )
-    return said(request, message.format(number=number, name=name, folder=FOLDER), link=link)
+    return said(request, message, link=link)
 
 
 def save_criteria(request: Request, form: Form) -> Response:
@@ -67,9 +68,7 @@ def save_criteria(request: Request, form: Form) -> Response:
     check_name(name)
     text = dumped(as_file(Draft.of_form(form).entry()))
     write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
-    message = said_in("Saved as {file}.", site.language_of(request)).format(
-        file=f"{CRITERIA_FOLDER}/{name}.yaml"
-    )
+    message = Message("Saved as {file}.", file=f"{CRITERIA_FOLDER}/{name}.yaml")
     return said(request, message, files=[TextFile(f"{name}.yaml", text)])
 
 
@@ -99,7 +98,7 @@ def bring_in(request: Request, form: Form) -> Response:
         )
         draft = Draft.of_case(replace(case, settings=settings))
     except AdjudgeError as error:
-        problem = localised(str(error), site.language_of(request))
+        problem = str(error)
     return form_answer(request, draft, problem)
 
 
@@ -109,12 +108,25 @@ def _brought(text: str) -> TestCase:
     if "test_case:" in text and not text.lstrip().startswith("{"):
         return parse_case(text, _BROUGHT)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / _BROUGHT
+        path = Path(folder) / _NAME
         path.write_text(text, encoding="utf-8")
         try:
             return case_in(path, MOST_ROWS)
         except AdjudgeError as error:
-            raise type(error)(str(error).replace(str(path), _BROUGHT)) from None
+            raise type(error)(_call(error.message, path)) from None
+
+
+def _call(value: object, path: Path) -> Any:
+    """``value`` with what was brought in for the file in which it lay."""
+    match value:
+        case Joined():
+            return join(value.separator, [_call(part, path) for part in value.parts])
+        case Message():
+            values = {name: _call(each, path) for name, each in value.values.items()}
+            return Message.make(value.template, value.plural, value.context, values)
+        case Path() | str() if str(value) in (str(path), path.name):
+            return _BROUGHT
+    return value.replace(str(path), _NAME) if isinstance(value, str) else value
 
 
 def show_case(request: Request) -> Response:

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from adjudge.catalog import criteria as catalog
 from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message, term
 from adjudge.web.forms import fields_of, whole
 from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.plan import (
@@ -53,7 +54,7 @@ def show(request: Request) -> Response:
         "estimate": None,
     }
     if asked.get("data"):
-        file = chosen(files, asked["data"], "data file")
+        file = chosen(files, asked["data"], term("page", "data file"))
         data |= {
             "chosen": {"name": file.name, **preview(file)._asdict()},
             **_choices(site, request),
@@ -119,10 +120,15 @@ def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
 
 def _check(site: Site) -> None:
     if site.read_only:
-        raise HTTPException(403, "the page was started with --read-only: nothing can be judged")
+        raise HTTPException(
+            403, Message("the page was started with --read-only: nothing can be judged")
+        )
     if holds_run(site.library.root):
         raise HTTPException(
-            400, "the page was started for one run: start it for a folder of runs to judge more"
+            400,
+            Message(
+                "the page was started for one run: start it for a folder of runs to judge more"
+            ),
         )
 
 

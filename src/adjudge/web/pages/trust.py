@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,25 +12,27 @@ from starlette.routing import Route
 from adjudge.ledger.criteria_notes import notes_in
 from adjudge.ledger.labels import Conflict, LabelStore
 from adjudge.reports.calibrated import calibration_lines, people_lines
+from adjudge.reports.russian import translate_report
 from adjudge.reports.trusted import trust_sentence
 from adjudge.trust.calibration import Calibration, calibrate_run
 from adjudge.web.library import RunPlace
-from adjudge.web.site import our_words, site_of
+from adjudge.web.names import translate_lines
+from adjudge.web.site import site_of
 
 
 def show(request: Request) -> Response:
     """The corrected number or why there is none, the label plan, and who agrees with whom."""
     site = site_of(request)
-    place, language = site.library.find(request.path_params["run"]), site.language_of(request)
-    found = site.library.kept(place, f"trust {language}", lambda: _report(place, language))
+    place = site.library.find(request.path_params["run"])
+    found = site.library.kept(place, "trust", lambda: _report(place))
     data = {"run": {"id": place.id, "name": place.name}, **found}
     return site.answer(request, "trust.html.jinja", data)
 
 
-def _report(place: RunPlace, language: str) -> dict[str, object]:
+def _report(place: RunPlace) -> dict[str, object]:
     conflicts = list(LabelStore(place.folder).conflicts())
     return {
-        "calibrations": [_data(one, language) for one in calibrate_run(place.folder)],
+        "calibrations": [_data(one) for one in calibrate_run(place.folder)],
         "conflicts": [_conflict(one) for one in conflicts[:100]],
         "conflict_count": len(conflicts),
         "notes": [asdict(one) for one in notes_in(place.folder)],
@@ -41,7 +44,7 @@ def _conflict(one: Conflict) -> dict[str, object]:
     return {"criteria": one.criteria, "id": one.labels[0].id or one.row, "said": answers}
 
 
-def _data(one: Calibration, language: str) -> dict[str, object]:
+def _data(one: Calibration) -> dict[str, object]:
     agreed = one.agreement if one.agreement and one.agreement.count else None
     estimates = [
         ("corrected", one.corrected),
@@ -49,10 +52,10 @@ def _data(one: Calibration, language: str) -> dict[str, object]:
         ("labels alone", one.labels_only),
     ]
     return {
-        "sentence": trust_sentence(one, language),
+        "sentence": translate_lines(lambda language: [trust_sentence(one, language)])[0],
         "refused": one.refusal is not None,
-        "lines": [our_words(line, language) for line in calibration_lines(one, language)],
-        "people": [our_words(line, language) for line in people_lines(agreed)] if agreed else [],
+        "lines": translate_lines(partial(calibration_lines, one)),
+        "people": [translate_report(line) for line in people_lines(agreed)] if agreed else [],
         "estimates": [
             {
                 "name": name,
@@ -67,7 +70,7 @@ def _data(one: Calibration, language: str) -> dict[str, object]:
         "confusion": {truth: dict(said) for truth, said in one.confusion.table.items()},
         "figures": [
             {
-                "name": our_words(name, language),
+                "name": translate_report(name),
                 "value": found.value,
                 "lower": found.lower,
                 "upper": found.upper,

@@ -17,6 +17,7 @@ from adjudge.catalog.criteria_file import as_file, parse_entry
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.frozen import plain
 from adjudge.errors import SetupError
+from adjudge.messages import term
 from adjudge.reading.types import Record
 from adjudge.reading.values import Place, load_yaml
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, dumped, with_choices_only
@@ -26,7 +27,7 @@ MOST_ROWS = 200
 """Instances of one test case; more are for a run."""
 FIRST = "conciseness"
 """The ready-made criteria that the playground opens with."""
-_HERE = "the criteria"
+_HERE = term("page", "the criteria")
 _SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
 _TYPED = ("strictness", "persona", "temperature", "language", "order")
 _TEXT = "text:"
@@ -335,7 +336,7 @@ class Draft:
             name: _meant(name, self.settings[name]) for name in _TYPED if self.settings.get(name)
         }
         given |= {"models": list(self.models)} if self.models else {}
-        place = load_yaml(dumped(given), Place("the judge's settings"))
+        place = load_yaml(dumped(given), Place(term("page", "the judge's settings")))
         return Record(CaseSettings).read(place.value, replace(place, line=0, value=None))
 
 

@@ -9,19 +9,18 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import prompt_for
-from adjudge.reports.russian import localised
+from adjudge.reports.russian import translate_report, translate_stored
 from adjudge.runs.case_file import letter_of
 from adjudge.web.playground.trial import Trial
-from adjudge.web.site import our_words
 
 _LONGEST = 4_000
 """Characters of a text that are shown."""
 
 
-def trial_data(trial: Trial, left: float, language: str) -> dict[str, object]:
+def trial_data(trial: Trial, left: float) -> dict[str, object]:
     """Everything that has come so far."""
     compared, before = trial.compared(), trial.compared_before()
-    rows = [_row(trial, number, language) for number in range(len(trial.case.rows))]
+    rows = [_row(trial, number) for number in range(len(trial.case.rows))]
     notes = dict.fromkeys(note for _, one in sorted(trial.results.items()) for note in one.notes)
     return {
         "trial": {
@@ -32,22 +31,21 @@ def trial_data(trial: Trial, left: float, language: str) -> dict[str, object]:
             "cast": trial.cast,
             "planned": trial.planned,
             "usd": trial.usd,
-            "error": localised(trial.error, language),
-            "notes": [our_words(note, language) for note in notes],
+            "error": trial.error,
+            "notes": [translate_report(note) for note in notes],
             "wrong": len(trial.differing()),
             "source": trial.source,
             "panel": len(trial.models) > 1,
         },
         "left": left,
-        "compared": compared
-        and {**asdict(compared), "reason": our_words(compared.reason, language)},
+        "compared": compared and {**asdict(compared), "reason": translate_report(compared.reason)},
         "before": before and asdict(before),
-        "change": our_words(trial.change(), language),
+        "change": trial.change(),
         "rows": rows,
     }
 
 
-def _row(trial: Trial, number: int, language: str) -> dict[str, object]:
+def _row(trial: Trial, number: int) -> dict[str, object]:
     row, result, votes = (
         trial.case.rows[number],
         trial.results.get(number),
@@ -69,7 +67,7 @@ def _row(trial: Trial, number: int, language: str) -> dict[str, object]:
         "score": result.score if result else None,
         "explanation": result.explanation if result else None,
         "feedback": result.feedback if isinstance(result, DirectInstanceResult) else None,
-        "reason": reason and localised(reason, language),
+        "reason": reason and translate_stored(reason),
         "bias": bool(bias and bias.detected),
         "tie": bool(result and result.tie),
         "unsure": bool(result and result.low_confidence),

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from adjudge.aio.files import write_new
 from adjudge.errors import RunError, SetupError
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 from adjudge.runs.case_file import TestCase, parse_case
 
 FOLDER = "test-cases"
 CRITERIA_FOLDER = "criteria"
-ANOTHER_NAME = "choose another name"
+ANOTHER_NAME = Message("choose another name")
 _NAME = re.compile(r"\w[\w .()+-]{0,79}")
 _VERSION = re.compile(r"v(\d{1,6})\.yaml")
 _LARGEST = 10_000_000

@@ -18,6 +18,7 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import AdjudgeError, BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
 from adjudge.runs.execute import EvalRun, Event, Judged, VoteCast
 from adjudge.runs.project import ModelEntry
@@ -28,7 +29,12 @@ from adjudge.web.spending import Share, Spending, refuse_unpriced
 
 MOST_KEPT = 20
 """Trials whose results can still be looked at."""
-_STOPPED = "stopped"
+_STOPPED = Message("stopped")
+_OUTCOMES = {
+    Outcome.BETTER: term("page", "Better"),
+    Outcome.WORSE: term("page", "Worse"),
+    Outcome.CANNOT_TELL: term("page", "Cannot tell"),
+}
 _DRAWS = Draws(500)
 _ROOM = 2.0
 """How many times the estimate is set aside."""
@@ -205,16 +211,15 @@ def changed_by(pairs: Sequence[tuple[float, float]]) -> str:
     """
     after, before = [one for one, _ in pairs], [other for _, other in pairs]
     found = compare(after, before)
-    moved = (
-        f"agreement {sum(before) / len(pairs):.3f} → {sum(after) / len(pairs):.3f} on "
-        f"{len(pairs)} rows"
+    outcome = Outcome.CANNOT_TELL if found.estimate.lower is None else found.outcome
+    return plural(
+        "{outcome}: agreement {before:.3f} → {after:.3f} on {count} row.",
+        "{outcome}: agreement {before:.3f} → {after:.3f} on {count} rows.",
+        len(pairs),
+        outcome=_OUTCOMES[outcome],
+        before=sum(before) / len(pairs),
+        after=sum(after) / len(pairs),
     )
-    word = (
-        "cannot tell"
-        if found.outcome is Outcome.CANNOT_TELL or found.estimate.lower is None
-        else found.outcome.value
-    )
-    return f"{word.capitalize()}: {moved}."
 
 
 def verdict_of(result: Result | None) -> str | None:

@@ -23,6 +23,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import DirectJudge
+from adjudge.messages import Message
 from adjudge.prompts.case_writing import (
     BETTER,
     CLOSE,
@@ -203,7 +204,7 @@ def _rows_in(text: str, case: TestCase, wanted: DataWanted, note: str) -> tuple[
     given = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     rows = [row for one in given[: wanted.count] if (row := _row(one, case, wanted, note))]
     if not rows:
-        raise ValueError("the reply holds no instances")
+        raise ValueError(Message("the reply holds no instances"))
     return tuple(rows)
 
 
@@ -231,7 +232,7 @@ def _row(
 
 def _some_text(text: str) -> str:
     if not text.strip():
-        raise ValueError("the reply is empty")
+        raise ValueError(Message("the reply is empty"))
     return text.strip()
 
 

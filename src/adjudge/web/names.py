@@ -1,0 +1,101 @@
+"""What the pages call the keys of data: statuses, flags, tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from adjudge.domain.vote import Outcome
+from adjudge.messages import Message, term
+from adjudge.reports.russian import Localized, translate_line, translate_stored
+
+LANGUAGES = ("en", "ru")
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "action": {
+        "rephrase": Message("Rephrase"),
+        "shorten": Message("Shorten"),
+        "elaborate": Message("Elaborate"),
+        "counterfactual": Message("Counterfactual"),
+    },
+    "against best": {
+        "best": term("page", "best"),
+        "worse": term("page", "worse"),
+        "cannot tell": term("page", "cannot tell"),
+    },
+    "estimate": {
+        "corrected": Message("corrected"),
+        "uncorrected": Message("uncorrected"),
+        "labels alone": Message("labels alone"),
+    },
+    "export": {
+        "python": Message("Python script"),
+        "notebook": Message("Notebook"),
+        "criteria": Message("Criteria"),
+        "eval": "eval.yaml",
+        "evalassist": "EvalAssist",
+    },
+    "flag": {
+        "tie": Message("tie"),
+        "bias": Message("depends on order"),
+        "low": term("flag", "unsure"),
+        "split": Message("votes split"),
+        "disagree": Message("models disagree"),
+        "repaired": Message("asked again"),
+    },
+    "group": {
+        "question": Message("by benchmark and question"),
+        "model": Message("by model"),
+        "criteria": Message("by criteria"),
+    },
+    "kind": {"direct": Message("one text"), "pairwise": Message("comparison")},
+    "outcome": {
+        Outcome.OK: term("vote", "ok"),
+        Outcome.REPAIRED: term("vote", "repaired"),
+        Outcome.ABSTAINED: term("page", "abstained"),
+        Outcome.UNREADABLE: term("vote", "unreadable"),
+        Outcome.REFUSED: term("vote", "refused"),
+        Outcome.MODEL_ERROR: Message("model error"),
+    },
+    "queue": {
+        "random": term("queue", "random"),
+        "disagreement": Message("disagreement first"),
+        "low-confidence": Message("low confidence first"),
+        "failed": term("queue", "failed"),
+        "conflicts": Message("annotators differ"),
+    },
+    "severity": {"error": term("page", "error"), "warning": term("page", "warning")},
+    "state": {"complete": term("run", "complete"), "not finished": Message("not finished")},
+    "status": {
+        "scored": term("page", "scored"),
+        "abstained": term("page", "abstained"),
+        "failed": term("page", "failed"),
+    },
+    "tab": {
+        "changed": Message("Changed"),
+        "higher": Message("Higher in B"),
+        "lower": Message("Lower in B"),
+        "only_a_right": Message("Only A right"),
+        "only_b_right": Message("Only B right"),
+        "both_failed": Message("Both failed"),
+        "only_a": Message("Only in A"),
+        "only_b": Message("Only in B"),
+    },
+}
+
+
+def name_of(kind: str, key: object) -> object:
+    """What the pages call ``key``: itself, where nothing of ours has that name."""
+    return NAMES[kind].get(str(key), key)
+
+
+def state_of(run: str) -> str:
+    """How a run ended, as its ledger says."""
+    return NAMES["state"].get(run) or translate_stored(run)
+
+
+def translate_lines(lines: Callable[[str], Iterable[str]]) -> list[Message]:
+    """What ``lines`` gives in each language, line by line."""
+    found = [[translate_line(line, language) for line in lines(language)] for language in LANGUAGES]
+    return [
+        Localized(dict(zip(LANGUAGES, texts, strict=True)).__getitem__)
+        for texts in zip(*found, strict=True)
+    ]
