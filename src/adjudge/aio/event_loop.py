@@ -193,11 +193,11 @@ def stream(work: Callable[[Outbox[E]], Coroutine[object, object, None]]) -> Iter
     The first interrupt is left to those who are ``stoppable``. A second one cancels the work, and
     is raised when that has ended; so does leaving before the end.
     """
-    outbox, ended = Outbox[E](), threading.Event()
-    coroutine = _then_set(work(outbox), ended)
+    outbox, started, ended = Outbox[E](), threading.Event(), threading.Event()
+    coroutine = _then_set(_then_end(work(outbox), outbox, started), ended)
     loop = _loop_of_others(coroutine)
     future = _submit(coroutine, loop, None)
-    future.add_done_callback(lambda _: outbox.end())
+    future.add_done_callback(lambda _: None if started.is_set() else outbox.end())
     try:
         with _interrupts_left_to(future, loop) as cancelled:
             yield _events(outbox, future, cancelled)
@@ -299,6 +299,17 @@ async def _then_set(coroutine: Coroutine[object, object, T], ended: threading.Ev
         return await coroutine
     finally:
         ended.set()
+
+
+async def _then_end(
+    work: Coroutine[object, object, None], outbox: Outbox[E], started: threading.Event
+) -> None:
+    """Work that is cancelled may still put its last events: only then there are no more."""
+    started.set()
+    try:
+        await work
+    finally:
+        outbox.end()
 
 
 def before_leaving(closer: Callable[[], Coroutine[object, object, None]]) -> None:
