@@ -31,11 +31,19 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
+from adjudge.reports.counts import (
+    count_calls,
+    count_failed_calls,
+    count_judgments,
+    count_replies,
+    count_requests,
+    count_tokens,
+    count_votes,
+)
 from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
 from adjudge.reports.files import STDOUT
 from adjudge.reports.russian import verbatim
 from adjudge.reports.trusted import calibrations_of, trust_sentence
-from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
@@ -101,12 +109,12 @@ def show_run(folder: Path, as_json: bool) -> int:
             )
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
-        spent = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}"
+        spent = f"{count_calls(usage.calls)}, {count_tokens(tokens)}, {_money(info, model)}"
         console.print(Text(told(f"{verbatim(model)}: {spent}")))
     for batch in info.batches:
         console.print(Text(told(_batch(batch))))
-    votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
-    console.print(Text(told(f"{votes}; {counted(info.failed_calls, 'failed call')}")))
+    votes = f"{count_votes(info.votes)}, {info.failed_votes} without an answer"
+    console.print(Text(told(f"{votes}; {count_failed_calls(info.failed_calls)}")))
     console.print_json(clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False)))
     return 0
 
@@ -115,7 +123,7 @@ def _batch(batch: Batch) -> str:
     """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
     said = f" ({verbatim(batch.more['said'])})" if batch.more.get("said") else ""
     twice = "; it may have been paid twice" if batch.more.get("twice") else ""
-    requests = counted(batch.requests, "request")
+    requests = count_requests(batch.requests)
     return (
         f"batch {verbatim(batch.remote_id or batch.id)} at {batch.provider}: "
         f"{batch.state}{said}, {requests}{twice}"
@@ -182,7 +190,7 @@ def recover_run(folder: Path) -> int:
     votes, rows = recover(folder)
     click.echo(
         told(
-            f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the "
+            f"saved {count_votes(votes)} and {count_judgments(rows)}; resume the "
             "run: what is missing is asked again"
         )
     )
@@ -215,7 +223,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
         click.echo(
             told(
                 f"{'emptied' if yes else 'would empty'} the cache: "
-                f"{counted(count, 'reply')}, {size / 1e6:.1f} MB"
+                f"{count_replies(count)}, {size / 1e6:.1f} MB"
             )
         )
         if yes:
@@ -246,7 +254,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
         format_ = export_format(target, to)
     rows = export(folder, target, to)
     if target != STDOUT:
-        click.echo(told(f"{counted(rows, 'judgment')} written to {verbatim(target)}"))
+        click.echo(told(f"{count_judgments(rows)} written to {verbatim(target)}"))
     if format_ in ("langfuse", "phoenix"):
         _say_left_out(folder, format_)
     return 0
@@ -258,7 +266,7 @@ def _say_left_out(folder: Path, format_: str) -> None:
     if count := without_verdict(folder):
         click.echo(
             told(
-                f"{counted(count, 'judgment')} without a verdict left out: {format_} has no "
+                f"{count_judgments(count)} without a verdict left out: {format_} has no "
                 "place for a failure"
             ),
             err=True,

@@ -23,8 +23,9 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
+from adjudge.messages import Message, render
+from adjudge.reports.counts import count_calls, count_failed_calls, count_rows, count_tokens
 from adjudge.reports.russian import localised, translate_line
-from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
@@ -290,10 +291,10 @@ def footer(
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
     guessed = f" ({word('estimated', language)})" if taken.estimated else ""
-    failed = f"{counted(failed_calls, 'failed call', language)}, " if failed_calls else ""
+    failed = f"{render(count_failed_calls(failed_calls), language)}, " if failed_calls else ""
     used = (
-        f"{counted(taken.calls, 'call', language)}, "
-        f"{failed}{counted(tokens, 'token', language)}{guessed}"
+        f"{render(count_calls(taken.calls), language)}, "
+        f"{failed}{render(count_tokens(tokens), language)}{guessed}"
     )
     if summary is None or summary.attempted == 1:
         return used
@@ -378,7 +379,7 @@ def reasons_told(report: Report) -> Iterator[str]:
     for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
         yield (
             f"{word('no score', language)}: {clean(localised(reason, language))}: "
-            f"{counted(rows, 'row', language)}"
+            f"{render(count_rows(rows), language)}"
         )
 
 
@@ -421,7 +422,7 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
     told = (
         f"{word('every row', language)}: {', '.join(places)}"
         if places
-        else sentence("rows are not kept", language)
+        else render(Message("The rows are not kept: add -o rows.csv or --run FOLDER"), language)
     )
     click.echo(clean(told))
 

@@ -14,8 +14,9 @@ import click
 from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.sentences import sentence
-from adjudge.reports.words import counted, word
+from adjudge.messages import Message, render
+from adjudge.reports.counts import count_votes
+from adjudge.reports.words import word
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -97,7 +98,10 @@ class Watch:
                 else str(completed)
             )
             click.echo(
-                sentence("judged so far", self.language, done=done, note=self.note()), err=True
+                render(
+                    Message("judged {done}; {note}", done=done, note=self.note()), self.language
+                ),
+                err=True,
             )
 
     @cached_property
@@ -115,15 +119,15 @@ class Watch:
         """How it goes, in a few words."""
         rate = max(self._done, self._there) / max(time.monotonic() - self._started, 1e-6)
         votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
-        parts = [counted(votes, "vote", self.language)] if votes else []
+        parts = [render(count_votes(votes), self.language)] if votes else []
         parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
         usd, unpriced = self._money()
         if usd:
             parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")
         if unpriced:
-            parts.append(sentence("price not known", self.language))
+            parts.append(render(Message("price not known"), self.language))
         if failed:
-            parts.append(sentence("unscored", self.language, count=failed))
+            parts.append(render(Message("{count} without a score", count=failed), self.language))
         return ", ".join(parts)
 
     def __enter__(self) -> Watch:
