@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
+from jinja2 import Environment
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "adjudge"
 LOCALES = PACKAGE / "locales"
+_PAGES = Environment(extensions=["jinja2.ext.i18n"])
 
 
 class Found(NamedTuple):
@@ -56,11 +58,23 @@ def main() -> int:
 def templates(package: Path) -> Iterator[Found]:
     """Every template of the package, in the order of its files."""
     errors = _error_names(package)
+    for path in sorted(package.rglob("*.jinja")):
+        yield from _of_page(path, path.relative_to(package).as_posix())
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 yield from _of_call(node, errors, place)
+
+
+def _of_page(path: Path, place: str) -> Iterator[Found]:
+    """The constant words of a Jinja template, in ``_`` and ``pgettext``."""
+    for _, name, texts in _PAGES.extract_translations(path.read_text(encoding="utf-8")):
+        match name, texts:
+            case "_", str(text):
+                yield Found("", text, "", place)
+            case "pgettext", (str(context), str(text)):
+                yield Found(context, text, "", place)
 
 
 def _of_call(call: ast.Call, errors: frozenset[str], place: str) -> Iterator[Found]:

@@ -12,8 +12,8 @@ from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, render
 from adjudge.reports.counts import count_votes
+from adjudge.reports.numbers import figure
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.words import number_text
 
 
 def estimated(
@@ -102,12 +102,12 @@ def _show_batches(found: Estimate, language: str) -> None:
     )
     if found.usd[1]:
         (low, high), saved = found.batch_usd, found.usd[1] - found.batch_usd[1]
-        ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}
+        ends = {"low": render(figure(low, 4), language), "high": render(figure(high, 4), language)}
         click.echo(
             render(
                 Message(
                     "in batches: ${low} to ${high}, ${saved} less at the upper end",
-                    saved=number_text(saved, 4, language),
+                    saved=render(figure(saved, 4), language),
                     **ends,
                 ),
                 language,
@@ -160,7 +160,7 @@ def _cost(found: Estimate, language: str) -> str:
         )
     if not high:
         return unknown or render(Message("nothing: the models run on this machine"), language)
-    ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}
+    ends = {"low": render(figure(low, 4), language), "high": render(figure(high, 4), language)}
     known = render(
         Message(
             "${low} to ${high} (prices of {dated}, or your own)",

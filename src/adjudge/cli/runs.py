@@ -31,6 +31,7 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
+from adjudge.messages import render
 from adjudge.reports.counts import (
     count_calls,
     count_failed_calls,
@@ -96,7 +97,7 @@ def show_run(folder: Path, as_json: bool) -> int:
         for line in reasons_told(report_of_run(folder, shown=0)):
             console.print(Text(line))
     for calibration in calibrations_of(folder):
-        console.print(Text(clean(trust_sentence(calibration, spoken())), style="bold"))
+        console.print(Text(clean(render(trust_sentence(calibration), spoken())), style="bold"))
     for judge, identity in info.identities.items():
         console.print(Text(told(f"{verbatim(judge)}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():

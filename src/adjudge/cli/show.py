@@ -23,19 +23,20 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
-from adjudge.messages import Message, render
+from adjudge.messages import Message, join, plural, render, term
 from adjudge.reports.counts import count_calls, count_failed_calls, count_rows, count_tokens
+from adjudge.reports.numbers import figure, percent
 from adjudge.reports.russian import localised, translate_line
 from adjudge.reports.summary import Summary
+from adjudge.reports.terms import rule_title
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
 from adjudge.reports.workflow_commands import defused
 
 if TYPE_CHECKING:
     from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
     from adjudge.domain.record import JudgmentRecord
     from adjudge.judges.aspect import AspectCritic
-    from adjudge.reports.contests import ContestSummary
+    from adjudge.reports.contests import ContestSummary, noise_floor
     from adjudge.reports.rag import DimensionSummary, RagSummary
     from adjudge.reports.report import Report, Section
     from adjudge.stats.intervals import Interval
@@ -50,12 +51,14 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
     """One result in full, a few as a table."""
     results = list(given)
     console = Console(highlight=False, emoji=False, soft_wrap=False)
-    console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
+    console.print(
+        Text(f"{render(Message('criterion'), language)}: {clean(critic.definition)}", style="dim")
+    )
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
         console.print(
             Text(
-                f"{word('excluded', language)} {clean(model)}: "
+                f"{render(Message('excluded'), language)} {clean(model)}: "
                 f"{clean(localised(reason, language))}",
                 style="yellow",
             )
@@ -68,12 +71,12 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
     several = any(len(one.item_results) > 1 for one in results)
     table = headed(
         language,
-        "row",
-        *(("criterion",) if several else ()),
-        "verdict",
-        "score",
-        "votes",
-        "explanation",
+        Message("row"),
+        *((Message("criterion"),) if several else ()),
+        Message("verdict"),
+        Message("score"),
+        Message("votes"),
+        Message("explanation"),
     )
     for number, result in enumerate(results, 1):
         name = Text(clean(result.instance.id or str(number)))
@@ -88,15 +91,26 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
 
 def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -> None:
     """One row per comparison: the winner, everybody's rank, how certain."""
-    table = headed(language, "row", "winner", "ranking", "certainty", "votes", "explanation")
+    table = headed(
+        language,
+        Message("row"),
+        Message("winner"),
+        Message("ranking"),
+        Message("certainty"),
+        Message("votes"),
+        Message("explanation"),
+    )
     for number, result in enumerate(results, 1):
         chosen = result.selected_option
-        special = {None: word("no score", language), "tie": word("tie", language)}
+        special = {
+            None: render(Message("no score"), language),
+            "tie": render(Message("tie"), language),
+        }
         winner = Text(
             special.get(chosen if not isinstance(chosen, int) else "") or clean(result.winner or "")
         )
         ranks = " ".join("–" if rank is None else str(rank) for rank in result.ranking)
-        certain = "–" if result.certainty is None else percent(result.certainty, language)
+        certain = "–" if result.certainty is None else render(percent(result.certainty), language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(
             Text(clean(result.instance.id or str(number))),
@@ -114,40 +128,42 @@ def say_excluded(summary: Summary, language: str, name: str = "") -> None:
     nobody misses it.
     """
     for model, rows in summary.excluded.items():
-        share = (
-            f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
+        said = plural(
+            "excluded {model}: {rows} of {count} row",
+            "excluded {model}: {rows} of {count} rows",
+            summary.attempted,
+            model=clean(model),
+            rows=rows,
         )
-        click.echo(
-            f"{clean(name)}{': ' if name else ''}{word('excluded', language)} "
-            f"{clean(model)}: {share}",
-            err=True,
-        )
+        click.echo(f"{clean(name)}{': ' if name else ''}{render(said, language)}", err=True)
 
 
 def scored_of(summary: Summary, language: str) -> str:
     """How many were scored, and how many of them with an outcome that is no number."""
     bare = summary.without_number
     return (
-        f"{summary.scored} ({bare} {word('without a number', language)})"
+        f"{summary.scored} ({bare} {render(Message('without a number'), language)})"
         if bare
         else str(summary.scored)
     )
 
 
-def headed(language: str, *headings: Word) -> Table:
+def headed(language: str, *headings: Message) -> Table:
     """A table without lines."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in headings:
-        table.add_column(word(heading, language))
+        table.add_column(render(heading, language))
     return table
 
 
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
     chosen = result.option if isinstance(result, DirectInstanceResult) else None
     verdict = (
-        _option(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
+        _option(clean(chosen))
+        if chosen
+        else Text(render(Message("no score"), language), style="bold yellow")
     )
-    score = "–" if result.score is None else number_text(result.score, 2, language)
+    score = render(figure(result.score), language)
     return (
         verdict,
         score,
@@ -185,8 +201,13 @@ def _one(result: AspectResult, language: str) -> Table:
     table = Table(
         title=_verdict(result, language), title_justify="left", box=None, padding=(0, 2, 0, 0)
     )
-    for heading in ("model", "verdict", "votes", "explanation"):
-        table.add_column(word(heading, language))
+    for heading in (
+        Message("model"),
+        Message("verdict"),
+        Message("votes"),
+        Message("explanation"),
+    ):
+        table.add_column(render(heading, language))
     for entry in result.panel:
         own = [vote for vote in result.votes if vote.model == entry.model and vote.verdict]
         why = next(
@@ -200,7 +221,7 @@ def _one(result: AspectResult, language: str) -> Table:
         table.add_row(
             Text(clean(entry.model)),
             _option(entry.option),
-            votes + (f" {word('tie', language)}" if entry.tie else ""),
+            votes + (f" {render(Message('tie'), language)}" if entry.tie else ""),
             _brief(why),
         )
     for model in result.excluded_models:
@@ -215,10 +236,16 @@ def _one(result: AspectResult, language: str) -> Table:
 
 def _many(results: Sequence[AspectResult], language: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("row", "verdict", "score", "votes", "explanation"):
-        table.add_column(word(heading, language))
+    for heading in (
+        Message("row"),
+        Message("verdict"),
+        Message("score"),
+        Message("votes"),
+        Message("explanation"),
+    ):
+        table.add_column(render(heading, language))
     for number, result in enumerate(results, 1):
-        score = "–" if result.score is None else number_text(result.score, 2, language)
+        score = render(figure(result.score), language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(
             result.excluded_models.values()
@@ -249,18 +276,22 @@ def _verdict(result: AspectResult, language: str) -> Text:
     title = Text.assemble(_verdict_word(result, language))
     if result.score is not None:
         title.append(
-            f"  {word('score', language)} {number_text(result.score, 2, language)}", style="bold"
+            f"  {render(Message('score'), language)} {render(figure(result.score, 2), language)}",
+            style="bold",
         )
     if result.agreement is not None:
-        title.append(f"  {word('agreement', language)} {percent(result.agreement, language)}")
+        title.append(
+            f"  {render(Message('agreement'), language)} "
+            f"{render(percent(result.agreement), language)}"
+        )
     if result.tie:
-        title.append(f"  ({word('tie', language)})", style="yellow")
+        title.append(f"  ({render(Message('tie'), language)})", style="yellow")
     return title
 
 
 def _verdict_word(result: AspectResult, language: str) -> Text:
     if result.status is not Status.SCORED or result.verdict is None:
-        return Text(word("no score", language), style="bold yellow")
+        return Text(render(Message("no score"), language), style="bold yellow")
     return _option(result.verdict)
 
 
@@ -290,7 +321,7 @@ def footer(
     """What it took; of several judgments by one criteria how many were scored before it."""
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
-    guessed = f" ({word('estimated', language)})" if taken.estimated else ""
+    guessed = f" ({render(Message('estimated'), language)})" if taken.estimated else ""
     failed = f"{render(count_failed_calls(failed_calls), language)}, " if failed_calls else ""
     used = (
         f"{render(count_calls(taken.calls), language)}, "
@@ -305,17 +336,18 @@ def footer(
         ""
         if bare
         else (
-            f"{word('mean', language)} "
-            f"{'–' if summary.mean is None else number_text(summary.mean, 3, language)}; "
+            f"{render(term('score', 'mean'), language)} "
+            f"{'–' if summary.mean is None else render(figure(summary.mean, 3), language)}; "
         )
     )
     scored = summary.scored if bare else scored_of(summary, language)
-    counts = (
-        f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
+    counts = Message(
+        "attempted {attempted}, scored {scored}, failed {failed}",
+        attempted=summary.attempted,
+        scored=scored,
+        failed=summary.abstained + summary.failed,
     )
-    return (
-        f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"
-    )
+    return f"{mean}{render(counts, language)}; {used}"
 
 
 _MOST_REASONS = 10
@@ -335,9 +367,11 @@ def show_report(report: Report, *, rows_shown: bool = False) -> None:
         _show_panel(console, section, report.language)
         _show_changes(console, section, report)
     for line in (*report.compared_told, *report.remarks):
-        console.print(Text(clean(line)))
+        console.print(Text(clean(render(line, report.language))))
     for calibration in report.calibrations:
-        console.print(Text(clean(trust_sentence(calibration, report.language)), style="bold"))
+        console.print(
+            Text(clean(render(trust_sentence(calibration), report.language)), style="bold")
+        )
     console.print(Text(_footer(report), style="dim"))
     for note in report.notes:
         console.print(Text(clean(localised(note, report.language)), style="yellow"))
@@ -353,7 +387,7 @@ def _show_panel(console: Console, section: Section, language: str) -> None:
             Text(
                 clean(
                     f"{section.criteria or section.judge}: "
-                    f"{word('models of the panel', language)}: {each}"
+                    f"{render(Message('each model by itself'), language)}: {each}"
                 )
             )
         )
@@ -364,12 +398,16 @@ def _show_changes(console: Console, section: Section, report: Report) -> None:
     for one in report.changes(section):
         moved = f"{_figure(one.before, language, 3)} → {_figure(one.now, language, 3)}"
         name = (
-            word("composite", language)
+            render(Message("composite"), language)
             if section.rag and one.name == section.criteria
             else one.name
         )
         console.print(
-            Text(clean(f"{name}: {moved} ({word('compared with', language)} {baseline.run})"))
+            Text(
+                clean(
+                    f"{name}: {moved} ({render(Message('compared with'), language)} {baseline.run})"
+                )
+            )
         )
 
 
@@ -378,7 +416,7 @@ def reasons_told(report: Report) -> Iterator[str]:
     language = report.language
     for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
         yield (
-            f"{word('no score', language)}: {clean(localised(reason, language))}: "
+            f"{render(Message('no score'), language)}: {clean(localised(reason, language))}: "
             f"{render(count_rows(rows), language)}"
         )
 
@@ -392,7 +430,9 @@ def warn(report: Report) -> None:
     for section in report.sections:
         say_excluded(section.summary, language, section.name if several else "")
     for gate in report.gates:
-        click.secho(clean(gate.sentence(language)), fg=_GATE_STYLES[gate.verdict], err=True)
+        click.secho(
+            clean(render(gate.sentence(), language)), fg=_GATE_STYLES[gate.verdict], err=True
+        )
 
 
 def print_json(
@@ -420,7 +460,7 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
     places = [str(output)] if output else []
     places += [f"adjudge export {folder}"] if folder else []
     told = (
-        f"{word('every row', language)}: {', '.join(places)}"
+        f"{render(Message('Every row'), language)}: {', '.join(places)}"
         if places
         else render(Message("The rows are not kept: add -o rows.csv or --run FOLDER"), language)
     )
@@ -430,7 +470,7 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
 def say_columns(columns: Mapping[str, str], language: str) -> None:
     """Which column was taken for which field."""
     taken = ", ".join(f"{field} = {clean(column)}" for field, column in columns.items())
-    click.echo(f"{word('columns', language)}: {taken}", err=True)
+    click.echo(f"{render(Message('columns'), language)}: {taken}", err=True)
 
 
 def _tables(report: Report, *, rows_shown: bool) -> Iterable[Table]:
@@ -453,7 +493,15 @@ def _tables(report: Report, *, rows_shown: bool) -> Iterable[Table]:
 
 def _criteria(sections: Sequence[Section], language: str, *, named: bool) -> Table:
     """A line each; ``named``: with the judge, since there are several."""
-    table = headed(language, "criteria", "attempted", "scored", "mean", "interval", "options")
+    table = headed(
+        language,
+        Message("criteria"),
+        Message("attempted"),
+        term("status", "scored"),
+        term("score", "mean"),
+        Message("95 % interval"),
+        Message("options"),
+    )
     for one in sections:
         found = one.summary
         mean = _figure(found.mean, language, 3)
@@ -466,7 +514,15 @@ def _criteria(sections: Sequence[Section], language: str, *, named: bool) -> Tab
 
 
 def _systems(found: ContestSummary, language: str) -> Table:
-    table = headed(language, "system", "wins", "ties", "losses", "win rate", "interval")
+    table = headed(
+        language,
+        Message("system"),
+        Message("wins"),
+        Message("ties"),
+        Message("losses"),
+        Message("win rate"),
+        Message("95 % interval"),
+    )
     for one in found.systems:
         rate = _figure(one.winrate, language)
         counts = map(str, (one.wins, one.ties, one.losses))
@@ -482,31 +538,28 @@ def _systems(found: ContestSummary, language: str) -> Table:
 
 def _show_order(console: Console, found: ContestSummary, language: str) -> None:
     if not found.leader:
-        console.print(Text(word("cannot tell", language), style="dim"))
+        console.print(
+            Text(render(Message("these rows cannot tell who is better"), language), style="dim")
+        )
     if (order := found.order) is None:
         return
-    turned = (
-        f"{word('turned with the order', language)}: {order.turned} {word('of', language)} "
-        f"{order.rows}"
+    turned = Message(
+        "rows that turn with the order: {turned} of {rows}", turned=order.turned, rows=order.rows
     )
-    flips = (
-        ""
-        if order.flip_rate is None
-        else f"; {word('share of flips', language)}: {_figure(order.flip_rate, language)}"
-    )
-    noise = word("noise floor not measured", language)
-    if order.noise_rate is not None:
-        noise = f"{word('noise floor', language)}: {_figure(order.noise_rate, language)}"
-    console.print(Text(f"{turned}{flips}; {noise}"))
+    said = [turned]
+    if order.flip_rate is not None:
+        flips = figure(order.flip_rate)
+        said.append(Message("votes that change with the order: {flips}", flips=flips))
+    console.print(Text(render(join("; ", [*said, noise_floor(order)]), language)))
 
 
 def _dimensions(summary: RagSummary, language: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(word("dimension", language))
+    table.add_column(render(Message("dimension"), language))
     for heading in (
-        word("average", language),
-        word("normalised score", language),
-        word("scored", language),
+        render(Message("mean"), language),
+        render(term("score", "normalised"), language),
+        render(term("status", "scored"), language),
     ):
         table.add_column(heading, justify="right")
     table.add_column("")
@@ -515,11 +568,11 @@ def _dimensions(summary: RagSummary, language: str) -> Table:
     overall, interval = summary.overall, summary.overall.interval
     mean = _figure(overall.mean, language)
     limits = (
-        f"{word('interval', language)}: {_limits(interval, language)}"
+        f"{render(Message('95 % interval'), language)}: {_limits(interval, language)}"
         if interval
-        else word("no interval", language)
+        else render(Message("no interval: fewer than 8 scored rows"), language)
     )
-    name = Text(word("composite", language), style="bold")
+    name = Text(render(Message("composite"), language), style="bold")
     table.add_row(
         name, "", Text(mean, style="bold"), f"{overall.scored}/{overall.attempted}", limits
     )
@@ -529,7 +582,7 @@ def _dimensions(summary: RagSummary, language: str) -> Table:
 def _dimension(one: DimensionSummary, language: str) -> tuple[Text, str, str, str, str]:
     raw = f"{_figure(one.raw.mean, language)} / {one.dimension.maximum}" if one.raw else "–"
     mean = _figure(one.mean, language)
-    flag = word("never varies", language) if one.never_varies else ""
+    flag = render(Message("never varies"), language) if one.never_varies else ""
     return (
         Text(clean(one.dimension.title)),
         raw,
@@ -548,7 +601,7 @@ def _limits(interval: Interval | None, language: str) -> str:
 
 
 def _figure(value: float | None, language: str, digits: int = 2) -> str:
-    return "–" if value is None else number_text(value, digits, language)
+    return render(figure(value, digits), language)
 
 
 def _footer(report: Report) -> str:
@@ -562,7 +615,7 @@ def _footer(report: Report) -> str:
     used = footer(None, language, report.usage, report.failed_calls)
     rules = only.rag.rules.items() if only and only.rag else ()
     named = (
-        (word(name, language) if is_word(name) else clean(name), count)
+        (clean(render(rule_title(name), language)), count)
         for name, count in rules
         if name != "mean"
     )

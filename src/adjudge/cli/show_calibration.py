@@ -11,6 +11,7 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
+from adjudge.messages import render
 from adjudge.reports.calibrated import (
     calibration_lines,
     limits_text,
@@ -36,10 +37,13 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
     if name_judge:
         console.print(Text(clean(one.judge), style="bold underline"))
     console.print(
-        Text(clean(trust_sentence(one, spoken())), style="bold" if one.corrected else "bold yellow")
+        Text(
+            clean(render(trust_sentence(one), spoken())),
+            style="bold" if one.corrected else "bold yellow",
+        )
     )
     console.print(_estimates(one))
-    for line in calibration_lines(one, spoken()):
+    for line in calibration_lines(one):
         console.print(Text(told(line)))
     if one.agreement and one.agreement.count:
         _show_agreement(console, one.agreement)

@@ -8,9 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.domain.record import JudgmentRecord
-from adjudge.reports.measure_words import measure_word
+from adjudge.messages import Message, render, term
+from adjudge.reports import numbers
+from adjudge.reports.measure_titles import measure_title
 from adjudge.reports.measures import MeasuresSummary, blamed, measured
-from adjudge.reports.words import number_text, word
 
 _MOST_ROWS = 10
 
@@ -35,23 +36,30 @@ def measure_tables(
 
 
 def _means(found: MeasuresSummary, language: str) -> Table:
-    table = _headed(language, "measure", "of", "mean", "interval", "rows", "without a number")
+    table = _headed(
+        language,
+        Message("measure"),
+        term("measure", "of"),
+        Message("mean"),
+        Message("95 % interval"),
+        term("measure", "rows"),
+        Message("without a number"),
+    )
     for one in found.each:
-        limits = (
-            f"{_figure(one.interval.lower, language)}–{_figure(one.interval.upper, language)}"
-            if one.interval
-            else "–"
+        limits = render(numbers.limits(one.interval), language)
+        side, counts = (
+            render(measure_title(one.measure.of), language),
+            (str(one.rows), str(one.missing)),
         )
-        side, counts = measure_word(one.measure.of, language), (str(one.rows), str(one.missing))
         table.add_row(Text(one.measure.title), side, _figure(one.mean, language), limits, *counts)
     return table
 
 
 def _blamed(found: MeasuresSummary, language: str) -> Table:
-    table = _headed(language, "to blame", "rows")
+    table = _headed(language, Message("to blame"), term("measure", "rows"))
     for who, rows in found.blamed.items():
         if rows:
-            table.add_row(measure_word(who, language), str(rows))
+            table.add_row(render(measure_title(who), language), str(rows))
     return table
 
 
@@ -62,22 +70,22 @@ def _rows(
     clean: Callable[[str], str],
 ) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in (word("row", language), measure_word("to blame", language)):
+    for heading in (render(Message("row"), language), render(Message("to blame"), language)):
         table.add_column(heading)
     for each in found.each:
         table.add_column(each.measure.title, justify="right")
     for one in worst:
         figures = (_figure(measured(one, each.measure.name)[0], language) for each in found.each)
-        table.add_row(Text(clean(one.name)), measure_word(blamed(one), language), *figures)
+        table.add_row(Text(clean(one.name)), render(measure_title(blamed(one)), language), *figures)
     return table
 
 
-def _headed(language: str, *names: str) -> Table:
+def _headed(language: str, *headings: Message) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in names:
-        table.add_column(measure_word(name, language))
+    for heading in headings:
+        table.add_column(render(heading, language))
     return table
 
 
 def _figure(value: float | None, language: str) -> str:
-    return "–" if value is None else number_text(value, 2, language)
+    return render(numbers.figure(value), language)

@@ -16,7 +16,6 @@ from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, render
 from adjudge.reports.counts import count_votes
-from adjudge.reports.words import word
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,7 +49,7 @@ class Watch:
         self._bar = _bar() if self._shown and sys.stderr.isatty() and self.total != 1 else None
         self._lines = self._shown and self._bar is None
         self._task = (
-            self._bar.add_task(word("judging", language), total=self.total, note="")
+            self._bar.add_task(render(Message("judging"), language), total=self.total, note="")
             if self._bar
             else None
         )
@@ -93,7 +92,7 @@ class Watch:
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE and self.total != 1:
             self._said = time.monotonic()
             done = (
-                f"{completed} {word('of', self.language)} {self.total}"
+                f"{completed} {render(Message('of'), self.language)} {self.total}"
                 if self.total
                 else str(completed)
             )

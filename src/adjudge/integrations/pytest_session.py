@@ -25,9 +25,10 @@ from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording
 from adjudge.integrations.pytest_purse import Purse, cost_of
 from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
+from adjudge.messages import render
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.pairing_words import pairing_told
+from adjudge.reports.paired import pairing_message
 from adjudge.reports.russian import translate_line
 from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
@@ -124,7 +125,9 @@ class JudgedRun:
                 "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
             )
         told = " ".join(
-            gate.sentence(self._session.language) for gate in gates if gate.verdict != "holds"
+            render(gate.sentence(), self._session.language)
+            for gate in gates
+            if gate.verdict != "holds"
         )
         if worst_of(gates) == "failed":
             raise AssertionError(told)
@@ -143,10 +146,12 @@ def worst_of(gates: Sequence[GateResult]) -> str:
 def difference_told(gate: GateResult, told: Told, language: str) -> str:
     """The difference in points, and which rows it is of."""
     paired = (
-        f"; {pairing_told(gate.pairing, language)}" if gate.pairing and gate.pairing.paired else ""
+        f"; {render(pairing_message(gate.pairing), language)}"
+        if gate.pairing and gate.pairing.paired
+        else ""
     )
     if gate.pairing and not gate.pairing.paired:
-        return gate.sentence(language)
+        return render(gate.sentence(), language)
     return f"{told(_points(gate))}{paired}"
 
 
@@ -344,7 +349,7 @@ class JudgingSession:
         told = [
             difference_told(gate, self.told, self.language)
             if gate.measure == "difference"
-            else gate.sentence(self.language)
+            else render(gate.sentence(), self.language)
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):

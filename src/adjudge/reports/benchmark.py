@@ -179,7 +179,7 @@ def _render(template: str, found: Benchmark, language: str, *, html: bool) -> st
         return translate_line(text, language)
 
     return (
-        environment(html=html)
+        environment(language, html=html)
         .get_template(template)
         .render(
             found=found,

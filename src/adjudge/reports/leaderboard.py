@@ -30,7 +30,7 @@ def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "
 def _render(
     template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
 ) -> str:
-    made = environment(html=html)
+    made = environment(language, html=html)
     made.filters |= {"ours": lambda text: translate_line(str(text), language), "verbatim": verbatim}
     values = {
         "title": title,

@@ -25,10 +25,11 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.vote import Outcome
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
+from adjudge.messages import render
 from adjudge.reports.evidence import evidence_html, evidence_style
+from adjudge.reports.numbers import figure, percent
 from adjudge.reports.pages import measures_html
 from adjudge.reports.russian import localised, translate_line
-from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
@@ -211,10 +212,8 @@ class Site:
                 t=lambda text, **values: (
                     said(text, language).format(**values) if values else said(text, language)
                 ),
-                number=lambda value, digits=2: (
-                    "–" if value is None else number_text(float(value), digits, language)
-                ),
-                share=lambda value: percent(float(value), language),
+                number=lambda value, digits=2: render(figure(value, digits), language),
+                share=lambda value: render(percent(value), language),
                 language=language,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
                 root=request.scope["root_path"],

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from adjudge.ledger.criteria_notes import notes_in
 from adjudge.ledger.labels import Conflict, LabelStore
+from adjudge.messages import render
 from adjudge.reports.calibrated import calibration_lines, people_lines
 from adjudge.reports.trusted import trust_sentence
 from adjudge.trust.calibration import Calibration, calibrate_run
@@ -49,9 +50,9 @@ def _data(one: Calibration, language: str) -> dict[str, object]:
         ("labels alone", one.labels_only),
     ]
     return {
-        "sentence": trust_sentence(one, language),
+        "sentence": render(trust_sentence(one), language),
         "refused": one.refusal is not None,
-        "lines": [our_words(line, language) for line in calibration_lines(one, language)],
+        "lines": [our_words(line, language) for line in calibration_lines(one)],
         "people": [our_words(line, language) for line in people_lines(agreed)] if agreed else [],
         "estimates": [
             {
