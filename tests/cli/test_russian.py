@@ -14,12 +14,12 @@ import pytest
 import yaml
 
 from adjudge.messages import Message, term
-from adjudge.reports import words
+from adjudge.reports import numbers
 from adjudge.reports.gate import GateResult
 from adjudge.reports.russian import in_russian
 from support.commands import adjudge
 
-SOURCE = Path(words.__file__).parents[1]
+SOURCE = Path(numbers.__file__).parents[1]
 CATALOGUE, TERMINAL = (
     yaml.safe_load((SOURCE / "reports" / name).read_text(encoding="utf-8"))
     for name in ("russian.yaml", "russian_terminal.yaml")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
     from adjudge.domain.record import JudgmentRecord
     from adjudge.judges.aspect import AspectCritic
-    from adjudge.reports.contests import ContestSummary, noise_floor
+    from adjudge.reports.contests import ContestSummary
     from adjudge.reports.rag import DimensionSummary, RagSummary
     from adjudge.reports.report import Report, Section
     from adjudge.stats.intervals import Interval
@@ -537,6 +537,8 @@ def _systems(found: ContestSummary, language: str) -> Table:
 
 
 def _show_order(console: Console, found: ContestSummary, language: str) -> None:
+    from adjudge.reports.contests import noise_floor  # not loaded where nothing is compared
+
     if not found.leader:
         console.print(
             Text(render(Message("these rows cannot tell who is better"), language), style="dim")
