@@ -7,7 +7,7 @@ from typing import Protocol
 from adjudge.messages import Message, term
 
 
-class Limits(Protocol):
+class HasLimits(Protocol):
     """An interval."""
 
     @property
@@ -22,7 +22,7 @@ def figure(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else Message(f"{{value:.{digits}f}}", value=float(value))
 
 
-def limits(interval: Limits | None, digits: int = 2) -> str:
+def limits(interval: HasLimits | None, digits: int = 2) -> str:
     """Where a number lies, or a dash."""
     if interval is None or interval.lower is None or interval.upper is None:
         return "–"
