@@ -67,23 +67,25 @@ def templates(package: Path) -> Iterator[Found]:
     """Every template of the package, in the order of its files."""
     errors = error_names(package)
     yield from (Found("", text, "", "messages.py") for text in SYSTEM)
+    for path in sorted(package.rglob("*.jinja")):
+        yield from _of_page(path.read_text(encoding="utf-8"), path.relative_to(package).as_posix())
     for place, nodes in parsed(package):
         for node in nodes:
             if isinstance(node, ast.Call):
                 yield from templates_of(node, errors, place)
-    for path in sorted((package / "web" / "templates").iterdir()):
-        yield from _of_page(path.read_text(encoding="utf-8"), path.relative_to(package).as_posix())
 
 
 def _of_page(source: str, place: str) -> Iterator[Found]:
     tree = jinja2.Environment().parse(source)
-    for _, name, texts in extract_from_ast(tree, ("_", "plural", "term"), babel_style=False):
+    for _, name, texts in extract_from_ast(
+        tree, ("_", "pgettext", "plural", "term"), babel_style=False
+    ):
         match name, texts:
             case "_", (str(text), *_):
                 yield Found("", text, "", place)
             case "plural", (str(one), str(many), *_):
                 yield Found("", one, many, place)
-            case "term", (str(context), str(text), *_):
+            case "term" | "pgettext", (str(context), str(text), *_):
                 yield Found(context, text, "", place)
 
 

@@ -94,6 +94,34 @@ class Joined(Message):
         return (Joined, (self.separator, self.parts))
 
 
+class Capitalized(Message):
+    """A text that begins a sentence."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    def __new__(cls, text: str, /) -> Self:
+        capitalized = cls.make(_upper_first(text), "", "", {})
+        capitalized.text = text
+        return capitalized
+
+    def render(self, language: str) -> str:
+        return _upper_first(render(self.text, language))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Capitalized, (self.text,))
+
+
+def capitalize(text: str) -> Message:
+    """``text`` with a capital letter, in every language."""
+    return Capitalized(text)
+
+
+def _upper_first(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def join(separator: str, parts: Iterable[str]) -> Message:
     """``separator.join(parts)`` that remembers which of its parts are messages."""
     return Joined(separator, parts)

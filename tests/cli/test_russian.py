@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adjudge.reports import words
+from adjudge.messages import Message, term
+from adjudge.reports import numbers
 from adjudge.reports.gate import GateResult
 from adjudge.reports.russian import in_russian
-from adjudge.reports.words import Word, word
 from support.commands import adjudge
 
-SOURCE = Path(words.__file__).parents[1]
+SOURCE = Path(numbers.__file__).parents[1]
 CATALOGUE, TERMINAL = (
     yaml.safe_load((SOURCE / "reports" / name).read_text(encoding="utf-8"))
     for name in ("russian.yaml", "russian_terminal.yaml")
@@ -157,24 +157,23 @@ def test_what_goes_wrong_is_said_in_russian(folder: Path, name: str) -> None:
     assert latin(done.stderr) == []
 
 
-RENAMED: dict[Word, str] = {
-    "dimension": "показатель",
-    "composite": "итоговая оценка",
-    "valid votes": "действительных голосов",
-    "seed": "seed",
-    "normalised score": "нормированная",
-    "weighted mean": "взвешенное среднее",
-    "no score": "нет оценки",
-    "excluded": "исключена модель",
-    "abstained": "судья воздержался",
-    "reads": "учитывает",
-    "history": "история диалога",
+RENAMED = {
+    Message("dimension"): "показатель",
+    Message("composite"): "итоговая оценка",
+    Message("valid votes"): "действительных голосов",
+    Message("seed"): "seed",
+    term("score", "normalised"): "нормированная",
+    Message("weighted mean"): "взвешенное среднее",
+    Message("no score"): "нет оценки",
+    Message("abstained"): "судья воздержался",
+    Message("reads"): "учитывает",
+    Message("history"): "история диалога",
 }
 
 
-@pytest.mark.parametrize("name", RENAMED)
-def test_words_are_those_that_were_agreed_on(name: Word) -> None:
-    assert word(name, "ru") == RENAMED[name]
+@pytest.mark.parametrize("message", RENAMED)
+def test_words_are_those_that_were_agreed_on(message: Message) -> None:
+    assert message.render("ru") == RENAMED[message]
 
 
 def test_scales_are_named_as_agreed(folder: Path) -> None:
@@ -214,8 +213,10 @@ def test_a_gate_speaks_with_commas_and_guillemets() -> None:
         rows=10,
         missing=0,
     )
-    assert gate.sentence("ru").startswith(
-        "Порог не выдержан: средняя оценка «c (судья j)» 0,500, порог 0,800"
+    assert (
+        gate.sentence()
+        .render("ru")
+        .startswith("Порог не выдержан: средняя оценка «c (судья j)» 0,500, порог 0,800")
     )
 
 

@@ -44,8 +44,8 @@ def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
     gate = replace(
         FAILED, measure=measure, against="runs/main", pairing=Pairing((60, 60), {"id": 60})
     )
-    assert text in gate.sentence(language)
-    assert text not in replace(gate, among=1).sentence(language)
+    assert text in gate.sentence().render(language)
+    assert text not in replace(gate, among=1).sentence().render(language)
 
 
 def test_that_every_criteria_holds_needs_no_such_word() -> None:

@@ -16,14 +16,15 @@ from markdown_it import MarkdownIt
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError
 from adjudge.gateway.open import ModelLike, open_model
+from adjudge.messages import render
 from adjudge.rag import RagEvaluator, rag_dimensions
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports import pages
+from adjudge.reports.numbers import figure
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.rag import RagSummary
 from adjudge.reports.report import Report, is_barred, judgments_of, report_of
 from adjudge.reports.table import flat, read_rows
-from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
 
@@ -171,7 +172,7 @@ def test_both_pages_say_everything(language: str) -> None:
         for value in report.page.setup.parameters.values():
             assert value in told
         assert report.summary.overall.mean is not None
-        assert number_text(report.summary.overall.mean, 2, language) in told
+        assert render(figure(report.summary.overall.mean), language) in told
     assert page.count("svg") == 7
     assert page.count("details") == 9  # the entries, and the parameters
     if language == "ru":

@@ -15,16 +15,17 @@ import pytest
 from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.domain.message import Request, Usage
 from adjudge.errors import ModelError
+from adjudge.messages import render
 from adjudge.rag import RagEvaluator
 from adjudge.reports.decision import decision
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.gate import Bar, mean_gate
+from adjudge.reports.numbers import figure
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.report import Report, ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
 from adjudge.reports.summary import kind_of, summarise
 from adjudge.reports.table import flat, read_rows
-from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, ROW, gives, varied
 
 
@@ -203,8 +204,9 @@ def test_every_gate_has_a_sentence_in_both_languages(
     for bar in (0.0, 0.5, 1.0):
         assert (
             mean_gate("j", "c", summarise(results), bar)
-            .sentence(language)
-            .count(number_text(bar, 3, language))
+            .sentence()
+            .render(language)
+            .count(render(figure(bar, 3), language))
             >= 1
         )
 

@@ -14,7 +14,6 @@ from adjudge.errors import ModelError, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import check_gate, exit_code
 from adjudge.reports.summary import summarise
-from adjudge.reports.words import _RUSSIAN, Word, word
 
 
 def results(*lines: str | Exception) -> list[AspectResult]:
@@ -93,9 +92,3 @@ def test_the_gate_decides_only_where_missing_scores_could_not_change_it(
     lines: Any, fail_under: Any, code: Any
 ) -> None:
     assert exit_code(summarise(results(*lines)), fail_under) is code
-
-
-def test_every_word_of_a_report_is_there_in_russian() -> None:
-    assert set(_RUSSIAN) == set(Word.__args__)  # type: ignore[attr-defined]
-    assert word("verdict", "ru") == "вердикт"
-    assert word("verdict", "en") == "verdict"

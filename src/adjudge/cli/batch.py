@@ -14,9 +14,9 @@ from adjudge.cli.show import clean
 from adjudge.domain.light import light_dataclass
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.errors import BatchesOpen
+from adjudge.messages import Message, render
+from adjudge.reports.counts import count_batches, count_requests
 from adjudge.reports.russian import localised
-from adjudge.reports.sentences import Sentence, sentence
-from adjudge.reports.words import counted
 from adjudge.runs.eval_file import EvalFile
 
 _APIS = click.Choice(
@@ -128,29 +128,56 @@ def say_news(news: BatchNews, language: str, *, quiet: bool) -> None:
     """One line; those about money also where nothing else is said."""
     if quiet and news.kind not in _ALWAYS_SAID:
         return
-    names: dict[str, Sentence] = {
-        "sent": "batch sent",
-        "searching": "batch searching",
-        "waiting": "batch waiting",
-        "collected": "batch collected",
-        "stopping": "batch stopping",
-        "cancelled": "batch cancelled",
-        "twice": "batch twice",
-        "live": "batch live",
-        "note": "batch note",
-    }
+    click.echo(
+        clean(render(_news_message(news, localised(news.text, language)), language)), err=True
+    )
+
+
+def _news_message(news: BatchNews, text: str) -> Message:
     values = {
         "provider": news.provider,
-        "batches": counted(news.batches, "batch", language),
-        "requests": counted(news.requests, "request", language),
+        "batches": count_batches(news.batches),
+        "requests": count_requests(news.requests),
         "done": news.done,
         "seconds": round(news.seconds),
-        "text": localised(news.text, language),
+        "text": text,
     }
-    click.echo(clean(sentence(names[news.kind], language, **values)), err=True)
+    said = {
+        "sent": Message("sent a batch to {provider}: {requests}", **values),
+        "searching": Message(
+            "{provider} may have taken a batch ({requests}) before its answer was lost, and "
+            "its list may be late: looking for the batch there for up to {seconds} s before "
+            "it is sent again",
+            **values,
+        ),
+        "waiting": Message(
+            "waiting for {batches}: {done} of {requests} done; next look in {seconds} s",
+            **values,
+        ),
+        "collected": Message("collected a batch from {provider}: {requests}", **values),
+        "stopping": Message(
+            "The batches go on at the provider; Ctrl-C again within {seconds} s cancels them there",
+            **values,
+        ),
+        "cancelled": Message(
+            "cancelled at the provider: {batches}. What is answered by then is kept", **values
+        ),
+        "twice": Message(
+            "sent to {provider} again, and may have been paid twice: {requests}; {text}",
+            **values,
+        ),
+        "live": Message(
+            "asked one by one, since it is too little for a batch: {requests}", **values
+        ),
+        "note": Message("note: {text}", **values),
+    }
+    return said[news.kind]
 
 
 def say_open(halt: BatchesOpen, folder: Path, file: EvalFile) -> None:
     """What goes on without us, and how it is collected."""
-    again = sentence("batches collected by", file.language, folder=quote(str(folder)))
+    again = render(
+        Message("Collect them with: adjudge resume {folder}", folder=quote(str(folder))),
+        file.language,
+    )
     click.echo(clean(f"{localised(str(halt), file.language)}. {again}"), err=True)

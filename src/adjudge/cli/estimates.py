@@ -10,9 +10,10 @@ from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message, render
+from adjudge.reports.counts import count_votes
+from adjudge.reports.numbers import figure
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.sentences import Sentence, sentence
-from adjudge.reports.words import counted, number_text
 
 
 def estimated(
@@ -32,16 +33,12 @@ def estimated(
 def show_estimate(
     found: Estimate,
     language: str = "en",
-    what: Sentence = "judgments",
-    ends: Sentence = "ends of judging",
     *,
     as_json: bool,
     in_batches: bool = False,
+    of_candidates: bool = False,
 ) -> None:
-    """Calls, tokens and money, each from … to …; what is not known is said.
-
-    ``ends`` says what both ends mean.
-    """
+    """Calls, tokens and money, each from … to …; what is not known is said."""
     if as_json:
         print_results(
             "estimate",
@@ -49,34 +46,73 @@ def show_estimate(
             (_json(found) | (_batch_json(found) if in_batches else {}),),
         )
         return
-    click.echo(sentence(what, language, count=_thousands(found.rows, language)))
+    rows = _thousands(found.rows, language)
+    what = (
+        Message("candidates: {count}", count=rows)
+        if of_candidates
+        else Message("judgments: {count}", count=rows)
+    )
+    click.echo(render(what, language))
     if found.answered:
         click.echo(
-            sentence("answered already", language, votes=counted(found.answered, "vote", language))
+            render(
+                Message(
+                    "answered already: {votes}", votes=render(count_votes(found.answered), language)
+                ),
+                language,
+            )
         )
     if found.in_batches:
         click.echo(
-            sentence(
-                "asked in batches", language, votes=counted(found.in_batches, "vote", language)
+            render(
+                Message(
+                    "asked in batches that are under way, and in nothing below: {votes}",
+                    votes=render(count_votes(found.in_batches), language),
+                ),
+                language,
             )
         )
-    click.echo(sentence("calls", language, span=_span(*found.calls, language)))
-    click.echo(sentence("tokens", language, span=_span(*found.tokens, language)))
-    click.echo(sentence("cost", language, cost=_cost(found, language)))
+    click.echo(render(Message("calls: {span}", span=_span(*found.calls, language)), language))
+    click.echo(render(Message("tokens: {span}", span=_span(*found.tokens, language)), language))
+    click.echo(render(Message("cost: {cost}", cost=_cost(found, language)), language))
     if in_batches and found.rounds:
         _show_batches(found, language)
-    click.echo(sentence(ends, language))
+    ends = (
+        Message(
+            "The lower end is a first text of every candidate; the upper one every try of each, at "
+            "length, with all its samples."
+        )
+        if of_candidates
+        else Message(
+            "The lower end is what has to be asked, answered in a word; the upper one every vote "
+            "at length, each tenth asked again."
+        )
+    )
+    click.echo(render(ends, language))
 
 
 def _show_batches(found: Estimate, language: str) -> None:
     """How often batches are sent, and what they save: repairs, which are asked
     one by one, are few.
     """
-    click.echo(sentence("batch rounds", language, span=_span(1, found.rounds, language)))
+    click.echo(
+        render(
+            Message("rounds of batches: {span}", span=_span(1, found.rounds, language)), language
+        )
+    )
     if found.usd[1]:
         (low, high), saved = found.batch_usd, found.usd[1] - found.batch_usd[1]
-        ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}
-        click.echo(sentence("batch cost", language, saved=number_text(saved, 4, language), **ends))
+        ends = {"low": render(figure(low, 4), language), "high": render(figure(high, 4), language)}
+        click.echo(
+            render(
+                Message(
+                    "in batches: ${low} to ${high}, ${saved} less at the upper end",
+                    saved=render(figure(saved, 4), language),
+                    **ends,
+                ),
+                language,
+            )
+        )
 
 
 def _batch_json(found: Estimate) -> dict[str, object]:
@@ -108,20 +144,41 @@ def _json(found: Estimate) -> dict[str, object]:
 def _cost(found: Estimate, language: str) -> str:
     low, high = found.usd
     unknown = (
-        sentence("price of", language, models=", ".join(found.unpriced)) if found.unpriced else ""
+        render(
+            Message("the price of {models} is not known", models=", ".join(found.unpriced)),
+            language,
+        )
+        if found.unpriced
+        else ""
     )
     if not high and not found.calls[1]:
-        return sentence("all asked" if found.in_batches else "all answered", language)
+        return render(
+            Message("nothing: all of it is answered, or asked in batches")
+            if found.in_batches
+            else Message("nothing: all of it is answered already"),
+            language,
+        )
     if not high:
-        return unknown or sentence("nothing to pay", language)
-    ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}
-    known = sentence("known price", language, dated=PriceTable.load().dated, **ends)
+        return unknown or render(Message("nothing: the models run on this machine"), language)
+    ends = {"low": render(figure(low, 4), language), "high": render(figure(high, 4), language)}
+    known = render(
+        Message(
+            "${low} to ${high} (prices of {dated}, or your own)",
+            dated=PriceTable.load().dated,
+            **ends,
+        ),
+        language,
+    )
     return f"{known}; {unknown}" if unknown else known
 
 
 def _span(low: int, high: int, language: str) -> str:
     ends = _thousands(low, language), _thousands(high, language)
-    return ends[0] if low == high else sentence("to", language, low=ends[0], high=ends[1])
+    return (
+        ends[0]
+        if low == high
+        else render(Message("{low} to {high}", low=ends[0], high=ends[1]), language)
+    )
 
 
 def _thousands(count: int, language: str) -> str:

@@ -34,15 +34,14 @@ from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, Setup
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of, render
 from adjudge.reports.again import Again
+from adjudge.reports.counts import count_rows
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import ENTRIES, Report
 from adjudge.reports.russian import localised
-from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.table import write_judgments
-from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, Judged, RowsReadable, Stopping, VoteCast
 
@@ -235,19 +234,44 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
-        name: Sentence = "resume with more" if isinstance(halt, BudgetSpent) else "resume"
-        raise RunStopped(
-            "{halt}. {sentence}", halt=halt, sentence=sentence(name, language, folder=place)
-        ) from halt
+        how = (
+            Message(
+                "Resume it with a larger limit: adjudge resume {folder} -- --max-usd N (or "
+                "--max-calls, --max-tokens)",
+                folder=place,
+            )
+            if isinstance(halt, BudgetSpent)
+            else Message("Resume it with: adjudge resume {folder}", folder=place)
+        )
+        raise RunStopped("{halt}. {how}", halt=halt, how=how) from halt
     except KeyboardInterrupt as interrupt:
-        name = "stopped at once, not kept" if folder is None else "stopped at once, kept"
-        raise click.Abort(sentence(name, language, folder=place)) from interrupt
+        what = (
+            Message("stopped at once: nothing was kept. With --run FOLDER it could be resumed.")
+            if folder is None
+            else Message(
+                "stopped at once: what was under way is asked again. Resume it with: adjudge "
+                "resume {folder}",
+                folder=place,
+            )
+        )
+        raise click.Abort(render(what, language)) from interrupt
 
 
 def say_stopping(folder: Path | None, language: str) -> None:
     """What is done after the first interrupt, and how to resume."""
-    name: Sentence = "stopping" if folder is None else "stopping, kept"
-    click.echo(clean(sentence(name, language, folder=shlex.quote(str(folder)))), err=True)
+    what = (
+        Message(
+            "Stopping: nothing more is sent; what is under way is waited for, and what was judged "
+            "is written. Ctrl-C again stops at once. With --run FOLDER it could be resumed."
+        )
+        if folder is None
+        else Message(
+            "Stopping: nothing more is sent; what is under way is waited for and kept. Ctrl-C "
+            "again stops at once. Resume it with: adjudge resume {folder}",
+            folder=shlex.quote(str(folder)),
+        )
+    )
+    click.echo(clean(render(what, language)), err=True)
 
 
 class RunDisplay:
@@ -367,9 +391,14 @@ def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
     why = localised(str(halt), language)
     outcome.stopped = (
-        sentence("stopped at once", language)
+        render(
+            Message(
+                "Stopped at once: what was under way is lost. With --run FOLDER nothing would be."
+            ),
+            language,
+        )
         if at_once
-        else sentence("stopped early", language, reason=why)
+        else render(Message("Stopped before the end: {reason}.", reason=why), language)
     )
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
     click.echo(clean(outcome.stopped), err=True)
@@ -380,15 +409,22 @@ def note_halt(halt: RunStopped, outcome: Outcome) -> None:
     told.
     """
     language = outcome.run.file.language
-    outcome.stopped = sentence(
-        "stopped early", language, reason=localised(str(halt.__cause__ or halt), language)
+    outcome.stopped = render(
+        Message(
+            "Stopped before the end: {reason}.",
+            reason=localised(str(halt.__cause__ or halt), language),
+        ),
+        language,
     )
     outcome.halted = halt
 
 
 def skipped_rows(outcome: Outcome) -> str:
     language = outcome.run.file.language
-    return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
+    return render(
+        Message("{rows} could not be judged", rows=render(count_rows(outcome.skipped), language)),
+        language,
+    )
 
 
 def finish(

@@ -232,7 +232,7 @@ def _estimate(
 ) -> ExitCode:
     known = KnownVotes(run) if run else None
     found = runtime.estimate(agent, task, inputs=inputs, known=known)
-    show_estimate(found, runtime.language, "candidates", "ends of candidates", as_json=as_json)
+    show_estimate(found, runtime.language, as_json=as_json, of_candidates=True)
     return ExitCode.OK
 
 

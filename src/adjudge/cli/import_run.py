@@ -24,9 +24,9 @@ from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
 from adjudge.importers.table import TABLE, TableColumns
+from adjudge.reports.counts import count_judgments, count_rows, count_votes
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.russian import verbatim
-from adjudge.reports.words import counted
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 _MOST_SHOWN = 12
@@ -143,14 +143,14 @@ def _lines(report: ImportReport) -> Iterator[str]:
         f"against {report.written_against})"
     )
     statuses = ", ".join(f"{name} {count}" for name, count in sorted(tally.statuses.items()))
-    yield f"  {counted(tally.judgments, 'judgment')}: {statuses}"
+    yield f"  {count_judgments(tally.judgments)}: {statuses}"
     votes = ", ".join(f"{name} {count}" for name, count in sorted(tally.votes.items())) or "none"
-    yield f"  {counted(tally.votes.total(), 'vote')}: {votes}"
+    yield f"  {count_votes(tally.votes.total())}: {votes}"
     yield f"  {_labels(tally.labels)}"
     if tally.unjudged:
-        yield f"  {counted(tally.unjudged, 'row')} without a verdict"
+        yield f"  {count_rows(tally.unjudged)} without a verdict"
     for judge, count in tally.judges.most_common(_MOST_SHOWN):
-        yield f"  {verbatim(judge)}: {counted(count, 'judgment')}"
+        yield f"  {verbatim(judge)}: {count_judgments(count)}"
     if report.used:
         yield (
             f"  read: {', '.join(f'{verbatim(key)} → {what}' for key, what in report.used.items())}"

@@ -31,10 +31,10 @@ from adjudge.cli.show import clean, told
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
+from adjudge.messages import Message, render
 from adjudge.prompts.render import check_language
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.russian import verbatim
-from adjudge.reports.sentences import Sentence, sentence
 from adjudge.runs.folder import reading
 from adjudge.runs.label_queue import FIRST, QUEUES, Queue
 from adjudge.runs.label_scales import keys_of, label_scale
@@ -189,18 +189,32 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) 
     with typed_wrong():
         label_scale(run, criteria)
     work = labelling(run, who, criteria)
-    intro: Sentence = "random rows" if who.queue == "random" else "chosen rows"
-    click.echo(sentence(intro, language, seed=work.draw.seed, queue=who.queue))
+    intro = (
+        Message(
+            "Rows in random order (seed {seed}). You do not see what the judge said.",
+            seed=work.draw.seed,
+        )
+        if who.queue == "random"
+        else Message(
+            "Chosen rows ({queue}): they help you write better criteria; they do not move the "
+            "corrected rate.",
+            queue=who.queue,
+        )
+    )
+    click.echo(render(intro, language))
     if not work.progress().total:
-        click.echo(sentence("nothing to label", language))
+        click.echo(render(Message("There is nothing to label in this queue."), language))
         return ExitCode.OK
     with keyboard() as terminal:
         scale = work.judged.scale
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
         ending = _Session(work, keys, language).work()
-    click.echo(sentence(ending, language, **work.progress()._asdict()))
+    click.echo(render(ending, language))
     return ExitCode.OK
+
+
+_NOTE_KEPT = Message("The note goes with your answer to this row.")
 
 
 class _Session:
@@ -213,17 +227,27 @@ class _Session:
         self._notes: dict[str, str] = {}
         """Row → note: one that was typed stays when its row comes back."""
 
-    def work(self) -> Sentence:
+    def work(self) -> Message:
         while (shown := self._work.next()) is not None:
             click.echo(
                 screen(shown, self._work.judged.scale, self._work.progress(), self._language)
             )
             if self._note_on(shown):
-                self._say("note kept")
+                self._say(_NOTE_KEPT)
             if not self._answered(shown):
-                return "ended"
+                return Message(
+                    "{done} of {total} labelled. Every answer is kept; the same command goes on.",
+                    **self._work.progress()._asdict(),
+                )
         done, total = self._work.progress()
-        return "all labelled" if done == total else "left"
+        if done == total:
+            return Message("{done} of {total} labelled: that is all.", done=done, total=total)
+        return Message(
+            "{done} of {total} labelled, and the rest was skipped: the same command shows those "
+            "rows again.",
+            done=done,
+            total=total,
+        )
 
     def _answered(self, shown: ShownRow) -> bool:
         """Take keys until the row is done with; False when the annotator stops."""
@@ -243,10 +267,10 @@ class _Session:
             return self._undone()
         if command == "s":
             self._work.skip(shown, self._note_on(shown))
-            return self._say("row skipped")
+            return self._say(Message("skipped; it comes back in the next session"))
         if command == "?":
             self._work.unsure(shown, self._note_on(shown))
-            return self._say("unsure")
+            return self._say(Message("unsure"))
         answer = self._answer(shown, text)
         if answer is None:
             return False
@@ -262,28 +286,28 @@ class _Session:
         try:
             answer = scale.read(chosen, responses)
         except ValueError:
-            self._say("unknown key", key=clean(repr(text)))
+            self._say(Message("{key} is no key here.", key=clean(repr(text))))
             return None
         click.echo(f"> {clean(chosen)}")
         return answer
 
     def _undone(self) -> bool:
         if self._work.undo() is None:
-            self._say("nothing to undo")
+            self._say(Message("There is nothing to undo."))
             return False
-        return self._say("undone")
+        return self._say(Message("The last label is taken back; here is its row again."))
 
     def _note_on(self, shown: ShownRow) -> str:
         return self._notes.get(shown.queued.identity, "")
 
     def _take_note(self, shown: ShownRow, given: str) -> None:
         """Typed behind the key where answers are lines, else asked for."""
-        note = given or self._keys.line(sentence("note", self._language)) or ""
+        note = given or self._keys.line(render(Message("Note: "), self._language)) or ""
         self._notes[shown.queued.identity] = note.strip()
-        self._say("note kept")
+        self._say(_NOTE_KEPT)
 
-    def _say(self, name: Sentence, key: str = "") -> bool:
-        click.echo(sentence(name, self._language, key=key))
+    def _say(self, what: Message) -> bool:
+        click.echo(render(what, self._language))
         return True
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from adjudge.cli.show import clean
 from adjudge.domain.label import LabelScale, labels
 from adjudge.domain.verdict import TIE
-from adjudge.reports.sentences import sentence
+from adjudge.messages import Message, render
 from adjudge.runs.label_scales import keys_of, read_fields
 from adjudge.runs.labelling import Progress, ShownRow
 
@@ -33,13 +33,20 @@ def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str
     """The row, the question and the keys."""
     lines = [
         "-" * width(),
-        sentence("labelled", language, done=progress.done, total=progress.total),
+        render(
+            Message("{done} of {total} labelled", done=progress.done, total=progress.total),
+            language,
+        ),
         "",
     ]
     lines += _wrapped(scale.criteria.titled)
     for name, value in read_fields(shown.fields, scale):
         lines += ["", *_field(name, value, scale, language)]
-    lines += ["", *_keys(scale, len(shown.order), language), sentence("keys", language)]
+    lines += [
+        "",
+        *_keys(scale, len(shown.order), language),
+        render(Message("? unsure   s skip   n note   u undo   q quit"), language),
+    ]
     return "\n".join(lines)
 
 
@@ -55,7 +62,7 @@ def _field(
         if place:
             yield ""
         yield (
-            sentence("response", language, label=label)
+            render(Message("Response {label}", label=label), language)
             if compared
             else f"{_one_line(name)} {place + 1}"
         )
@@ -65,15 +72,22 @@ def _field(
 def _keys(scale: LabelScale, responses: int, language: str) -> Iterator[str]:
     if scale.range:
         lowest, highest = scale.range
-        yield sentence("number keys", language, lowest=f"{lowest:g}", highest=f"{highest:g}")
+        yield render(
+            Message(
+                "a number from {lowest} to {highest}, then Enter",
+                lowest=f"{lowest:g}",
+                highest=f"{highest:g}",
+            ),
+            language,
+        )
         return
     about = {option.name: option.description for option in scale.criteria.options}
     for key, name in keys_of(scale, responses).items():
         if scale.compares:
             shown = (
-                sentence("tie", language)
+                render(Message("equally good"), language)
                 if name == TIE
-                else sentence("response", language, label=name)
+                else render(Message("Response {label}", label=name), language)
             )
         else:
             shown = ": ".join(filter(None, (name if name != key else "", about[name]))) or name

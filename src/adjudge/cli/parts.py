@@ -9,8 +9,8 @@ import click
 from adjudge.cli.execute import say_stopping
 from adjudge.cli.show import clean
 from adjudge.cli.watch import Watch
-from adjudge.reports.sentences import sentence
-from adjudge.reports.words import counted
+from adjudge.messages import Message, render
+from adjudge.reports.counts import count_rows, count_votes
 from adjudge.runs.execute import Stopping
 from adjudge.runs.partition import Partition, Progress
 
@@ -32,8 +32,16 @@ class Parts:
 
     def say(self) -> None:
         counts = {
-            "rows": counted(self._rows, "row", self._language),
-            "votes": counted(self._asked, "vote", self._language),
+            "rows": render(count_rows(self._rows), self._language),
+            "votes": render(count_votes(self._asked), self._language),
         }
         if not self._quiet and self._rows:
-            click.echo(clean(sentence("part done", self._language, **counts)), err=True)
+            click.echo(
+                clean(
+                    render(
+                        Message("the workers have judged {rows}, asked for {votes}", **counts),
+                        self._language,
+                    )
+                ),
+                err=True,
+            )

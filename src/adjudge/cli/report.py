@@ -12,12 +12,12 @@ from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean, told
 from adjudge.errors import RunError
 from adjudge.messages import reason_of
+from adjudge.reports.counts import count_judgments
 from adjudge.reports.export import ENDINGS, to_html, to_markdown
 from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.junit import to_junit
 from adjudge.reports.russian import verbatim
 from adjudge.reports.table import check_writable
-from adjudge.reports.words import counted
 from adjudge.runs.folder import reading
 
 
@@ -66,7 +66,7 @@ def report(
             filename=error.filename or target,
             reason=reason_of(error),
         ) from error
-    _say_where(f"{counted(rows, 'judgment')} written to {verbatim(target)}", target)
+    _say_where(f"{count_judgments(rows)} written to {verbatim(target)}", target)
     return 0
 
 

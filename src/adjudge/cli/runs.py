@@ -30,11 +30,20 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
+from adjudge.messages import render
+from adjudge.reports.counts import (
+    count_calls,
+    count_failed_calls,
+    count_judgments,
+    count_replies,
+    count_requests,
+    count_tokens,
+    count_votes,
+)
 from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
 from adjudge.reports.files import STDOUT
 from adjudge.reports.russian import verbatim
 from adjudge.reports.trusted import calibrations_of, trust_sentence
-from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
@@ -85,7 +94,7 @@ def show_run(folder: Path, as_json: bool) -> int:
         for line in reasons_told(report_of_run(folder, shown=0)):
             console.print(Text(line))
     for calibration in calibrations_of(folder):
-        console.print(Text(clean(trust_sentence(calibration, spoken())), style="bold"))
+        console.print(Text(clean(render(trust_sentence(calibration), spoken())), style="bold"))
     for judge, identity in info.identities.items():
         console.print(Text(told(f"{verbatim(judge)}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():
@@ -98,12 +107,12 @@ def show_run(folder: Path, as_json: bool) -> int:
             )
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
-        spent = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}"
+        spent = f"{count_calls(usage.calls)}, {count_tokens(tokens)}, {_money(info, model)}"
         console.print(Text(told(f"{verbatim(model)}: {spent}")))
     for batch in info.batches:
         console.print(Text(told(_batch(batch))))
-    votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
-    console.print(Text(told(f"{votes}; {counted(info.failed_calls, 'failed call')}")))
+    votes = f"{count_votes(info.votes)}, {info.failed_votes} without an answer"
+    console.print(Text(told(f"{votes}; {count_failed_calls(info.failed_calls)}")))
     console.print_json(clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False)))
     return 0
 
@@ -112,7 +121,7 @@ def _batch(batch: Batch) -> str:
     """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
     said = f" ({verbatim(batch.more['said'])})" if batch.more.get("said") else ""
     twice = "; it may have been paid twice" if batch.more.get("twice") else ""
-    requests = counted(batch.requests, "request")
+    requests = count_requests(batch.requests)
     return (
         f"batch {verbatim(batch.remote_id or batch.id)} at {batch.provider}: "
         f"{batch.state}{said}, {requests}{twice}"
@@ -179,7 +188,7 @@ def recover_run(folder: Path) -> int:
     votes, rows = recover(folder)
     click.echo(
         told(
-            f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the "
+            f"saved {count_votes(votes)} and {count_judgments(rows)}; resume the "
             "run: what is missing is asked again"
         )
     )
@@ -212,7 +221,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
         click.echo(
             told(
                 f"{'emptied' if yes else 'would empty'} the cache: "
-                f"{counted(count, 'reply')}, {size / 1e6:.1f} MB"
+                f"{count_replies(count)}, {size / 1e6:.1f} MB"
             )
         )
         if yes:
@@ -243,7 +252,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
         format_ = export_format(target, to)
     rows = export(folder, target, to)
     if target != STDOUT:
-        click.echo(told(f"{counted(rows, 'judgment')} written to {verbatim(target)}"))
+        click.echo(told(f"{count_judgments(rows)} written to {verbatim(target)}"))
     if format_ in ("langfuse", "phoenix"):
         _say_left_out(folder, format_)
     return 0
@@ -255,7 +264,7 @@ def _say_left_out(folder: Path, format_: str) -> None:
     if count := without_verdict(folder):
         click.echo(
             told(
-                f"{counted(count, 'judgment')} without a verdict left out: {format_} has no "
+                f"{count_judgments(count)} without a verdict left out: {format_} has no "
                 "place for a failure"
             ),
             err=True,

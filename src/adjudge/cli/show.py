@@ -24,11 +24,13 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
+from adjudge.messages import Message, join, plural, render, term
+from adjudge.reports.counts import count_calls, count_failed_calls, count_rows, count_tokens
+from adjudge.reports.numbers import figure, percent
 from adjudge.reports.russian import localised, translate_line
-from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary
+from adjudge.reports.terms import rule_title
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
 from adjudge.reports.workflow_commands import defused
 
 if TYPE_CHECKING:
@@ -50,12 +52,14 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
     """One result in full, a few as a table."""
     results = list(given)
     console = open_console()
-    console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
+    console.print(
+        Text(f"{render(Message('criterion'), language)}: {clean(critic.definition)}", style="dim")
+    )
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
         console.print(
             Text(
-                f"{word('excluded', language)} {clean(model)}: "
+                f"{render(Message('excluded'), language)} {clean(model)}: "
                 f"{clean(localised(reason, language))}",
                 style="yellow",
             )
@@ -68,12 +72,12 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
     several = any(len(one.item_results) > 1 for one in results)
     table = headed(
         language,
-        "row",
-        *(("criterion",) if several else ()),
-        "verdict",
-        "score",
-        "votes",
-        "explanation",
+        Message("row"),
+        *((Message("criterion"),) if several else ()),
+        Message("verdict"),
+        Message("score"),
+        Message("votes"),
+        Message("explanation"),
     )
     for number, result in enumerate(results, 1):
         name = Text(clean(result.instance.id or str(number)))
@@ -88,15 +92,26 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
 
 def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -> None:
     """One row per comparison: the winner, everybody's rank, how certain."""
-    table = headed(language, "row", "winner", "ranking", "certainty", "votes", "explanation")
+    table = headed(
+        language,
+        Message("row"),
+        Message("winner"),
+        Message("ranking"),
+        Message("certainty"),
+        Message("votes"),
+        Message("explanation"),
+    )
     for number, result in enumerate(results, 1):
         chosen = result.selected_option
-        special = {None: word("no score", language), "tie": word("tie", language)}
+        special = {
+            None: render(Message("no score"), language),
+            "tie": render(Message("tie"), language),
+        }
         winner = Text(
             special.get(chosen if not isinstance(chosen, int) else "") or clean(result.winner or "")
         )
         ranks = " ".join("–" if rank is None else str(rank) for rank in result.ranking)
-        certain = "–" if result.certainty is None else percent(result.certainty, language)
+        certain = "–" if result.certainty is None else render(percent(result.certainty), language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(
             Text(clean(result.instance.id or str(number))),
@@ -114,36 +129,38 @@ def say_excluded(summary: Summary, language: str, name: str = "") -> None:
     nobody misses it.
     """
     for model, rows in summary.excluded.items():
-        share = (
-            f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
+        said = plural(
+            "excluded {model}: {rows} of {count} row",
+            "excluded {model}: {rows} of {count} rows",
+            summary.attempted,
+            model=clean(model),
+            rows=rows,
         )
-        click.echo(
-            f"{clean(name)}{': ' if name else ''}{word('excluded', language)} "
-            f"{clean(model)}: {share}",
-            err=True,
-        )
+        click.echo(f"{clean(name)}{': ' if name else ''}{render(said, language)}", err=True)
 
 
 def scored_of(summary: Summary, language: str) -> str:
     """How many were scored, and how many of them with an outcome that is no number."""
     bare = summary.without_number
     return (
-        f"{summary.scored} ({bare} {word('without a number', language)})"
+        f"{summary.scored} ({bare} {render(Message('without a number'), language)})"
         if bare
         else str(summary.scored)
     )
 
 
-def headed(language: str, *headings: Word) -> Table:
-    return plain_table(*(word(heading, language) for heading in headings))
+def headed(language: str, *headings: Message) -> Table:
+    return plain_table(*(render(heading, language) for heading in headings))
 
 
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
     chosen = result.option if isinstance(result, DirectInstanceResult) else None
     verdict = (
-        _option(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
+        _option(clean(chosen))
+        if chosen
+        else Text(render(Message("no score"), language), style="bold yellow")
     )
-    score = number_text(result.score, 2, language)
+    score = render(figure(result.score), language)
     return (
         verdict,
         score,
@@ -178,8 +195,10 @@ def told(text: str) -> str:
 
 
 def _one(result: AspectResult, language: str) -> Table:
-    headings = (word(one, language) for one in ("model", "verdict", "votes", "explanation"))
-    table = plain_table(*headings, title=_verdict(result, language))
+    headings = (Message("model"), Message("verdict"), Message("votes"), Message("explanation"))
+    table = plain_table(
+        *(render(one, language) for one in headings), title=_verdict(result, language)
+    )
     for entry in result.panel:
         own = [vote for vote in result.votes if vote.model == entry.model and vote.verdict]
         why = next(
@@ -193,7 +212,7 @@ def _one(result: AspectResult, language: str) -> Table:
         table.add_row(
             Text(clean(entry.model)),
             _option(entry.option),
-            votes + (f" {word('tie', language)}" if entry.tie else ""),
+            votes + (f" {render(Message('tie'), language)}" if entry.tie else ""),
             _brief(why),
         )
     for model in result.excluded_models:
@@ -207,14 +226,16 @@ def _one(result: AspectResult, language: str) -> Table:
 
 
 def _many(results: Sequence[AspectResult], language: str) -> Table:
-    table = plain_table(
-        *(
-            word(heading, language)
-            for heading in ("row", "verdict", "score", "votes", "explanation")
-        )
+    table = headed(
+        language,
+        Message("row"),
+        Message("verdict"),
+        Message("score"),
+        Message("votes"),
+        Message("explanation"),
     )
     for number, result in enumerate(results, 1):
-        score = number_text(result.score, 2, language)
+        score = _figure(result.score, language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(
             result.excluded_models.values()
@@ -245,18 +266,22 @@ def _verdict(result: AspectResult, language: str) -> Text:
     title = Text.assemble(_verdict_word(result, language))
     if result.score is not None:
         title.append(
-            f"  {word('score', language)} {number_text(result.score, 2, language)}", style="bold"
+            f"  {render(Message('score'), language)} {render(figure(result.score, 2), language)}",
+            style="bold",
         )
     if result.agreement is not None:
-        title.append(f"  {word('agreement', language)} {percent(result.agreement, language)}")
+        title.append(
+            f"  {render(Message('agreement'), language)} "
+            f"{render(percent(result.agreement), language)}"
+        )
     if result.tie:
-        title.append(f"  ({word('tie', language)})", style="yellow")
+        title.append(f"  ({render(Message('tie'), language)})", style="yellow")
     return title
 
 
 def _verdict_word(result: AspectResult, language: str) -> Text:
     if result.status is not Status.SCORED or result.verdict is None:
-        return Text(word("no score", language), style="bold yellow")
+        return Text(render(Message("no score"), language), style="bold yellow")
     return _option(result.verdict)
 
 
@@ -286,11 +311,11 @@ def footer(
     """What it took; of several judgments by one criteria how many were scored before it."""
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
-    guessed = f" ({word('estimated', language)})" if taken.estimated else ""
-    failed = f"{counted(failed_calls, 'failed call', language)}, " if failed_calls else ""
+    guessed = f" ({render(Message('estimated'), language)})" if taken.estimated else ""
+    failed = f"{render(count_failed_calls(failed_calls), language)}, " if failed_calls else ""
     used = (
-        f"{counted(taken.calls, 'call', language)}, "
-        f"{failed}{counted(tokens, 'token', language)}{guessed}"
+        f"{render(count_calls(taken.calls), language)}, "
+        f"{failed}{render(count_tokens(tokens), language)}{guessed}"
     )
     if summary is None or summary.attempted == 1:
         return used
@@ -301,17 +326,18 @@ def footer(
         ""
         if bare
         else (
-            f"{word('mean', language)} "
-            f"{'–' if summary.mean is None else number_text(summary.mean, 3, language)}; "
+            f"{render(term('score', 'mean'), language)} "
+            f"{'–' if summary.mean is None else render(figure(summary.mean, 3), language)}; "
         )
     )
     scored = summary.scored if bare else scored_of(summary, language)
-    counts = (
-        f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
+    counts = Message(
+        "attempted {attempted}, scored {scored}, failed {failed}",
+        attempted=summary.attempted,
+        scored=scored,
+        failed=summary.abstained + summary.failed,
     )
-    return (
-        f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"
-    )
+    return f"{mean}{render(counts, language)}; {used}"
 
 
 _MOST_REASONS = 10
@@ -331,9 +357,11 @@ def show_report(report: Report, *, rows_shown: bool = False) -> None:
         _show_panel(console, section, report.language)
         _show_changes(console, section, report)
     for line in (*report.compared_told, *report.remarks):
-        console.print(Text(clean(line)))
+        console.print(Text(clean(render(line, report.language))))
     for calibration in report.calibrations:
-        console.print(Text(clean(trust_sentence(calibration, report.language)), style="bold"))
+        console.print(
+            Text(clean(render(trust_sentence(calibration), report.language)), style="bold")
+        )
     console.print(Text(_footer(report), style="dim"))
     for note in report.notes:
         console.print(Text(clean(localised(note, report.language)), style="yellow"))
@@ -342,14 +370,14 @@ def show_report(report: Report, *, rows_shown: bool = False) -> None:
 def _show_panel(console: Console, section: Section, language: str) -> None:
     if section.summary.models and section.summary.attempted > 1:
         each = ", ".join(
-            f"{model} {number_text(one.mean, 2, language)}"
+            f"{model} {_figure(one.mean, language)}"
             for model, one in section.summary.models.items()
         )
         console.print(
             Text(
                 clean(
                     f"{section.criteria or section.judge}: "
-                    f"{word('models of the panel', language)}: {each}"
+                    f"{render(Message('each model by itself'), language)}: {each}"
                 )
             )
         )
@@ -358,14 +386,18 @@ def _show_panel(console: Console, section: Section, language: str) -> None:
 def _show_changes(console: Console, section: Section, report: Report) -> None:
     language, baseline = report.language, report.setup.baseline
     for one in report.changes(section):
-        moved = f"{number_text(one.before, 3, language)} → {number_text(one.now, 3, language)}"
+        moved = f"{_figure(one.before, language, 3)} → {_figure(one.now, language, 3)}"
         name = (
-            word("composite", language)
+            render(Message("composite"), language)
             if section.rag and one.name == section.criteria
             else one.name
         )
         console.print(
-            Text(clean(f"{name}: {moved} ({word('compared with', language)} {baseline.run})"))
+            Text(
+                clean(
+                    f"{name}: {moved} ({render(Message('compared with'), language)} {baseline.run})"
+                )
+            )
         )
 
 
@@ -374,8 +406,8 @@ def reasons_told(report: Report) -> Iterator[str]:
     language = report.language
     for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
         yield (
-            f"{word('no score', language)}: {clean(localised(reason, language))}: "
-            f"{counted(rows, 'row', language)}"
+            f"{render(Message('no score'), language)}: {clean(localised(reason, language))}: "
+            f"{render(count_rows(rows), language)}"
         )
 
 
@@ -388,7 +420,9 @@ def warn(report: Report) -> None:
     for section in report.sections:
         say_excluded(section.summary, language, section.name if several else "")
     for gate in report.gates:
-        click.secho(clean(gate.sentence(language)), fg=_GATE_STYLES[gate.verdict], err=True)
+        click.secho(
+            clean(render(gate.sentence(), language)), fg=_GATE_STYLES[gate.verdict], err=True
+        )
 
 
 def print_json(
@@ -416,9 +450,9 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
     places = [str(output)] if output else []
     places += [f"adjudge export {folder}"] if folder else []
     told = (
-        f"{word('every row', language)}: {', '.join(places)}"
+        f"{render(Message('Every row'), language)}: {', '.join(places)}"
         if places
-        else sentence("rows are not kept", language)
+        else render(Message("The rows are not kept: add -o rows.csv or --run FOLDER"), language)
     )
     click.echo(clean(told))
 
@@ -426,7 +460,7 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
 def say_columns(columns: Mapping[str, str], language: str) -> None:
     """Which column was taken for which field."""
     taken = ", ".join(f"{field} = {clean(column)}" for field, column in columns.items())
-    click.echo(f"{word('columns', language)}: {taken}", err=True)
+    click.echo(f"{render(Message('columns'), language)}: {taken}", err=True)
 
 
 def _tables(report: Report, *, rows_shown: bool) -> Iterable[Table]:
@@ -449,10 +483,18 @@ def _tables(report: Report, *, rows_shown: bool) -> Iterable[Table]:
 
 def _criteria(sections: Sequence[Section], language: str, *, named: bool) -> Table:
     """A line each; ``named``: with the judge, since there are several."""
-    table = headed(language, "criteria", "attempted", "scored", "mean", "interval", "options")
+    table = headed(
+        language,
+        Message("criteria"),
+        Message("attempted"),
+        term("status", "scored"),
+        term("score", "mean"),
+        Message("95 % interval"),
+        Message("options"),
+    )
     for one in sections:
         found = one.summary
-        mean = number_text(found.mean, 3, language)
+        mean = _figure(found.mean, language, 3)
         chosen = [f"{clean(option)} {count}" for option, count in found.options.items()]
         options = ", ".join(chosen[:_MOST_OPTIONS]) + (", …" if len(chosen) > _MOST_OPTIONS else "")
         counts = (str(found.attempted), scored_of(found, language))
@@ -462,9 +504,17 @@ def _criteria(sections: Sequence[Section], language: str, *, named: bool) -> Tab
 
 
 def _systems(found: ContestSummary, language: str) -> Table:
-    table = headed(language, "system", "wins", "ties", "losses", "win rate", "interval")
+    table = headed(
+        language,
+        Message("system"),
+        Message("wins"),
+        Message("ties"),
+        Message("losses"),
+        Message("win rate"),
+        Message("95 % interval"),
+    )
     for one in found.systems:
-        rate = number_text(one.winrate, 2, language)
+        rate = _figure(one.winrate, language)
         counts = map(str, (one.wins, one.ties, one.losses))
         style = "bold" if one is found.leader else ""
         table.add_row(
@@ -477,45 +527,43 @@ def _systems(found: ContestSummary, language: str) -> Table:
 
 
 def _show_order(console: Console, found: ContestSummary, language: str) -> None:
+    from adjudge.reports.contests import noise_floor  # not loaded where nothing is compared
+
     if not found.leader:
-        console.print(Text(word("cannot tell", language), style="dim"))
+        console.print(
+            Text(render(Message("these rows cannot tell who is better"), language), style="dim")
+        )
     if (order := found.order) is None:
         return
-    turned = (
-        f"{word('turned with the order', language)}: {order.turned} {word('of', language)} "
-        f"{order.rows}"
+    turned = Message(
+        "rows that turn with the order: {turned} of {rows}", turned=order.turned, rows=order.rows
     )
-    flips = (
-        ""
-        if order.flip_rate is None
-        else f"; {word('share of flips', language)}: {number_text(order.flip_rate, 2, language)}"
-    )
-    noise = word("noise floor not measured", language)
-    if order.noise_rate is not None:
-        noise = f"{word('noise floor', language)}: {number_text(order.noise_rate, 2, language)}"
-    console.print(Text(f"{turned}{flips}; {noise}"))
+    said = [turned]
+    if order.flip_rate is not None:
+        flips = figure(order.flip_rate)
+        said.append(Message("votes that change with the order: {flips}", flips=flips))
+    console.print(Text(render(join("; ", [*said, noise_floor(order)]), language)))
 
 
 def _dimensions(summary: RagSummary, language: str) -> Table:
-    table = plain_table()
-    table.add_column(word("dimension", language))
+    table = headed(language, Message("dimension"))
     for heading in (
-        word("average", language),
-        word("normalised score", language),
-        word("scored", language),
+        render(Message("mean"), language),
+        render(term("score", "normalised"), language),
+        render(term("status", "scored"), language),
     ):
         table.add_column(heading, justify="right")
     table.add_column("")
     for one in summary.dimensions:
         table.add_row(*_dimension(one, language))
     overall, interval = summary.overall, summary.overall.interval
-    mean = number_text(overall.mean, 2, language)
+    mean = _figure(overall.mean, language)
     limits = (
-        f"{word('interval', language)}: {_limits(interval, language)}"
+        f"{render(Message('95 % interval'), language)}: {_limits(interval, language)}"
         if interval
-        else word("no interval", language)
+        else render(Message("no interval: fewer than 8 scored rows"), language)
     )
-    name = Text(word("composite", language), style="bold")
+    name = Text(render(Message("composite"), language), style="bold")
     table.add_row(
         name, "", Text(mean, style="bold"), f"{overall.scored}/{overall.attempted}", limits
     )
@@ -523,9 +571,9 @@ def _dimensions(summary: RagSummary, language: str) -> Table:
 
 
 def _dimension(one: DimensionSummary, language: str) -> tuple[Text, str, str, str, str]:
-    raw = f"{number_text(one.raw.mean, 2, language)} / {one.dimension.maximum}" if one.raw else "–"
-    mean = number_text(one.mean, 2, language)
-    flag = word("never varies", language) if one.never_varies else ""
+    raw = f"{_figure(one.raw.mean, language)} / {one.dimension.maximum}" if one.raw else "–"
+    mean = _figure(one.mean, language)
+    flag = render(Message("never varies"), language) if one.never_varies else ""
     return (
         Text(clean(one.dimension.title)),
         raw,
@@ -537,10 +585,14 @@ def _dimension(one: DimensionSummary, language: str) -> tuple[Text, str, str, st
 
 def _limits(interval: Interval | None, language: str) -> str:
     return (
-        f"{number_text(interval.lower, 2, language)}–{number_text(interval.upper, 2, language)}"
+        f"{_figure(interval.lower, language)}–{_figure(interval.upper, language)}"
         if interval
         else "–"
     )
+
+
+def _figure(value: float | None, language: str, digits: int = 2) -> str:
+    return render(figure(value, digits), language)
 
 
 def _footer(report: Report) -> str:
@@ -554,7 +606,7 @@ def _footer(report: Report) -> str:
     used = footer(None, language, report.usage, report.failed_calls)
     rules = only.rag.rules.items() if only and only.rag else ()
     named = (
-        (word(name, language) if is_word(name) else clean(name), count)
+        (clean(render(rule_title(name), language)), count)
         for name, count in rules
         if name != "mean"
     )

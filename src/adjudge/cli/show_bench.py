@@ -12,8 +12,8 @@ from rich.text import Text
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console, plain_table
 from adjudge.reports.benchmark import beside, table_of, title_of
+from adjudge.reports.counts import count_rows
 from adjudge.reports.russian import verbatim
-from adjudge.reports.words import counted
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 
 _RIGHT = (
@@ -96,7 +96,7 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
 def _show_failures(console: Console, judge: BenchedJudge) -> None:
     name = verbatim(judge.judge)
     for reason, count in judge.reasons.items():
-        line = f"{name}: no verdict on {counted(count, 'row')}: {_short(reason)}"
+        line = f"{name}: no verdict on {count_rows(count)}: {_short(reason)}"
         console.print(Text(told(line), style="yellow"))
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console, plain_table
+from adjudge.messages import render
 from adjudge.reports.calibrated import (
     calibration_lines,
     limits_text,
@@ -19,9 +20,9 @@ from adjudge.reports.calibrated import (
     people_lines,
     value_text,
 )
+from adjudge.reports.counts import count_rows
 from adjudge.reports.russian import verbatim
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import counted
 from adjudge.trust.agreement import AgreementReport
 from adjudge.trust.calibration import Calibration
 from adjudge.trust.cascades import CascadeReport
@@ -37,10 +38,13 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
     if name_judge:
         console.print(Text(clean(one.judge), style="bold underline"))
     console.print(
-        Text(clean(trust_sentence(one, spoken())), style="bold" if one.corrected else "bold yellow")
+        Text(
+            clean(render(trust_sentence(one), spoken())),
+            style="bold" if one.corrected else "bold yellow",
+        )
     )
     console.print(_estimates(one))
-    for line in calibration_lines(one, spoken()):
+    for line in calibration_lines(one):
         console.print(Text(told(line)))
     if one.agreement and one.agreement.count:
         _show_agreement(console, one.agreement)
@@ -68,7 +72,7 @@ def _estimates(one: Calibration) -> Table:
     ]
     for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
-            rows = counted(found.count, "row")
+            rows = count_rows(found.count)
             limits = Text(told(limits_text(found) if found.lower is not None else found.reason))
             table.add_row(
                 told(name),
@@ -77,12 +81,12 @@ def _estimates(one: Calibration) -> Table:
                 told(rows if found is one.naive else f"labels of {rows}"),
             )
     for option, found in one.shares.items():
-        rows = told(f"labels of {counted(found.count, 'row')}")
+        labels = told(f"labels of {count_rows(found.count)}")
         table.add_row(
             Text(told(f"share of {option_name(option)}")),
             told(value_text(found)),
             told(limits_text(found)),
-            rows,
+            labels,
         )
     return table
 
@@ -96,7 +100,7 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
     missing = f"; {found.left_out} without a verdict left out" if found.left_out else ""
     console.print(
         Text(
-            told(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}"),
+            told(f"agreement of judge and people on {count_rows(found.count)} {rows}{missing}"),
             style="bold",
         )
     )
@@ -121,9 +125,7 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
 def _show_panel(console: Console, found: PanelReport) -> None:
     console.print(
         Text(
-            told(
-                f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}"
-            ),
+            told(f"panel of {len(found.members)} models on labels of {count_rows(found.labels)}"),
             style="bold",
         )
     )
@@ -165,4 +167,4 @@ def _consensus_line(found: ConsensusReport) -> str:
         f"{option_name(option)} {share:.1%}" for option, share in found.shares.items()
     )
     right = "" if found.accuracy is None else f"; {found.accuracy:.1%} right of the labelled ones"
-    return f"Dawid–Skene, which knows no labels, on {counted(found.rows, 'row')}: {shares}{right}"
+    return f"Dawid–Skene, which knows no labels, on {count_rows(found.rows)}: {shares}{right}"

@@ -15,8 +15,8 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console
 from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
+from adjudge.messages import Message, render
 from adjudge.reports.russian import verbatim
-from adjudge.reports.sentences import sentence
 from adjudge.strategy.candidate import Candidate, Selection, Try
 
 _STYLES = {"won": "bold green", "lost": "bold", "failed": "bold red", "stopped": "yellow"}
@@ -70,7 +70,9 @@ def _said(result: SampledResult) -> str:
 
 def _outcome(selection: Selection) -> Text:
     if selection.winner is None:
-        return Text(sentence("no result", spoken()), style="bold red")
+        return Text(
+            render(Message("no result: no candidate may be used"), spoken()), style="bold red"
+        )
     shown = Text(told("result") + ": ", style="bold")
     shown.append(clean(json.dumps(selection.raw, ensure_ascii=False)), style="bold green")
     shown.append(f"\n{told(_how(selection))}", style="dim")

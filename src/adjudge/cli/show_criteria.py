@@ -15,10 +15,11 @@ from adjudge.catalog.lint import Finding
 from adjudge.cli.show import clean
 from adjudge.cli.terminal import open_console, plain_table
 from adjudge.domain.criteria import Criteria
-from adjudge.reports.words import word
+from adjudge.messages import Message, render
 
 _PIPED_WIDTH = 180
 _LONGEST_QUESTION = 80
+_KINDS = {"direct": Message("direct"), "pairwise": Message("pairwise")}
 _STYLES = {"error": "bold red", "warning": "yellow"}
 
 
@@ -27,8 +28,10 @@ def show_catalogue(entries: Sequence[CatalogEntry], language: str) -> None:
     name.
     """
     table, console = plain_table(), open_console()
-    for heading in ("name", "kind", "languages", "options", "question"):
-        table.add_column(word(heading, language), no_wrap=heading not in ("options", "question"))
+    for heading in (Message("name"), Message("kind"), Message("languages")):
+        table.add_column(render(heading, language), no_wrap=True)
+    for heading in (Message("options"), Message("question")):
+        table.add_column(render(heading, language))
     for entry in entries:
         table.add_row(*_row(entry, language))
     if not console.is_terminal:
@@ -40,14 +43,16 @@ def show_entry(entry: CatalogEntry, language: str) -> None:
     criteria, console = entry.criteria, open_console()
     known = " ".join(languages_of(criteria.name))
     console.print(
-        Text.assemble((criteria.name, "bold"), (f"  {word(entry.kind, language)}, {known}", "dim"))
+        Text.assemble(
+            (criteria.name, "bold"), (f"  {render(_KINDS[entry.kind], language)}, {known}", "dim")
+        )
     )
     console.print(Text(criteria.description), end="\n\n")
     console.print(_facts(entry, language))
     if entry.kind == "direct":
-        console.print(Text(f"\n{word('options', language)}", style="bold"))
+        console.print(Text(f"\n{render(Message('options'), language)}", style="bold"))
         console.print(_options(criteria))
-    console.print(Text(f"\n{word('examples', language)}", style="bold"))
+    console.print(Text(f"\n{render(Message('examples'), language)}", style="bold"))
     for example in criteria.examples:
         console.print(Padding(Text(f"{example.option}: {example.explanation}"), (0, 0, 0, 2)))
         console.print(Padding(_fields(example.fields), (0, 0, 0, 4)))
@@ -77,7 +82,7 @@ def _row(entry: CatalogEntry, language: str) -> tuple[str | Text, ...]:
         Text(text, no_wrap=True, overflow="ellipsis")
         for text in (options, _first_words(criteria.description))
     )
-    return (criteria.name, word(entry.kind, language), known, *cut)
+    return (criteria.name, render(_KINDS[entry.kind], language), known, *cut)
 
 
 def _first_words(text: str) -> str:
@@ -96,21 +101,24 @@ def _tally(findings: Sequence[Finding]) -> str:
 
 def _facts(entry: CatalogEntry, language: str) -> Table:
     criteria, grid = entry.criteria, Table.grid(padding=(0, 2, 0, 0))
-    verb = word("judges" if entry.kind == "direct" else "compares", language)
+    verb = render(Message("judges") if entry.kind == "direct" else Message("compares"), language)
     grid.add_row(verb, criteria.to_evaluate_field)
-    grid.add_row(word("reads", language), _context(criteria, language))
+    grid.add_row(render(Message("reads"), language), _context(criteria, language))
     if entry.kind == "direct":
         grid.add_row(
-            word("better", language),
-            word("more of it" if criteria.higher_is_better else "less of it", language),
+            render(Message("better"), language),
+            render(
+                Message("more of it") if criteria.higher_is_better else Message("less of it"),
+                language,
+            ),
         )
     return grid
 
 
 def _context(criteria: Criteria, language: str) -> str:
     if criteria.context_fields is None:
-        return word("everything else", language)
-    return ", ".join(criteria.context_fields) or word("nothing else", language)
+        return render(Message("everything else"), language)
+    return ", ".join(criteria.context_fields) or render(Message("nothing else"), language)
 
 
 def _options(criteria: Criteria) -> Padding:

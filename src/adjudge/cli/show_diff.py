@@ -13,9 +13,9 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean, told
 from adjudge.domain.verdict import TIE
+from adjudge.messages import Message, render
 from adjudge.reports.compared import comparison_lines
 from adjudge.reports.russian import verbatim
-from adjudge.reports.sentences import sentence
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 from adjudge.trust.contestants import system_at
@@ -104,7 +104,9 @@ def _show(lines: Iterable[str], count: int, most: int | None) -> None:
     for line in islice(lines, most):
         click.echo(told(line))
     if most is not None and count > most:
-        click.echo(sentence("and more", spoken(), count=count - most))
+        click.echo(
+            render(Message("… and {count} more: --all shows them", count=count - most), spoken())
+        )
 
 
 def _change(change: Change) -> str:

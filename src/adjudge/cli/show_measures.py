@@ -9,9 +9,10 @@ from rich.text import Text
 
 from adjudge.cli.terminal import plain_table
 from adjudge.domain.record import JudgmentRecord
-from adjudge.reports.measure_words import measure_word
+from adjudge.messages import Message, render, term
+from adjudge.reports import numbers
+from adjudge.reports.measure_titles import measure_title
 from adjudge.reports.measures import MeasuresSummary, blamed, measured
-from adjudge.reports.words import number_text, word
 
 _MOST_ROWS = 10
 
@@ -36,22 +37,30 @@ def measure_tables(
 
 
 def _means(found: MeasuresSummary, language: str) -> Table:
-    table = _headed(language, "measure", "of", "mean", "interval", "rows", "without a number")
+    table = _headed(
+        language,
+        Message("measure"),
+        term("measure", "of"),
+        Message("mean"),
+        Message("95 % interval"),
+        term("measure", "rows"),
+        Message("without a number"),
+    )
     for one in found.each:
-        ends = (one.interval.lower, one.interval.upper) if one.interval else ()
-        limits = "–".join(number_text(end, 2, language) for end in ends) or "–"
-        side, counts = measure_word(one.measure.of, language), (str(one.rows), str(one.missing))
-        table.add_row(
-            Text(one.measure.title), side, number_text(one.mean, 2, language), limits, *counts
+        limits = render(numbers.limits(one.interval), language)
+        side, counts = (
+            render(measure_title(one.measure.of), language),
+            (str(one.rows), str(one.missing)),
         )
+        table.add_row(Text(one.measure.title), side, _figure(one.mean, language), limits, *counts)
     return table
 
 
 def _blamed(found: MeasuresSummary, language: str) -> Table:
-    table = _headed(language, "to blame", "rows")
+    table = _headed(language, Message("to blame"), term("measure", "rows"))
     for who, rows in found.blamed.items():
         if rows:
-            table.add_row(measure_word(who, language), str(rows))
+            table.add_row(render(measure_title(who), language), str(rows))
     return table
 
 
@@ -61,18 +70,18 @@ def _rows(
     language: str,
     clean: Callable[[str], str],
 ) -> Table:
-    table = plain_table()
-    for heading in (word("row", language), measure_word("to blame", language)):
-        table.add_column(heading)
+    table = _headed(language, Message("row"), Message("to blame"))
     for each in found.each:
         table.add_column(each.measure.title, justify="right")
     for one in worst:
-        figures = (
-            number_text(measured(one, each.measure.name)[0], 2, language) for each in found.each
-        )
-        table.add_row(Text(clean(one.name)), measure_word(blamed(one), language), *figures)
+        figures = (_figure(measured(one, each.measure.name)[0], language) for each in found.each)
+        table.add_row(Text(clean(one.name)), render(measure_title(blamed(one)), language), *figures)
     return table
 
 
-def _headed(language: str, *names: str) -> Table:
-    return plain_table(*(measure_word(name, language) for name in names))
+def _headed(language: str, *headings: Message) -> Table:
+    return plain_table(*(render(heading, language) for heading in headings))
+
+
+def _figure(value: float | None, language: str) -> str:
+    return render(numbers.figure(value), language)

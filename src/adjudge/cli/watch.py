@@ -14,8 +14,8 @@ import click
 from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.sentences import sentence
-from adjudge.reports.words import counted, word
+from adjudge.messages import Message, render
+from adjudge.reports.counts import count_votes
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -49,7 +49,7 @@ class Watch:
         self._bar = _bar() if self._shown and sys.stderr.isatty() and self.total != 1 else None
         self._lines = self._shown and self._bar is None
         self._task = (
-            self._bar.add_task(word("judging", language), total=self.total, note="")
+            self._bar.add_task(render(Message("judging"), language), total=self.total, note="")
             if self._bar
             else None
         )
@@ -92,12 +92,15 @@ class Watch:
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE and self.total != 1:
             self._said = time.monotonic()
             done = (
-                f"{completed} {word('of', self.language)} {self.total}"
+                f"{completed} {render(Message('of'), self.language)} {self.total}"
                 if self.total
                 else str(completed)
             )
             click.echo(
-                sentence("judged so far", self.language, done=done, note=self.note()), err=True
+                render(
+                    Message("judged {done}; {note}", done=done, note=self.note()), self.language
+                ),
+                err=True,
             )
 
     @cached_property
@@ -115,15 +118,15 @@ class Watch:
         """How it goes, in a few words."""
         rate = max(self._done, self._there) / max(time.monotonic() - self._started, 1e-6)
         votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
-        parts = [counted(votes, "vote", self.language)] if votes else []
+        parts = [render(count_votes(votes), self.language)] if votes else []
         parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
         usd, unpriced = self._money()
         if usd:
             parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")
         if unpriced:
-            parts.append(sentence("price not known", self.language))
+            parts.append(render(Message("price not known"), self.language))
         if failed:
-            parts.append(sentence("unscored", self.language, count=failed))
+            parts.append(render(Message("{count} without a score", count=failed), self.language))
         return ", ".join(parts)
 
     def __enter__(self) -> Watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import copysign
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +28,8 @@ from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, join, plural, term
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.pairing_words import pairing_told
-from adjudge.reports.russian import Localized, translate_line, translate_report
+from adjudge.reports.paired import pairing_message
+from adjudge.reports.russian import translate_line, translate_report
 from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
@@ -122,7 +122,7 @@ class JudgedRun:
             raise SetupError(
                 "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
             )
-        told = join(" ", (Localized(gate.sentence) for gate in gates if gate.verdict != "holds"))
+        told = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":
             raise AssertionError(self._session.told(told))
         if told:
@@ -142,8 +142,8 @@ def describe_difference(gate: GateResult) -> Message:
     if gate.pairing is None:
         return _points(gate)
     if not gate.pairing.paired:
-        return Localized(gate.sentence)
-    return join("; ", (_points(gate), Localized(partial(pairing_told, gate.pairing))))
+        return gate.sentence()
+    return join("; ", (_points(gate), pairing_message(gate.pairing)))
 
 
 def _points(gate: GateResult) -> Message:
@@ -361,7 +361,7 @@ class JudgingSession:
             report.gates, key=lambda gate: _ORDER.index(gate.verdict)
         )  # pytest's summary cuts off the end
         told = [
-            describe_difference(gate) if gate.measure == "difference" else Localized(gate.sentence)
+            describe_difference(gate) if gate.measure == "difference" else gate.sentence()
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from adjudge.errors import RunError, SetupError
-from adjudge.messages import reason_of
+from adjudge.messages import Message, join, plural, reason_of, term
 from adjudge.reports.files import text_file
 from adjudge.reports.json_version import SCHEMA
-from adjudge.reports.russian import translate_line, verbatim
+from adjudge.reports.numbers import figure, limits
+from adjudge.reports.russian import translate_report
 from adjudge.reports.template import environment
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
@@ -22,78 +23,68 @@ _NOTHING = "–"
 Cells = Sequence[str]
 
 
-def _share(one: Estimate, digits: int = 3) -> str:
-    return _NOTHING if one.value is None else f"{one.value:.{digits}f}"
-
-
-def limits(one: Estimate) -> str:
-    """The interval, or a dash."""
-    return (
-        _NOTHING if one.lower is None or one.upper is None else f"{one.lower:.3f}–{one.upper:.3f}"
-    )
+def _share(one: Estimate) -> str:
+    return figure(one.value, 3)
 
 
 def _percent(one: Estimate) -> str:
-    return _NOTHING if one.value is None else f"{100 * one.value:.1f} %"
+    return _NOTHING if one.value is None else Message("{share:.1f} %", share=100 * one.value)
 
 
-def _failed(one: BenchedJudge) -> str:
-    return f"{one.failed} of {one.rows}"
+def _failed(one: BenchedJudge) -> Message:
+    return Message("{failed} of {rows}", failed=one.failed, rows=one.rows)
 
 
 def _cost(one: BenchedJudge) -> str:
+    if one.effort.unpriced and one.effort.calls:
+        return Message("not known")
     per = one.effort.usd_per_1000
-    return (
-        "not known"
-        if one.effort.unpriced and one.effort.calls
-        else _NOTHING
-        if per is None
-        else f"${per:.2f}"
-    )
+    return _NOTHING if per is None else Message("${cost:.2f}", cost=float(per))
 
 
 def _time(one: BenchedJudge) -> str:
-    return _NOTHING if one.effort.seconds is None else f"{one.effort.seconds:.2f} s"
+    seconds = one.effort.seconds
+    return _NOTHING if seconds is None else Message("{seconds:.2f} s", seconds=float(seconds))
 
 
 def against_best(one: BenchedJudge) -> str:
     """Whether the best judge is better, in words."""
     if one.rank == 1:
-        return "best"
+        return Message("best")
     if one.told_apart is None:
         return _NOTHING
-    return "worse" if one.told_apart else "cannot tell"
+    return Message("worse") if one.told_apart else Message("cannot tell")
 
 
-_COLUMNS: Mapping[str, Callable[[BenchedJudge], str]] = {
-    "rank": lambda one: str(one.rank),
-    "judge": lambda one: one.judge,
-    "agreement": lambda one: _share(one.agreement),
-    "interval": lambda one: limits(one.agreement),
-    "kappa": lambda one: _share(one.kappa),
-    "vs the best": against_best,
-    "one vote": lambda one: _share(one.single_vote),
-    "consistency": lambda one: _share(one.consistency),
-    "order effect": lambda one: _percent(one.order_effect),
-    "confidence error": lambda one: _share(one.confidence_error),
-    "failed": _failed,
-    "per 1000 rows": _cost,
-    "a row takes": _time,
+_COLUMNS: Mapping[Message, Callable[[BenchedJudge], str]] = {
+    Message("rank"): lambda one: str(one.rank),
+    Message("judge"): lambda one: one.judge,
+    Message("agreement"): lambda one: _share(one.agreement),
+    Message("interval"): lambda one: limits(one.agreement, 3),
+    Message("kappa"): lambda one: _share(one.kappa),
+    Message("vs the best"): against_best,
+    Message("one vote"): lambda one: _share(one.single_vote),
+    Message("consistency"): lambda one: _share(one.consistency),
+    Message("order effect"): lambda one: _percent(one.order_effect),
+    Message("confidence error"): lambda one: _share(one.confidence_error),
+    term("status", "failed"): _failed,
+    Message("per 1000 rows"): _cost,
+    Message("a row takes"): _time,
 }
 _KEPT = ("rank", "judge", "agreement", "interval", "failed")
-EXPLAINED: Mapping[str, str] = {
-    "agreement": (
+EXPLAINED: Mapping[str, Message] = {
+    "agreement": Message(
         "share of labelled rows on which judge and people agree; of numbers, Spearman's correlation"
     ),
-    "kappa": "Cohen's kappa: agreement beyond what chance would give",
-    "vs the best": "paired over the rows that both decided, with Holm's correction",
-    "one vote": "agreement of single votes, before they are pooled",
-    "consistency": "how often two votes on the same question agree",
-    "order effect": "verdicts that turn when the order is reversed",
-    "confidence error": "how far stated confidence is from being right (ECE)",
-    "failed": "rows without a verdict",
-    "per 1000 rows": "what a thousand rows would cost, every vote asked",
-    "a row takes": "the votes of a row one after the other",
+    "kappa": Message("Cohen's kappa: agreement beyond what chance would give"),
+    "vs the best": Message("paired over the rows that both decided, with Holm's correction"),
+    "one vote": Message("agreement of single votes, before they are pooled"),
+    "consistency": Message("how often two votes on the same question agree"),
+    "order effect": Message("verdicts that turn when the order is reversed"),
+    "confidence error": Message("how far stated confidence is from being right (ECE)"),
+    "failed": Message("rows without a verdict"),
+    "per 1000 rows": Message("what a thousand rows would cost, every vote asked"),
+    "a row takes": Message("the votes of a row one after the other"),
 }
 
 
@@ -115,52 +106,68 @@ def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
         [cells[name][place] for name in headings] for place in range(len(ranking.judges))
     ]
     return [
-        ranking.figure if name == "agreement" and ranking.figure != "accuracy" else name
+        translate_report(ranking.figure)
+        if name == "agreement" and ranking.figure != "accuracy"
+        else name
         for name in headings
     ], lines
 
 
-def beside(ranking: Ranking) -> list[str]:
+def beside(ranking: Ranking) -> list[Message]:
     """What stands beside the ranking: how well people agree, and what judges would reach that read
     nothing.
     """
     found = []
     if (ceiling := ranking.ceiling) and ceiling.accuracy is not None:
-        kappa = "" if ceiling.kappa is None else f", kappa {ceiling.kappa:.3f}"
-        found.append(
-            f"people among themselves ({ceiling.people} of them, by pairs): agreement "
-            f"{ceiling.accuracy:.3f}{kappa}. "
-            "No judge can be expected to agree with them better than they do"
+        kappa = (
+            ""
+            if ceiling.kappa is None
+            else Message(", kappa {kappa:.3f}", kappa=float(ceiling.kappa))
         )
-    reached = ", ".join(
-        f"{name} {one.value:.3f}"
+        found.append(
+            Message(
+                "people among themselves ({people} of them, by pairs): agreement "
+                "{accuracy:.3f}{kappa}. No judge can be expected to agree with them better than "
+                "they do",
+                people=ceiling.people,
+                accuracy=float(ceiling.accuracy),
+                kappa=kappa,
+            )
+        )
+    reached = [
+        Message("{name} {value:.3f}", name=translate_report(name), value=float(one.value))
         for name, one in ranking.baselines.items()
         if one.value is not None
-    )
+    ]
     if reached:
-        found.append(f"judges that read nothing would agree: {reached}")
+        found.append(
+            Message("judges that read nothing would agree: {reached}", reached=join(", ", reached))
+        )
     return found
 
 
-def title_of(found: Benchmark, ranking: Ranking) -> str:
+def title_of(found: Benchmark, ranking: Ranking) -> Message:
     """What a ranking is headed by."""
-    rows = max(one.rows for one in ranking.judges)
-    question = (
-        f"{verbatim(ranking.question)}: " if ranking.question and len(found.rankings) > 1 else ""
+    title = plural(
+        "{count} judge on {rows} labelled rows",
+        "{count} judges on {rows} labelled rows",
+        len(ranking.judges),
+        rows=max(one.rows for one in ranking.judges),
     )
-    return (
-        f"{question}{len(ranking.judges)} {'judge' if len(ranking.judges) == 1 else 'judges'} "
-        f"on {rows} labelled rows"
-    )
+    if not ranking.question or len(found.rankings) == 1:
+        return title
+    return Message("{question}: {title}", question=ranking.question, title=title)
 
 
-def intervals_told(found: Benchmark) -> str:
+def intervals_message(found: Benchmark) -> Message:
     """How sure the intervals are, and how they were made."""
     draws = found.settings.agreement.draws
-    return (
-        f"Intervals at {100 * found.settings.level:.0f} %; those of kappa and confidence by "
-        "drawing rows anew, "
-        f"{draws.count} times with seed {draws.seed}"
+    return Message(
+        "Intervals at {level:.0f} %; those of kappa and confidence by drawing rows anew, {count} "
+        "times with seed {seed}",
+        level=100 * found.settings.level,
+        count=draws.count,
+        seed=draws.seed,
     )
 
 
@@ -175,25 +182,27 @@ def benchmark_html(found: Benchmark, language: str = "en") -> str:
 
 
 def _render(template: str, found: Benchmark, language: str, *, html: bool) -> str:
-    def told(text: str) -> str:
-        return translate_line(text, language)
-
     return (
-        environment(html=html)
+        environment(language, html=html)
         .get_template(template)
         .render(
             found=found,
-            told=told,
-            verbatim=verbatim,
-            language=language,
             table_of=table_of,
             beside=beside,
             title_of=title_of,
-            intervals_told=intervals_told,
+            intervals=intervals_message(found),
+            disagreement_title=_disagreement_title,
+            disagreements=lambda one: Message("{number} disagreements", number=one),
+            without_verdict=lambda one: Message("rows without a verdict: {number}", number=one),
+            more_in_folder=lambda one: Message("{number} more are in the run folder", number=one),
             explained=EXPLAINED,
             shown=SHOWN,
         )
     )
+
+
+def _disagreement_title(judge: str) -> Message:
+    return Message("Where {judge} and people disagree", judge=judge)
 
 
 def benchmark_json(found: Benchmark) -> str:

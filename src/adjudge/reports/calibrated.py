@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from adjudge.domain.verdict import TIE
-from adjudge.reports.russian import mark, verbatim
-from adjudge.reports.words import counted, word
+from adjudge.messages import Message, join
+from adjudge.reports.counts import count_labels, count_rows
+from adjudge.reports.russian import mark, translate_report, verbatim
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
@@ -33,12 +34,18 @@ def limits_text(one: Estimate | None) -> str:
     )
 
 
-def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
+def calibration_lines(one: Calibration) -> Iterator[str]:
     """What stands behind a corrected number."""
-    yield "labelled rows: " + ", ".join(
-        f"{option_name(name)} {number} {word('of', language)} {one.rows_by_verdict.get(name, 0)}"
+    each = (
+        Message(
+            "{option} {number} of {rows}",
+            option=translate_report(name) if name in (FAILED, TIE) else name,
+            number=number,
+            rows=one.rows_by_verdict.get(name, 0),
+        )
         for name, number in _verdicts(one)
     )
+    yield Message("labelled rows: {each}", each=join(", ", each))
     for truth, row in one.confusion.table.items():
         judged = ", ".join(f"{option_name(said)} {number}" for said, number in row.items())
         yield f"people say {option_name(truth)}: the judge says {judged}"
@@ -49,7 +56,7 @@ def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
         if share is not None:
             reason = mark(share.reason, one.measure.options)
             limits = limits_text(share) if share.lower is not None else reason
-            yield f"{name} {value_text(share)}, {limits} ({counted(share.count, 'label')})"
+            yield f"{name} {value_text(share)}, {limits} ({count_labels(share.count)})"
     if one.distance:
         yield distance_text(one.distance)
     yield needed_text(one.needed, one.measure.range)
@@ -70,7 +77,7 @@ def _verdicts(one: Calibration) -> list[tuple[str, int]]:
 
 def distance_text(one: Distance) -> str:
     """How far people's answer may lie from the judge's."""
-    rows = f"{one.level:.0%} of rows like these ({counted(one.count, 'label')})"
+    rows = f"{one.level:.0%} of rows like these ({count_labels(one.count)})"
     if not one.options:
         return f"people's number lies within {one.within:.3g} of the judge's on {rows}"
     if not one.within:
@@ -93,7 +100,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
         f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
     )
     return (
-        f"{width} needs {counted(needed.labels, 'label')}, {needed.more} "
+        f"{width} needs {count_labels(needed.labels)}, {needed.more} "
         f"more{f' ({among})' if among else ''}{saved}"
     )
 
@@ -139,11 +146,11 @@ def _both_orders(group: str, found: OrderAgreement) -> str:
     )
     return (
         f"{about}: {votes}; {rows}; {found.alike:.2%} of rows say the same in both "
-        f"({counted(found.count, 'row')})"
+        f"({count_rows(found.count)})"
     )
 
 
 def _pair(pair: TwoRaters) -> str:
     kappa = pair.kappa.reason if pair.kappa.value is None else f"kappa {pair.kappa.value:.3f}"
     share = "" if pair.accuracy.value is None else f"{pair.accuracy.value:.1%} alike, "
-    return f"{share}{kappa} ({counted(pair.count, 'row')})"
+    return f"{share}{kappa} ({count_rows(pair.count)})"

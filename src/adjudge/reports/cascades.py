@@ -11,8 +11,9 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.sentences import sentence
-from adjudge.reports.words import counted
+from adjudge.messages import Message, join, plural
+from adjudge.reports.counts import count_calls, count_labels
+from adjudge.reports.numbers import figure
 
 
 @light_dataclass(frozen=True)
@@ -58,29 +59,29 @@ class CascadeSummary:
             return None
         return sum(known), (found[last] or 0.0) / self.asked[last] * self.rows
 
-    def sentence(self, name: str, language: str) -> str:
-        shares = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
+    def sentence(self, name: str) -> Message:
+        shares: list[str] = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
         if self.undecided:
-            shares.append(f"{sentence('cascade nobody', language)} {self.undecided}")
-        rows = counted(self.rows, "row of all", language)
-        told = sentence(
-            "cascade",
-            language,
-            judge=name,
-            steps=", ".join(shares),
-            last=self.steps[-1],
-            spared=self.spared,
-            rows=rows,
-        )
+            shares.append(Message("nobody {rows}", rows=self.undecided))
+        said = [
+            plural(
+                "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} row",
+                "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} rows",
+                self.rows,
+                judge=name,
+                steps=join(", ", shares),
+                last=self.steps[-1],
+                spared=self.spared,
+            )
+        ]
         if self.calls_saved:
-            told += sentence(
-                "cascade calls", language, calls=counted(self.calls_saved, "call", language)
-            )
+            said.append(Message("about {calls} to it saved", calls=count_calls(self.calls_saved)))
         if self.costs and self.costs[1]:
-            told += sentence(
-                "cascade cost", language, spent=f"{self.costs[0]:.4f}", dear=f"{self.costs[1]:.4f}"
+            spent, dear = self.costs
+            said.append(
+                Message("${spent:.4f} instead of about ${dear:.4f}", spent=spent, dear=dear)
             )
-        return told
+        return join("; ", said)
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
@@ -139,7 +140,7 @@ def steps_of(configuration: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(str(model) for models in parts if isinstance(models, Mapping) for model in models)
 
 
-def learnt_by(name: str, configuration: Mapping[str, object], language: str) -> Iterator[str]:
+def learnt_by(name: str, configuration: Mapping[str, object]) -> Iterator[Message]:
     """What a judge uses that was learnt from labels, and from which; or that a cascade has nothing
     learnt yet.
     """
@@ -147,36 +148,44 @@ def learnt_by(name: str, configuration: Mapping[str, object], language: str) -> 
     own = settings if isinstance(settings, Mapping) else {}
     steps, learnt = steps_of(configuration), own.get("calibration")
     if steps and not learnt:
-        yield sentence("no thresholds", language, judge=name, last=steps[-1])
+        yield Message(
+            "{judge}: the cascade has no calibration: every step is asked about every row, and "
+            "{last} decides; label rows, then 'adjudge calibrate RUN --cascade -o FILE'",
+            judge=name,
+            last=steps[-1],
+        )
     for one in learnt if steps and isinstance(learnt, list) else ():
-        yield _thresholds(one, own.get("otherwise"), language)
+        yield _thresholds(one, own.get("otherwise"))
     source, weights = own.get("weights_from"), own.get("weights")
     if isinstance(source, Mapping) and isinstance(weights, Mapping):
-        shares = ", ".join(f"{model} {weight:g}" for model, weight in weights.items())
-        labels = counted(int(source.get("labels") or 0), "label", language)
-        more = {"date": source.get("date"), "identity": source.get("identity")}
-        yield sentence(
-            "learnt weights", language, judge=name, weights=shares, labels=labels, **more
+        yield Message(
+            "{judge}: weights {weights}, learnt from {labels} of {date} (judge identity "
+            "{identity})",
+            judge=name,
+            weights=", ".join(f"{model} {weight:g}" for model, weight in weights.items()),
+            labels=count_labels(int(source.get("labels") or 0)),
+            date=source.get("date"),
+            identity=source.get("identity"),
         )
 
 
-def _thresholds(one: Mapping[str, object], otherwise: object, language: str) -> str:
+def _thresholds(one: Mapping[str, object], otherwise: object) -> Message:
     steps = one.get("steps")
     shown = [
-        (
-            f"{step.get('step')} "
-            f"{'–' if step.get('confidence') is None else format(step['confidence'], '.3f')}"
-        )
+        Message("{step} {least}", step=step.get("step"), least=figure(step.get("confidence"), 3))
         for step in (steps if isinstance(steps, list) else ())
     ]
-    return sentence(
-        "learnt thresholds",
-        language,
+    return Message(
+        "{judge}: accepted from a confidence of: {steps}; at most {risk:.1%} of accepted verdicts "
+        "are wrong, except with probability {delta:g}; learnt from {labels} of {date}; "
+        "{otherwise}",
         judge=one.get("criteria"),
-        steps=", ".join(shown),
-        risk=f"{one.get('risk'):.1%}",
-        delta=f"{one.get('delta'):g}",
-        labels=counted(int(str(one.get("labels") or 0)), "label", language),
+        steps=join(", ", shown),
+        risk=one.get("risk"),
+        delta=one.get("delta"),
+        labels=count_labels(int(str(one.get("labels") or 0))),
         date=one.get("date"),
-        otherwise=sentence("last decides" if otherwise == "last" else "nobody decides", language),
+        otherwise=Message("the last step decides the rest, without that promise")
+        if otherwise == "last"
+        else Message("the rest is abstained from"),
     )

@@ -4,64 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.reports.pairing_words import pairing_told
-from adjudge.reports.russian import verbatim
-from adjudge.reports.words import counted, level_text
+from adjudge.messages import Message, plural
+from adjudge.reports.counts import count_rows
+from adjudge.reports.numbers import level_text
+from adjudge.reports.paired import pairing_message
+from adjudge.reports.russian import translate_report
 from adjudge.stats.difference import Outcome
 from adjudge.trust.comparison import RunComparison
 
 
-def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
-    """Which run is better by one criteria, in words, and what stands behind it."""
-    shown, level, pairing = found.shown, level_text(found.level), found.pairing
-    name, run = verbatim(found.name), verbatim(two)
+def comparison_lines(found: RunComparison, two: str) -> Iterator[Message]:
+    """Which run is better by one criteria, in words, and what stands behind it: below the first
+    line, each begins with two blanks.
+    """
+    first, *more = _lines(found, two)
+    yield first
+    for line in more:
+        yield Message("  {line}", line=line)
+
+
+def _lines(found: RunComparison, two: str) -> Iterator[Message]:
+    shown, pairing, name = found.shown, found.pairing, found.name
     if not pairing.paired:
-        yield (
-            f"{name}: cannot tell: no row could be paired, of {pairing.rows[0]} before and "
-            f"{pairing.rows[1]} now"
+        yield Message(
+            "{name}: cannot tell: no row could be paired, of {before} before and {now} now",
+            name=name,
+            before=pairing.rows[0],
+            now=pairing.rows[1],
         )
-        yield (
-            "  no id is in both, and nothing beside the judged text names the same row: name "
-            "the column that does with --id"
+        yield Message(
+            "no id is in both, and nothing beside the judged text names the same row: name the "
+            "column that does with --id"
         )
         return
     if found.first is None or found.second is None:
-        yield f"{name}: cannot tell: no row has a number in both runs"
-        yield f"  {pairing_told(pairing)}"
+        yield Message("{name}: cannot tell: no row has a number in both runs", name=name)
+        yield pairing_message(pairing)
         return
     if shown.value is None:
-        yield f"{name}: cannot tell: {shown.reason}"
-        yield f"  {pairing_told(pairing)}"
+        yield Message(
+            "{name}: cannot tell: {reason}", name=name, reason=translate_report(shown.reason)
+        )
+        yield pairing_message(pairing)
         return
-    said = {
-        Outcome.BETTER: f"{run} is better",
-        Outcome.WORSE: f"{run} is worse",
-        Outcome.CANNOT_TELL: "cannot tell",
-    }
-    of = f"win rate of {verbatim(found.system)}" if found.system else "mean"
-    means = f"{of} {found.first:.3f} → {found.second:.3f} on {counted(found.rows, 'row')}"
-    yield f"{name}: {said[found.outcome]}: {means}"
-    yield f"  {pairing_told(pairing)}"
-    if shown.lower is not None and shown.upper is not None and shown.value is not None:
-        by = f", corrected by labels of {found.labels} rows" if found.corrected else ""
-        lower, upper = found.on_the_scale(shown.lower), found.on_the_scale(shown.upper)
-        yield f"  difference {shown.value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level}){by}"
+    yield Message(
+        "{name}: {outcome}: {of} {first:.3f} → {second:.3f} on {rows}",
+        name=name,
+        outcome=_outcome(found.outcome, two),
+        of=Message("win rate of {name}", name=found.system) if found.system else Message("mean"),
+        first=float(found.first),
+        second=float(found.second),
+        rows=count_rows(found.rows),
+    )
+    yield pairing_message(pairing)
+    if shown.lower is not None and shown.upper is not None:
+        yield Message(
+            "difference {value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level}){by}",
+            value=float(shown.value),
+            lower=float(found.on_the_scale(shown.lower)),
+            upper=float(found.on_the_scale(shown.upper)),
+            level=level_text(found.level),
+            by=Message(", corrected by labels of {rows} rows", rows=found.labels)
+            if found.corrected
+            else "",
+        )
     if found.corrected and found.difference.estimate.value is not None:
-        yield f"  uncorrected {found.difference.estimate.value:+.3f}"
+        yield Message("uncorrected {value:+.3f}", value=found.difference.estimate.value)
     if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:
-        rows = counted(found.rows, "row")
-        yield (
-            f"  the smallest difference that {rows} would show in 80% of comparisons is "
-            f"{found.difference.smallest:.3f}"
+        yield plural(
+            "the smallest difference that {count} row would show in 80% of comparisons is "
+            "{smallest:.3f}",
+            "the smallest difference that {count} rows would show in 80% of comparisons is "
+            "{smallest:.3f}",
+            found.rows,
+            smallest=found.difference.smallest,
         )
     noise = found.noise
     if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
         narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
-        more = (
-            f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}"
+        yield Message(
+            "{share:.0%} of the variance is vote noise{more}",
+            share=noise.share,
+            more=Message(
+                ": with 5 votes a row ±{now:.3f} would be ±{then:.3f}",
+                now=noise.half_width,
+                then=noise.with_votes[5],
+            )
             if narrower
-            else ""
+            else "",
         )
-        yield f"  {noise.share:.0%} of the variance is vote noise{more}"
     for note in found.notes:
-        yield f"  {note}"
+        yield translate_report(note)
+
+
+def _outcome(outcome: Outcome, run: str) -> Message:
+    if outcome is Outcome.BETTER:
+        return Message("{run} is better", run=run)
+    if outcome is Outcome.WORSE:
+        return Message("{run} is worse", run=run)
+    return Message("cannot tell")

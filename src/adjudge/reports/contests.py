@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
+from adjudge.messages import Message
+from adjudge.reports.numbers import figure
 from adjudge.reports.summary import UNSURE, Sureness, interval_dict, interval_of
 
 if TYPE_CHECKING:
@@ -190,3 +192,12 @@ class ContestTally:
 
 def _mean(rates: array[float]) -> float | None:
     return sum(rates) / len(rates) if rates else None
+
+
+def noise_floor(order: OrderEffect) -> Message:
+    """How much verdicts change within one order."""
+    if order.noise_rate is None:
+        return Message(
+            "noise floor not measured: it takes several votes per order (--self-consistency)"
+        )
+    return Message("noise floor (within one order): {rate}", rate=figure(order.noise_rate))

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from adjudge.messages import Message, join, plural, term
 from adjudge.reports.gate import GateResult
+from adjudge.reports.numbers import figure
 from adjudge.reports.report import Report, Section
-from adjudge.reports.sentences import sentence
-from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import Word, counted, is_word, number_text, word
+from adjudge.reports.terms import rule_title
+from adjudge.reports.trusted import trust_clause
 
 if TYPE_CHECKING:
     from adjudge.reports.contests import ContestSummary
     from adjudge.reports.rag import RagSummary
 
 _MOST_NAMED = 3
-_STANDING: dict[str, Word] = {"failed": "not ready", "inconclusive": "undecided", "holds": "ready"}
+_STANDING = {
+    "failed": Message("Not ready"),
+    "inconclusive": Message("Undecided"),
+    "holds": Message("Ready"),
+}
 
 
 def standing(report: Report) -> str | None:
@@ -27,19 +32,19 @@ def standing(report: Report) -> str | None:
 
 def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
-    language, verdict = report.language, standing(report)
-    head = f"{word(_STANDING[verdict], language)}: " if verdict else ""
-    told = [trust_sentence(one, language).rstrip(".") for one in report.calibrations[:_MOST_NAMED]]
-    told += [
+    verdict = standing(report)
+    parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
+    parts += [
         text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)
     ]
-    unscored = sum(one.summary.unscored for one in report.sections)
-    missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
-    skipped = (
-        [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
-    )
-    said = f"{head}{'; '.join([*told, *missing, *skipped])}"
-    return f"{said}." if said else ""
+    if unscored := sum(one.summary.unscored for one in report.sections):
+        parts.append(Message("{number} without a score", number=unscored))
+    if report.skipped.rows:
+        parts.append(Message("skipped rows {number}", number=report.skipped.rows))
+    said = join("; ", parts)
+    if verdict:
+        said = Message("{standing}: {said}", standing=_STANDING[verdict], said=said)
+    return Message("{said}.", said=said) if said else ""
 
 
 def _deciding_first(report: Report) -> list[Section]:
@@ -59,45 +64,52 @@ def _gated(one: Section) -> Iterator[str]:
         yield from (system.name for system in one.contests.systems)
 
 
-def _figures(one: Section, report: Report) -> Iterator[str]:
-    language = report.language
+def _figures(one: Section, report: Report) -> Iterator[Message]:
     if one.rag:
         yield from _rag(one, one.rag, report)
     elif one.contests and one.contests.systems:
         yield from _win_rates(one.judge, one.contests, report)
     elif one.summary.mean is not None:
-        mean = number_text(one.summary.mean, 2, language)
-        yield (
-            f"{one.criteria or one.judge}: {word('mean', language)} "
-            f"{mean}{_against(one, report)}{_since(one, report)}"
+        yield Message(
+            "{name}: mean {mean}{bar}{before}",
+            name=one.criteria or one.judge,
+            mean=figure(one.summary.mean),
+            bar=_against(one, report),
+            before=_since(one, report),
         )
     elif one.summary.options:
         chosen = list(one.summary.options.items())[:_MOST_NAMED]
-        yield (
-            f"{one.criteria or one.judge}: "
-            f"{', '.join(f'{option} {count}' for option, count in chosen)}"
-        )
+        options = ", ".join(f"{option} {count}" for option, count in chosen)
+        yield Message("{name}: {options}", name=one.criteria or one.judge, options=options)
 
 
-def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[str]:
+def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[Message]:
     """The systems that gates are about, and the best."""
-    language = report.language
     bars = {
-        gate.name: _missed(gate, language)
+        gate.name: _missed(gate)
         for gate in report.gates
         if (gate.judge, gate.measure) == (judge, "win rate")
     }
     best = contests.systems[0]
     for one in sorted(contests.systems, key=lambda one: one.name not in bars):
         if one is best or one.name in bars:
-            rate = number_text(one.winrate, 2, language)
             doubt = (
-                "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
+                ""
+                if contests.leader or one is not best
+                else Message(" ({doubt})", doubt=Message("these rows cannot tell who is better"))
             )
-            yield f"{one.name}: {word('win rate', language)} {rate}{bars.get(one.name, '')}{doubt}"
+            yield Message(
+                "{name}: win rate {rate}{bar}{doubt}",
+                name=one.name,
+                rate=figure(one.winrate),
+                bar=bars.get(one.name, ""),
+                doubt=doubt,
+            )
     if contests.order and contests.order.strong:
-        yield sentence(
-            "strong position bias", language, turned=contests.order.turned, rows=contests.order.rows
+        yield Message(
+            "but position bias: {turned} of {rows} rows turn with the order of the responses",
+            turned=contests.order.turned,
+            rows=contests.order.rows,
         )
 
 
@@ -108,19 +120,20 @@ def _since(one: Section, report: Report) -> str:
     )
     if first is None:
         return ""
-    before = number_text(first.before, 2, report.language)
-    return f" ({word('before', report.language)} {before}, {report.setup.baseline.run})"
+    run = report.setup.baseline.run
+    return Message(" (before {before}, {run})", before=figure(first.before), run=run)
 
 
-def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
-    language, overall = report.language, summary.overall
-    answers = counted(overall.attempted, "answer of all", language)
+def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[Message]:
+    overall = summary.overall
     for rule in summary.barring:
-        if count := summary.rules[rule]:
-            yield _told(
-                word(rule, language) if is_word(rule) else rule,
-                f"{count} {word('of', language)} {answers}",
-                language,
+        if number := summary.rules[rule]:
+            yield plural(
+                "{number} of {count} answer {rule}",
+                "{number} of {count} answers {rule}",
+                overall.attempted,
+                number=number,
+                rule=rule_title(rule),
             )
     worst = summary.worst
     if (
@@ -129,9 +142,12 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
         and worst.dimension.labels[0]
         and worst.dimension.labels[0] not in summary.barring
     ):
-        yield (
-            f"{_told(worst.dimension.labels[0], str(worst.counts[0]), language)} "
-            f"({worst.dimension.title})"
+        yield term(
+            "worst",
+            "{number} {label} ({dimension})",
+            number=worst.counts[0],
+            label=worst.dimension.labels[0],
+            dimension=worst.dimension.title,
         )
     for each in summary.dimensions:
         bar = next(
@@ -143,21 +159,20 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
             None,
         )
         if bar and bar.value is not None:
-            mean = number_text(bar.value, 2, language)
-            yield f"{each.dimension.title}: {word('mean', language)} {mean}{_missed(bar, language)}"
+            yield Message(
+                "{name}: mean {mean}{bar}{before}",
+                name=each.dimension.title,
+                mean=figure(bar.value),
+                bar=_missed(bar),
+                before="",
+            )
     if overall.mean is not None:
-        against = next(
-            (_missed(gate, language) for gate in report.gates if gate.measure == "composite"), ""
+        yield Message(
+            "composite {mean}{bar}{before}",
+            mean=figure(overall.mean),
+            bar=next((_missed(gate) for gate in report.gates if gate.measure == "composite"), ""),
+            before=_since(one, report),
         )
-        yield (
-            f"{word('composite', language)} "
-            f"{number_text(overall.mean, 2, language)}{against}{_since(one, report)}"
-        )
-
-
-def _told(what: str, count: str, language: str) -> str:
-    """ "3 harmful"; in Russian the number stands behind, where no word has to agree with it."""
-    return f"{what}: {count}" if language == "ru" else f"{count} {what}"
 
 
 def _against(one: Section, report: Report) -> str:
@@ -166,14 +181,12 @@ def _against(one: Section, report: Report) -> str:
         for gate in report.gates
         if (gate.judge, gate.name) == (one.judge, one.criteria) and gate.measure == "mean"
     )
-    return next((_missed(gate, report.language) for gate in own), "")
+    return next((_missed(gate) for gate in own), "")
 
 
-def _missed(gate: GateResult, language: str) -> str:
+def _missed(gate: GateResult) -> Message:
     """The bar, and by how much it was missed."""
-    bar, margin = (
-        f", {word('bar', language)} {number_text(gate.bar, 2, language)}",
-        gate.margin or 0.0,
-    )
-    missed = f"{word('missed by', language)} {number_text(-margin, 2, language)}"
-    return bar if margin >= 0 else f"{bar}, {missed}" if language == "ru" else f"{bar} {missed}"
+    margin = gate.margin or 0.0
+    if margin >= 0:
+        return Message(", bar {bar}", bar=figure(gate.bar))
+    return Message(", bar {bar} missed by {margin}", bar=figure(gate.bar), margin=figure(-margin))

@@ -17,8 +17,8 @@ from adjudge.domain.evidence_record import EvidenceDetail, EvidenceRecord, Sente
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import KeptQuote
+from adjudge.messages import Message, join
 from adjudge.reading.fragments import fragments_in, with_line_breaks
-from adjudge.reports.evidence_words import EvidenceWord, evidence_word
 from adjudge.reports.template import environment
 
 _COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
@@ -31,6 +31,13 @@ _SIGNS: Mapping[Mark, str] = {
     "unchecked": "·",
 }
 """So that nobody needs colours to tell them apart."""
+MARKS: Mapping[Mark, Message] = {
+    "supported": Message("supported"),
+    "contradicted": Message("contradicted"),
+    "not found": Message("not found"),
+    "unanswered": Message("no verdict"),
+    "unchecked": Message("nothing found by rule; not asked"),
+}
 _AROUND = 80
 """Characters that are shown on either side of a quote."""
 
@@ -211,36 +218,25 @@ def evidence_html(one: JudgmentRecord, language: str) -> Markup:
     none were looked up.
     """
     shown = evidence_of(one)
-    return Markup(_page(html=True).render(_values(shown, one, language)) if shown else "")  # noqa: S704 - the template escapes
+    return Markup(_page(language, html=True).render(shown=shown, row=one.row) if shown else "")  # noqa: S704 - the template escapes
 
 
 def evidence_style() -> str:
     """How a page shows them: the rules of its style sheet."""
-    return environment(html=True).get_template("evidence.css").render()
+    return environment("en", html=True).get_template("evidence.css").render()
 
 
 def evidence_markdown(one: JudgmentRecord, language: str) -> str:
     """The same in Markdown, with footnotes."""
     shown = evidence_of(one)
-    return _page(html=False).render(_values(shown, one, language)) if shown else ""
-
-
-def _values(shown: ShownEvidence, one: JudgmentRecord, language: str) -> dict[str, object]:
-    def say(name: EvidenceWord) -> str:
-        return evidence_word(name, language)
-
-    heading, fragments = (
-        text[:1].upper() + text[1:]
-        for text in (say("answer sentence by sentence"), say("fragments"))
-    )
-    return {"shown": shown, "e": say, "row": one.row, "heading": heading, "fragments": fragments}
+    return _page(language, html=False).render(shown=shown, row=one.row) if shown else ""
 
 
 @cache
-def _page(*, html: bool) -> jinja2.Template:
-    return environment(html=html).get_template(
-        "evidence.html.jinja" if html else "evidence.md.jinja"
-    )
+def _page(language: str, *, html: bool) -> jinja2.Template:
+    made = environment(language, html=html)
+    made.globals["marks"] = MARKS
+    return made.get_template("evidence.html.jinja" if html else "evidence.md.jinja")
 
 
 # --- sums
@@ -263,19 +259,18 @@ class EvidenceSummary:
     invented: Mapping[str, int] = field(default_factory=dict)
     """Model → quotes that do not exist."""
 
-    def sentence(self, name: str, language: str) -> str:
+    def sentence(self, name: str) -> Message:
         """What the sentences came to, in a line."""
-        counts: Sequence[tuple[EvidenceWord, int]] = (
-            ("claims", self.claims),
-            ("supported", self.supported),
-            ("contradicted", self.contradicted),
-            ("not found", self.not_found),
-            *((("unanswered", self.unanswered),) if self.unanswered else ()),
-            ("has an unsupported sentence", self.with_unsupported),
+        counts = (
+            (Message("sentences that claim something"), self.claims),
+            (MARKS["supported"], self.supported),
+            (MARKS["contradicted"], self.contradicted),
+            (MARKS["not found"], self.not_found),
+            *(((MARKS["unanswered"], self.unanswered),) if self.unanswered else ()),
+            (Message("has an unsupported sentence"), self.with_unsupported),
         )
-        return f"{name}: " + ", ".join(
-            f"{evidence_word(word, language)} {number}" for word, number in counts
-        )
+        each = (Message("{what} {number}", what=what, number=number) for what, number in counts)
+        return Message("{name}: {counts}", name=name, counts=join(", ", each))
 
     def to_dict(self) -> dict[str, object]:
         return {

@@ -24,15 +24,14 @@ from adjudge.ledger.records import records
 from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message, reason_of
 from adjudge.plugins import Parts
+from adjudge.reports.counts import count_failed_calls, count_judgments, count_votes
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.paired_gate import compared_with_baseline, paired_gates
 from adjudge.reports.payments import payment_notes
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
-from adjudge.reports.sentences import sentence
 from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
-from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 
 IDENTITY = "judge_identity"
@@ -202,7 +201,7 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
         gates=(*made.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run)),
         used=info.usage,
-        counts=_counts(info, setup.language),
+        counts=_counts(info),
         calibrations=calibrations_of(run),
         failed_calls=info.failed_calls,
     )
@@ -220,13 +219,14 @@ def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
     return _flat(records_of(run), Setup.of_run(run_info(run)))
 
 
-def _counts(info: RunInfo, language: str) -> str:
-    votes = (
-        f"{counted(info.votes, 'vote', language)}, "
-        f"{sentence('unanswered', language, count=info.failed_votes)}"
+def _counts(info: RunInfo) -> Message:
+    return Message(
+        "{judgments}, {votes}, {unanswered}; {failed}",
+        judgments=count_judgments(info.rows),
+        votes=count_votes(info.votes),
+        unanswered=Message("{count} without an answer", count=info.failed_votes),
+        failed=count_failed_calls(info.failed_calls),
     )
-    failed = counted(info.failed_calls, "failed call", language)
-    return f"{counted(info.rows, 'judgment', language)}, {votes}; {failed}"
 
 
 def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[dict[str, object]]:

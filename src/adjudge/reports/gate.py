@@ -13,12 +13,12 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.rounding import above, equal
 from adjudge.errors import SetupError
+from adjudge.messages import Message, capitalize, join
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.gate_words import SENTENCES
-from adjudge.reports.pairing_words import pairing_told
-from adjudge.reports.russian import localised
+from adjudge.reports.numbers import level_text
+from adjudge.reports.paired import pairing_message
+from adjudge.reports.russian import translate_report
 from adjudge.reports.summary import Summary
-from adjudge.reports.words import RussianNumber, level_text
 from adjudge.runs.eval_file import FailUnder
 
 if TYPE_CHECKING:
@@ -128,66 +128,221 @@ class GateResult:
             return max(0, self.missing - self.allowed)
         return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
 
-    def sentence(self, language: str = "en") -> str:
+    def sentence(self) -> Message:
         """What was measured, the bar, by how much, and what would be needed."""
-        words = SENTENCES.get(language, SENTENCES["en"])
-        number = RussianNumber if language == "ru" else float
-        name = (
-            words["win rate by"].format(system=self.system, name=self.name)
-            if self.system
-            else self.name
+        said = [self._outcome()]
+        if self.pairing and self.pairing.paired:
+            said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if not self.same_judge:
+            said.append(
+                Message(
+                    "That run had another judge (criteria, model or settings): part of the "
+                    "difference may be the judges'."
+                )
+            )
+        return join(" ", said)
+
+    def _outcome(self) -> Message:
+        if self.stopped:
+            return Message(
+                "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
+                of=self._of,
+                so_far=self.pairing.rows[1] if self.pairing else self.rows,
+            )
+        if self.measure == "difference" and (self.pairing is None or not self.pairing.paired):
+            return self._unpaired_outcome()
+        if self.measure == "missing":
+            return self._missing_outcome()
+        if self.confidence is not None and self.rows:
+            return self._difference_outcome() if self.measure == "difference" else self._sure()
+        return self._plain_outcome()
+
+    def _unpaired_outcome(self) -> Message:
+        before, now = self.pairing.rows if self.pairing else (0, 0)
+        if self.pairing:
+            return Message(
+                "Gate undecided: no row of {of} could be paired with one of {against} "
+                "({before} rows there, {now} here): no id is in both, and nothing beside the "
+                "judged text names the same row in both. Name the column that does: --id "
+                "COLUMN, or id under data of an eval file.",
+                of=self._of,
+                against=self.against,
+                before=before,
+                now=now,
+            )
+        if self.judge:
+            return Message(
+                "Gate undecided: {of} is in {against}, and not in this run.",
+                of=self._of,
+                against=self.against,
+            )
+        return Message(
+            "Gate undecided: no judge of this run is in {against}, too: there is nothing to "
+            "compare.",
+            against=self.against,
         )
-        of = (
-            name
-            if name in (self.judge, "")
-            else words["of a judge"].format(name=name, judge=self.judge)
-        )
+
+    def _missing_outcome(self) -> Message:
         values = {
-            "of": of or self.judge,
-            "what": words.get(self.measure, "").format(of=of or self.judge),
-            **{name: getattr(self, name) for name in ("rows", "missing", "needed")},
-            **{
-                name: number(getattr(self, name) or 0.0)
-                for name in ("value", "bar", "lower", "upper")
-            },
-            "margin": number(abs(self.margin or 0.0)),
+            "of": self._of,
+            "missing": self.missing,
+            "rows": self.rows,
             "allowed": self.allowed,
-            "level": self._level(words),
-            "scored": self.rows - self.missing,
-            "against": self.against,
-            "margin_allowed": number(-self.bar),
-            "enough": self.enough,
-            "more": "",
-            "so_far": self.pairing.rows[1] if self.pairing else self.rows,
-            "reason": localised(self.reason, language),
-            "before": self.pairing.rows[0] if self.pairing else 0,
-            "now": self.pairing.rows[1] if self.pairing else 0,
+            "needed": self.needed,
         }
-        if self.enough is not None:
-            values["more"] = words["more rows"].format(**values)
-        other = "" if self.same_judge else words["other judge"]
-        return words[self._said].format(**values).rstrip() + self._paired(language) + other
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
+                "Needed: scores for {needed} more.",
+                **values,
+            )
+        return Message(
+            "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
+            **values,
+        )
 
-    def _paired(self, language: str) -> str:
-        if not self.pairing or not self.pairing.paired:
-            return ""
-        told = pairing_told(self.pairing, language)
-        return f" {told[0].upper()}{told[1:]}."
+    def _difference_outcome(self) -> Message:
+        values = self._figures | {
+            "of": self._of,
+            "against": self.against,
+            "reason": translate_report(self.reason),
+            "margin_allowed": -self.bar,
+        }
+        if not self.sure or self.value is None:
+            return Message(
+                "Gate undecided: {of} cannot be compared with {against}: {reason}.", **values
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate holds: {of} is not worse than in {against}: difference {value:+.3f}, at "
+                "least {lower:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {of} is worse than in {against}: difference {value:+.3f}, at most "
+                "{upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
+                **values,
+            )
+        return Message(
+            "Gate undecided: whether {of} is worse than in {against} cannot be told: difference "
+            "{value:+.3f}, between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} "
+            "may be lost.",
+            **values,
+        )
 
-    def _level(self, words: Mapping[str, str]) -> str:
-        """How sure the limits are, over what, and which rows pass for one."""
-        many = words[self._among].format(among=self.among)
-        together = words["together"].format(cluster=self.cluster) if self.cluster else ""
-        return level_text(self.confidence or 0.0) + many + together
+    def _sure(self) -> Message:
+        """Where the limits decide."""
+        values = self._figures | {"what": self._what}
+        if not self.sure or self.value is None:
+            return Message(
+                "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. The "
+                "bar is {bar:.3f}.",
+                scored=self.rows - self.missing,
+                **values,
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate holds: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {what} is {value:.3f}, at most {upper:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        said = Message(
+            "Gate undecided: {what} is {value:.3f}, between {lower:.3f} and {upper:.3f} at "
+            "{level}, the bar is {bar:.3f}.",
+            **values,
+        )
+        if self.enough is None:
+            return said
+        more = Message(
+            "Needed: about {enough} rows, if the figure stays what it is.", enough=self.enough
+        )
+        return join(" ", (said, more))
+
+    def _plain_outcome(self) -> Message:
+        values = self._figures | {
+            "what": self._what,
+            "rows": self.rows,
+            "missing": self.missing,
+            "needed": self.needed,
+            "margin": abs(self.margin or 0.0),
+        }
+        verdict = self.verdict
+        if verdict == "inconclusive":
+            if not self.rows and self.measure == "win rate":
+                return Message("Gate undecided: no system is called {of}.", of=self._of)
+            return Message(
+                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+                "{bar:.3f}. Needed: scores for the {missing} of {rows} rows that have none.",
+                **values,
+            )
+        clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
+        if verdict == "holds":
+            if clear:
+                return Message(
+                    "Gate holds: {what} is {value:.3f}, the bar is {bar:.3f}: reached with "
+                    "{margin:.3f} to spare.",
+                    **values,
+                )
+            return Message(
+                "Gate holds: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
+            )
+        if clear:
+            return Message(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
+                "{margin:.3f}. Needed: {needed} more of {rows} rows at 1 instead of 0.",
+                **values,
+            )
+        return Message(
+            "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.", **values
+        )
 
     @property
-    def _among(self) -> str:
-        """Whether what is said rests on a limit for several criteria together, or is said of each
-        of them by itself.
-        """
-        if self.among == 1 or self.verdict == "holds":
-            return "alone"
-        return "of many" if self.measure == "difference" else "by itself"
+    def _figures(self) -> dict[str, object]:
+        return {
+            "value": float(self.value or 0.0),
+            "bar": float(self.bar),
+            "lower": float(self.lower or 0.0),
+            "upper": float(self.upper or 0.0),
+            "level": self._level(),
+        }
+
+    @property
+    def _of(self) -> str:
+        """The criterion, with its judge where that has another name."""
+        name: str = self.name
+        if self.system:
+            name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
+        if name in (self.judge, ""):
+            return name or self.judge
+        return Message("{name} (judge {judge})", name=name, judge=self.judge)
+
+    @property
+    def _what(self) -> Message:
+        if self.measure == "composite":
+            return Message("mean composite of {of}", of=self._of)
+        if self.measure == "win rate":
+            return Message("win rate of {of}", of=self._of)
+        return Message("mean score of {of}", of=self._of)
+
+    def _level(self) -> Message:
+        """How sure the limits are, over what, and which rows pass for one."""
+        said = [level_text(self.confidence or 0.0)]
+        if self.among != 1 and self.verdict != "holds":
+            said.append(
+                Message("over all {among} criteria", among=self.among)
+                if self.measure == "difference"
+                else Message("(each of {among} criteria by itself)", among=self.among)
+            )
+        if self.cluster:
+            said.append(Message("with rows of one {cluster} taken together", cluster=self.cluster))
+        return join(" ", said)
 
     @property
     def enough(self) -> int | None:
@@ -198,33 +353,6 @@ class GateResult:
             return None
         reach = max(self.upper - (self.value or 0.0), (self.value or 0.0) - self.lower)
         return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
-
-    @property
-    def _said(self) -> str:
-        if self.stopped:
-            return "stopped"
-        if self.measure == "difference" and (self.pairing is None or not self.pairing.paired):
-            return "nothing paired" if self.pairing else "gone" if self.judge else "nothing shared"
-        if self.confidence is not None and self.measure != "missing" and self.rows:
-            few = "few rows" if not self.sure or self.value is None else self.verdict
-            kind = (
-                "worse " if self.measure == "difference" else "" if few == "few rows" else "sure "
-            )
-            return f"{kind}{few}"
-        if self.measure == "missing":
-            return "many missing" if self.verdict == "failed" else "few missing"
-        if self.verdict == "inconclusive" and not self.rows and self.measure == "win rate":
-            return "no system"
-        clear = self.value is not None and (not above(self.bar, self.value)) == (
-            self.verdict == "holds"
-        )
-        return (
-            self.verdict
-            if clear or self.verdict == "inconclusive"
-            else "at best"
-            if self.verdict == "failed"
-            else "at least"
-        )
 
     def to_dict(self) -> dict[str, object]:
         """This gate as a JSON-ready dict."""
@@ -326,12 +454,22 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
         for option in one.options:
             if option.points is None:
                 raise _no_gate(
-                    judge, f"the option {option.name!r} of criteria {one.name!r} has no score"
+                    judge,
+                    Message(
+                        "the option {option!r} of criteria {name!r} has no score",
+                        option=option.name,
+                        name=one.name,
+                    ),
                 )
             if not 0 <= option.points <= 1:
                 raise _no_gate(
                     judge,
-                    f"the option {option.name!r} of criteria {one.name!r} scores {option.points:g}",
+                    Message(
+                        "the option {option!r} of criteria {name!r} scores {points:g}",
+                        option=option.name,
+                        name=one.name,
+                        points=option.points,
+                    ),
                 )
 
 
@@ -345,7 +483,7 @@ def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
     return gate if gate is not ExitCode.OK else ExitCode.UNSCORED if missing else ExitCode.OK
 
 
-def _no_gate(judge: str, why: str) -> SetupError:
+def _no_gate(judge: str, why: Message) -> SetupError:
     return SetupError(
         "fail_under cannot hold for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
         "leave fail_under out",

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message, render
 from adjudge.reports.cost import cost_of
 from adjudge.reports.decision import decision
 from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.paired_gate import against_baseline, paired_gates
 from adjudge.reports.report import Report
-from adjudge.reports.russian import translate_line
+from adjudge.reports.russian import translate_report
 from adjudge.reports.template import environment
-from adjudge.reports.words import Word, number_text, word
 from adjudge.runs.folder import run_info
-from adjudge.stats.intervals import Interval
 
 SUMMARY_KIB = 900
 """The most that a summary takes, by default."""
@@ -87,12 +85,9 @@ class GithubReport:
 
     def summary(self, most_kib: float = SUMMARY_KIB) -> str:
         """The Markdown page, cut where it would be too long."""
-        report, language = self.report, self.report.language
-        made = environment(html=False)
-        made.filters |= {
-            "figure": lambda value: number_text(value, 3, language),
-            "cut": _cut,
-        }
+        report = self.report
+        made = environment(report.language, html=False)
+        made.filters["cut"] = _cut
         befores = [
             next((each.before for each in report.changes(one)), None) for one in report.sections
         ]
@@ -104,8 +99,6 @@ class GithubReport:
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
             worst=report.entries[:_WORST],
             cost=cost_of(report.used)["cost_usd"],
-            w=lambda name: word(cast(Word, name), language),
-            limits=partial(_limits, language=language),
         )
         return _within(page.strip() + "\n", int(most_kib * 1024))
 
@@ -116,7 +109,7 @@ class GithubReport:
         found = [*self._of_gates(), *self._of_reasons()]
         if len(found) > _MOST_ANNOTATIONS:
             left = len(found) - _MOST_ANNOTATIONS + 1
-            more = self._told(f"and {left} more: see the summary")
+            more = self._said(Message("and {left} more: see the summary", left=left))
             found = [*found[: _MOST_ANNOTATIONS - 1], _command("notice", "", 0, "adjudge", more)]
         return found
 
@@ -132,7 +125,7 @@ class GithubReport:
                     file,
                     line,
                     f"adjudge: {gate.name or gate.judge}",
-                    gate.sentence(self.report.language),
+                    render(gate.sentence(), self.report.language),
                 )
 
     def _of_reasons(self) -> Iterator[str]:
@@ -142,12 +135,12 @@ class GithubReport:
                 "warning",
                 file,
                 line,
-                f"adjudge: {self._told('no score')}",
-                self._told(f"{count}: {reason}"),
+                f"adjudge: {self._said(Message('no score'))}",
+                f"{count}: {self._said(translate_report(reason))}",
             )
 
-    def _told(self, text: str) -> str:
-        return translate_line(text, self.report.language)
+    def _said(self, text: Message) -> str:
+        return render(text, self.report.language)
 
     def _place(self, names: Sequence[str]) -> tuple[str, int]:
         """The line of the eval file that says one of these; nowhere where there is no such file."""
@@ -175,14 +168,6 @@ class GithubReport:
                     encoding="utf-8", errors="replace"
                 ).splitlines()
         return "", []
-
-
-def _limits(interval: Interval | None, language: str) -> str:
-    return (
-        "–"
-        if interval is None
-        else "–".join(number_text(one, 3, language) for one in (interval.lower, interval.upper))
-    )
 
 
 def _command(kind: str, file: str, line: int, title: str, message: str) -> str:

@@ -13,6 +13,7 @@ from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_labels
 from adjudge.ledger.labels import LabelStore
+from adjudge.messages import render
 from adjudge.reports.cascades import learnt_by
 from adjudge.reports.export import report_of_run
 from adjudge.reports.report import Report, Section
@@ -75,7 +76,7 @@ def _card(
         tuple(one for one in report.sections if one.judge == name),
         tuple(found),
         tuple(leanings_of(folder, name)),
-        tuple(learnt_by(name, configuration, "en")),
+        tuple(learnt_by(name, configuration)),
     )
 
 
@@ -121,8 +122,11 @@ def _options(criteria: Mapping[str, object]) -> str:
 def judge_card_page(folder: str | Path, language: str = "en") -> str:
     """The cards of a run as a Markdown page."""
     info = run_info(folder)
-    made = environment(html=False)
-    made.filters |= {"sentence": lambda one: trust_sentence(one, language), "figure": _figure}
+    made = environment("en", html=False)
+    made.filters |= {
+        "sentence": lambda one: render(trust_sentence(one), language),
+        "figure": _figure,
+    }
     page = made.get_template("judge_card.md.jinja").render(
         run=Path(folder).name,
         cards=judge_cards(folder),

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from adjudge.domain.record import JudgmentRecord
 from adjudge.ledger.records import records
+from adjudge.messages import render
 from adjudge.reports.files import text_file
 from adjudge.reports.paired_gate import against_baseline, paired_gates
 from adjudge.reports.passed import Ends, passed, scale_ends
@@ -71,7 +72,7 @@ def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
     setup, found = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
     for gate in paired_gates(setup, info.folder):
         for judge in [gate.judge] if gate.judge else info.judges:
-            found.setdefault(judge, []).append(gate.sentence(setup.language))
+            found.setdefault(judge, []).append(render(gate.sentence(), setup.language))
     return found
 
 

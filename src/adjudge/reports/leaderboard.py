@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjudge.reports.russian import translate_line, verbatim
+from adjudge.messages import Message
 from adjudge.reports.template import environment
 from adjudge.stats.ranking import Place
 from adjudge.trust.leaderboard import Leaderboard
@@ -30,16 +30,24 @@ def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "
 def _render(
     template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
 ) -> str:
-    made = environment(html=html)
-    made.filters |= {"ours": lambda text: translate_line(str(text), language), "verbatim": verbatim}
-    values = {
-        "title": title,
-        "boards": found,
-        "shown_rank": shown_rank,
-        "span": _span,
-        "language": language,
-    }
-    return made.get_template(template).render(values)
+    made = environment(language, html=html)
+    return made.get_template(template).render(
+        title=title, boards=found, shown_rank=shown_rank, span=_span, about=_about
+    )
+
+
+def _about(board: Leaderboard) -> Message:
+    """What the ranking rests on."""
+    return Message(
+        "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f} %, "
+        "prompts drawn {draws} times with seed {seed}.",
+        contests=board.contests,
+        rows=board.rows,
+        judge=board.judge,
+        level=100 * board.ranking.level,
+        draws=board.ranking.draws.count,
+        seed=board.ranking.draws.seed,
+    )
 
 
 def _span(board: Leaderboard, place: Place) -> tuple[float, float, float]:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import cast
 
 import jinja2
 from markupsafe import Markup
@@ -15,13 +14,14 @@ from markupsafe import Markup
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
-from adjudge.messages import reason_of
-from adjudge.rag.composite import MEAN
-from adjudge.rag.dimensions import Dimension
+from adjudge.messages import Message, capitalize, join, plural, reason_of, render, term
+from adjudge.rag.dimensions import Dimension, Gate
 from adjudge.rag.measures import chosen_measures, measure_name
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports.again import Again
+from adjudge.reports.contests import OrderEffect, noise_floor
+from adjudge.reports.counts import count_labels, count_rows
 from adjudge.reports.decision import decision, standing
 from adjudge.reports.evidence import (
     evidence_html,
@@ -30,10 +30,9 @@ from adjudge.reports.evidence import (
     is_contradicted,
     is_unsupported,
 )
-from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
-from adjudge.reports.markdown import escaped, quoted
-from adjudge.reports.measure_words import measure_word
+from adjudge.reports.markdown import quoted
+from adjudge.reports.measure_titles import measure_title, yes_or_no
 from adjudge.reports.measures import (
     because,
     blamed,
@@ -45,25 +44,16 @@ from adjudge.reports.measures import (
     measured,
     missed,
 )
+from adjudge.reports.numbers import figure
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.reports.report import Report, Section, badness, is_barred
-from adjudge.reports.russian import localised
-from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.template import environment
+from adjudge.reports.terms import STATUSES, field_title, parameter_title, rule_title
 from adjudge.reports.trusted import titled, trust_sentence
-from adjudge.reports.words import (
-    RussianNumber,
-    Word,
-    counted,
-    is_word,
-    number_text,
-    quoted_name,
-    word,
-)
 
 _LONGEST_LINE = 200
 _MOST_FOUND = 50_000
@@ -152,31 +142,13 @@ def _free_paths(folder: Path, made: datetime) -> list[Path]:
 
 def measures_html(one: JudgmentRecord, language: str) -> Markup:
     """What was measured of one row: for the local page."""
-    words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
-    module = (
-        _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
-    )
-    found = module.of_row(one, None)  # type: ignore[attr-defined]
+    page = _environment(language, html=True).get_template("measures.html.jinja")
+    titles = {"title_of_measure": lambda section, name: _measure_title(section, name, language)}
+    found = page.make_module(titles).of_row(one, None)  # type: ignore[attr-defined]
     return Markup(found)  # noqa: S704 - the template escapes
 
 
-def _measure_words(language: str) -> dict[str, object]:
-    """What the templates of measures say."""
-    return {
-        "m": partial(measure_word, language=language),
-        "yes_no": lambda said: (
-            "–" if said is None else measure_word("yes" if said else "no", language)
-        ),
-        "measure_title": lambda section, name: _measure_title(section, name, language),
-    }
-
-
-def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
-    return number_text(value, digits, language)
-
-
 def _values(report: Report) -> dict[str, object]:
-    language = report.language
     sections = [one for one in report.sections if one.rag]
     places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections, 1)}
     return {
@@ -186,25 +158,13 @@ def _values(report: Report) -> dict[str, object]:
         "rag": sections[0].rag if len(sections) == len(report.sections) == 1 else None,
         "several": len({one.judge for one in report.sections}) > 1,
         "title_of": lambda one: one.judge if _only(one, report) else one.name,
-        "w": lambda name: word(cast(Word, name), language),
-        "named": lambda name: word(name, language) if is_word(name) else name,
-        "heading": lambda name: _upper_first(word(name, language)) if is_word(name) else name,
-        "option": lambda name: word("tie", language) if name == TIE else name,
-        "rule_name": lambda name: _rule_name(name, language),
-        "say": partial(sentence, language=language),
-        **_measure_words(language),
-        "count": lambda number, noun: counted(number, noun, language),
-        "reads": lambda dimension: _reads(dimension, language),
+        "title_of_measure": lambda section, name: _measure_title(section, name, report.language),
         "dimensions": report.dimensions_of,
         "barred": lambda one: is_barred(one, report.dimensions_of(one)),
         "place_of": lambda judge, criterion: places.get((judge, criterion), 0),
         "badness": lambda one: badness(one, report.dimensions_of(one)),
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
-        "trusted": lambda one: trust_sentence(one, language),
-        "titled": lambda one: titled(one, language),
-        "e": lambda name: evidence_word(name, language),
-        "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 
 
@@ -215,48 +175,110 @@ def _only(one: Section, report: Report) -> bool:
 
 @cache
 def _environment(language: str, *, html: bool) -> jinja2.Environment:
-    made = environment(html=html)
+    made = environment(language, html=html)
+    shown = evidence_html if html else evidence_markdown
     made.filters |= {
-        "figure": partial(figure, language=language),
-        "upper_first": _upper_first,
         "quoted": quoted,
         "lines": with_line_breaks,
     }
-    made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
-    made.filters |= {
-        "ours": lambda text: localised(str(text or ""), language),
-        "short": lambda value: _short(value, language),
-    }
-    made.filters |= {"named_so": lambda name: quoted_name(name, language)}
     made.globals |= {
-        "histogram": histogram,
-        "distribution": distribution,
-        "scale_labels": _scale_labels,
-        "composite": partial(_composite, language=language),
-    }
-    made.globals |= {
-        "score_of": score_of,
-        "explanation_of": explanation_of,
-        "rule_of": rule_of,
-        "question": _question,
-    }
-    shown = evidence_html if html else evidence_markdown
-    made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
-    made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
-    made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
-    made.globals |= {
-        "measure_names": measure_names,
-        "measured": measured,
-        "blamed": blamed,
         "because": because,
-    }
-    made.globals |= {
+        "blamed": blamed,
+        "composite": _composite,
+        "contradicted": is_contradicted,
+        "count_labels": count_labels,
+        "count_rows": count_rows,
+        "decided_by": lambda one: Message("decided by {step}", step=one.decided_by),
+        "distribution": distribution,
+        "edges": [render(figure(place / BINS, 1), language) for place in range(BINS + 1)],
+        "evidence": partial(shown, language=language),
+        "evidence_of": evidence_of,
+        "exclusion": _exclusion,
+        "explanation_of": explanation_of,
+        "field_title": field_title,
         "fragments_seen": fragments_seen,
-        "missed": missed,
+        "gate_rule": _gate_rule,
+        "has_idle_fragment": has_idle_fragment,
         "has_measures": has_measures,
+        "heading": lambda name: _heading(name, language),
+        "histogram": histogram,
+        "judged_question": judged_question,
+        "kind_of": kind_of,
+        "mean_between": _mean_between,
+        "measure_names": measure_names,
+        "measure_title": measure_title,
+        "measured": measured,
+        "missed": missed,
+        "option": lambda name: Message("tie") if name == TIE else name,
+        "options": _options,
+        "order_bias": _order_bias,
+        "parameter_title": parameter_title,
+        "question": _question,
+        "reads": _reads,
+        "rule_of": rule_of,
+        "rule_title": rule_title,
+        "scale_labels": _scale_labels,
+        "score_of": score_of,
+        "statuses": STATUSES,
+        "texts": _texts,
+        "titled": titled,
+        "trust_sentence": trust_sentence,
+        "unsupported": is_unsupported,
+        "yes_or_no": yes_or_no,
     }
-    made.globals |= {"judged_question": judged_question, "has_idle_fragment": has_idle_fragment}
     return made
+
+
+def _heading(name: str, language: str) -> str:
+    """A field above its text; one of the user's own keeps its name."""
+    title = field_title(name)
+    return capitalize(title).render(language) if isinstance(title, Message) else title
+
+
+def _mean_between(overall: Summary) -> Message:
+    low, high = figure(overall.lower), figure(overall.upper)
+    return Message("mean between {low} and {high}", low=low, high=high)
+
+
+def _exclusion(model: str, lost: int, rows: int) -> Message:
+    """That a model has no part in some rows."""
+    return plural(
+        "without {model} on {lost} of {count} row",
+        "without {model} on {lost} of {count} rows",
+        rows,
+        model=model,
+        lost=lost,
+    )
+
+
+def _order_bias(order: OrderEffect) -> Message:
+    """How much verdicts change with the order of the responses."""
+    return Message(
+        "Rows that turn with the order: {turned} of {rows}. Votes that change with the order: "
+        "{flips}; {noise}.",
+        turned=order.turned,
+        rows=order.rows,
+        flips=figure(order.flip_rate),
+        noise=noise_floor(order),
+    )
+
+
+def _gate_rule(gate: Gate) -> Message:
+    """What a gate of the composite does."""
+    rule = term("quoted", "“{name}”", name=rule_title(gate.rule))
+    if gate.cap is not None:
+        return Message(
+            "rule {rule}: score {score} → composite at most {cap:g}",
+            rule=rule,
+            score=gate.score,
+            cap=float(gate.cap),
+        )
+    return Message(
+        "rule {rule}: score {score} → weight becomes {weight:g}",
+        rule=rule,
+        score=gate.score,
+        weight=float(gate.weight or 0.0),
+    )
 
 
 def _measure_title(section: Section | None, name: str, language: str) -> str:
@@ -264,13 +286,10 @@ def _measure_title(section: Section | None, name: str, language: str) -> str:
     has one, or something else.
     """
     if section is None:
-        return (
-            chosen_measures([name], {}, language)[0].title
-            if measure_name(name)
-            else measure_word(name, language)
-        )
+        known = measure_name(name) is not None
+        return chosen_measures([name], {}, language)[0].title if known else measure_title(name)
     own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
-    return own.measure.title if own else measure_word(name, language)
+    return own.measure.title if own else measure_title(name)
 
 
 def _fired(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
@@ -348,17 +367,17 @@ def _shade(one: JudgmentRecord, report: Report) -> float | None:
     )
 
 
-def _reads(dimension: Dimension, language: str) -> str:
+def _reads(dimension: Dimension) -> Message:
     if dimension.reads is None:
-        return word("everything else", language)
-    return ", ".join(word(name, language) if is_word(name) else name for name in dimension.reads)
+        return Message("everything else")
+    return join(", ", map(field_title, dimension.reads))
 
 
-def _composite(one: JudgmentRecord, language: str) -> str:
+def _composite(one: JudgmentRecord) -> Message:
     """Its value, or between what it lies."""
     rag = rag_detail(one)
     known = one.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
-    return "…".join(number_text(one, 2, language) for one in known)
+    return join("…", map(figure, known))
 
 
 def _question(one: JudgmentRecord) -> str:
@@ -370,19 +389,3 @@ def _question(one: JudgmentRecord) -> str:
     )
     line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
-
-
-def _rule_name(name: str, language: str) -> str:
-    """What made a composite: a gate by its name, or the plain mean."""
-    if name == MEAN:
-        return word("weighted mean", language)
-    return word(name, language) if is_word(name) else name
-
-
-def _short(value: float, language: str) -> str:
-    """A number without needless zeros."""
-    return f"{RussianNumber(value) if language == 'ru' else value:g}"
-
-
-def _upper_first(text: str) -> str:
-    return text[:1].upper() + text[1:]

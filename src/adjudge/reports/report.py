@@ -20,15 +20,14 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.errors import NOT_ASKED
+from adjudge.messages import Message, plural
 from adjudge.reports.answering import answering_notes
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.rag_row import rule_of
-from adjudge.reports.russian import translate_line
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Sureness, Tally, kind_of
-from adjudge.reports.words import blank_rows
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -166,7 +165,7 @@ class Report(Shown):
             for part in (one.cascade, one.evidence)
             if part
         ]
-        return [*(part.sentence(name, self.language) for name, part in parts), *self.setup.learnt]
+        return [*(part.sentence(name) for name, part in parts), *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
@@ -179,8 +178,7 @@ class Report(Shown):
             comparison_lines,
         )  # not loaded where nothing is compared
 
-        lines = [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
-        return [translate_line(line, self.language) for line in lines]
+        return [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -348,8 +346,8 @@ class ReportTally:
 
     def report(self) -> Report:
         """What they come to so far."""
-        sections, skipped, language = tuple(self._in_order()), self.skipped, self.setup.language
-        blank = [blank_rows(skipped.blank, skipped.blank_places, language)] if skipped.blank else []
+        sections, skipped = tuple(self._in_order()), self.skipped
+        blank = [_blank_rows(skipped)] if skipped.blank else []
         return Report(
             setup=self.setup,
             sections=sections,
@@ -362,11 +360,13 @@ class ReportTally:
             failed_calls=self.failed_calls,
         )
 
-    def _paused(self) -> Iterator[str]:
+    def _paused(self) -> Iterator[Message]:
         if self._not_asked:
-            yield (
-                "not asked, since a model was paused after many failures in a row: "
-                f"{self._not_asked} of {self._total} judgments; resume the run to ask them"
+            yield Message(
+                "not asked, since a model was paused after many failures in a row: {number} of "
+                "{total} judgments; resume the run to ask them",
+                number=self._not_asked,
+                total=self._total,
             )
 
     def _in_order(self) -> list[Section]:
@@ -490,3 +490,13 @@ def _win_rate(
 
 def _lowest(one: JudgmentRecord) -> float:
     return (one.score or 0.0) if one.scored else one.bounds[0]
+
+
+def _blank_rows(skipped: Skipped) -> Message:
+    """That blank rows were skipped, and where the first of them stand."""
+    return plural(
+        "{count} blank row was skipped: {places}.",
+        "{count} blank rows were skipped: {places}.",
+        skipped.blank,
+        places=skipped.blank_places,
+    )

@@ -15,14 +15,26 @@ from importlib.resources import files
 from typing import NamedTuple, Self
 
 from adjudge.messages import Message
-from adjudge.reports.nouns import NOUNS, Noun
-from adjudge.reports.words import counted
+from adjudge.reports import counts
 
 _PLACE = re.compile(r"\{\}")
 _DECIMAL = re.compile(r"[\\$~+\-−±]*\d+\.\d+%?")
 _COUNTED = re.compile(r"(?P<count>\d+) (?P<noun>[a-z]+(?: [a-z]+)?)")
-_OF_NOUNS: dict[str, Noun] = {
-    form: noun for noun, forms in NOUNS.items() if " of " not in noun for form in forms
+_COUNTS = {
+    form.format(count="").strip(): count
+    for count in (
+        counts.count_batches,
+        counts.count_calls,
+        counts.count_failed_calls,
+        counts.count_judgments,
+        counts.count_labels,
+        counts.count_replies,
+        counts.count_requests,
+        counts.count_rows,
+        counts.count_tokens,
+        counts.count_votes,
+    )
+    for form in (count(1).template, count(1).plural)
 }
 _CLAUSES = (
     re.compile(r"^(?P<one>.+?)(?P<mark>: )(?P<two>.+)$", re.S),
@@ -158,8 +170,8 @@ def _figure(text: str) -> str | None:
     """A number, a number with its noun, or a place in a file; None for anything else."""
     if _DECIMAL.fullmatch(text):
         return text.replace(".", ",")
-    if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:
-        return counted(int(number["count"]), _OF_NOUNS[number["noun"]], "ru")
+    if (number := _COUNTED.fullmatch(text)) and number["noun"] in _COUNTS:
+        return _COUNTS[number["noun"]](int(number["count"])).render("ru")
     if placed := _PLACED.fullmatch(text):
         return f"{placed['file']}, строка файла {placed['number']}{placed['key'] or ''}"
     return None

@@ -348,12 +348,7 @@ def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Mea
 
 
 def _learnt(judges: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
-    """In the language of each judge."""
-    return tuple(
-        line
-        for name, one in judges.items()
-        for line in learnt_by(name, one, str(_part(one, "settings").get("language", "en")))
-    )
+    return tuple(line for name, one in judges.items() for line in learnt_by(name, one))
 
 
 def _bars(kept: object) -> list[Bar]:

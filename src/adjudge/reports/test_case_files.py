@@ -132,7 +132,7 @@ def _script(case: TestCase) -> str:
     names |= {"CriteriaExample"} if case.criteria.examples else set()
     title = " ".join(f"{case.criteria.name}: {case.criteria.definition}".split())
     return (
-        environment(html=False)
+        environment("en", html=False)
         .get_template("test_case.py.jinja")
         .render(
             title=title,

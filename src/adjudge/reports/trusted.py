@@ -5,113 +5,109 @@ is none.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.reports.words import counted, level_text, number_text
+from adjudge.messages import Message, capitalize
+from adjudge.reports.counts import count_labels
+from adjudge.reports.numbers import figure, level_text
 
 if TYPE_CHECKING:
+    from adjudge.stats.refusal import Refusal
     from adjudge.trust.calibration import Calibration
 
-_SENTENCES: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "corrected": (
-            "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); "
-            "uncorrected {naive}."
-        ),
-        "bounds": (
-            "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected "
-            "{naive}."
-        ),
-        "refused": "{name}: no corrected number by {labels}; uncorrected {figure}. {why}.",
-        "score": "mean score",
-        "share": "share of {name}",
-        "win rate": "win rate of {name}",
-        "model": " that a model made",
-        "of a judge": "{name} (judge {judge})",
-    },
-    "ru": {
-        "corrected": (
-            "{name}: {what} {value} с поправкой ({labels}; от {lower} до {upper} при {level}); "
-            "без поправки {naive}."
-        ),
-        "bounds": (
-            "{name}: {what} от {lower} до {upper} при {level} с поправкой ({labels}); без "
-            "поправки {naive}."
-        ),
-        "refused": "{name}: поправки нет ({labels}); без поправки {figure}. {why}.",
-        "score": "средняя оценка",
-        "share": "доля {name}",
-        "win rate": "доля побед {name}",
-        "model": ", поставлены моделью",
-        "of a judge": "{name} (судья {judge})",
-    },
-}
-_REFUSALS_RU: Mapping[str, str] = {
-    "too_few_labels": "Меток слишком мало: 'adjudge calibrate' скажет, сколько ещё нужно",
-    "no_better_than_chance": "По этим меткам вердикт ничего не говорит об истине",
-    "adds_nothing": "Судья ничего не добавляет к самим меткам",
-    "model_made_labels": "Метки поставила модель",
-    "another_judge": "Строки отобраны по вердиктам другого судьи",
-    "several_systems": (
-        "Сравнивается больше двух систем, а доля побед бывает у одной из двух: их ранжирует "
-        "'adjudge rank'"
+_SHORT_REFUSALS: Mapping[str, Message] = {
+    "model_made_labels": Message("a model made the labels"),
+    "another_judge": Message("the rows were drawn within the verdicts of another judge"),
+    "several_systems": Message(
+        "more than two systems are compared, and a win rate is of two: 'adjudge rank' ranks them"
     ),
-    "chosen_rows": "Метки есть только у строк, выбранных не случайно",
+    "chosen_rows": Message("only rows that were not chosen at random have labels"),
 }
 
 
-def trust_sentence(one: Calibration, language: str = "en") -> str:
+@dataclass(frozen=True)
+class _Why:
+    """A refusal: in English in its own words, elsewhere in short ones as long as those are no
+    message.
+    """
+
+    refusal: Refusal
+
+    def __str__(self) -> str:
+        return capitalize(self.refusal.text)
+
+    def render(self, language: str) -> str:
+        text: str = self.refusal.text
+        if language != "en" and not isinstance(text, Message):
+            text = _SHORT_REFUSALS.get(self.refusal.code, text)
+        return capitalize(text).render(language)
+
+
+def trust_sentence(one: Calibration) -> Message:
     """The corrected number with its labels and the uncorrected one beside it; or the refusal in its
     place.
     """
-    words = _SENTENCES.get(language, _SENTENCES["en"])
-    made = words["model"] if one.labels.model_made else ""
-    found = one.corrected
-    kind = (
-        "refused"
-        if one.refusal
-        else "bounds"
-        if found is None or found.value is None
-        else "corrected"
-    )
-    what, naive = _what(one, words), number_text(one.naive.value, 3, language)
-    return words[kind].format(
-        name=titled(one, language),
-        what=what,
-        labels=f"{counted(one.count, 'label', language)}{made}",
-        value=number_text(found.value if found else None, 3, language),
-        lower=number_text(found.lower if found else None, 3, language),
-        upper=number_text(found.upper if found else None, 3, language),
-        level=level_text(one.level),
-        naive=naive,
-        figure=naive if one.naive.value is None else f"{what} {naive}",
-        why=_why(one, language),
+    return Message("{said}.", said=trust_clause(one))
+
+
+def trust_clause(one: Calibration) -> Message:
+    """The same without its full stop, for a sentence that says more."""
+    found, what, naive = one.corrected, _what(one), figure(one.naive.value, 3)
+    labels = count_labels(one.count)
+    if one.labels.model_made:
+        labels = Message("{labels} that a model made", labels=labels)
+    if one.refusal:
+        shown = (
+            naive if one.naive.value is None else Message("{what} {value}", what=what, value=naive)
+        )
+        return Message(
+            "{name}: no corrected number by {labels}; uncorrected {figure}. {why}",
+            name=titled(one),
+            labels=labels,
+            figure=shown,
+            why=_Why(one.refusal),
+        )
+    values = {
+        "name": titled(one),
+        "what": what,
+        "labels": labels,
+        "value": figure(found.value if found else None, 3),
+        "lower": figure(found.lower if found else None, 3),
+        "upper": figure(found.upper if found else None, 3),
+        "level": level_text(one.level),
+        "naive": naive,
+    }
+    if found is None or found.value is None:
+        return Message(
+            "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected "
+            "{naive}",
+            **values,
+        )
+    return Message(
+        "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); "
+        "uncorrected {naive}",
+        **values,
     )
 
 
-def titled(one: Calibration, language: str = "en") -> str:
+def titled(one: Calibration) -> str:
     """The criteria, and which judge where several of the run judge by it."""
     name = one.criteria or one.judge
-    words = _SENTENCES.get(language, _SENTENCES["en"])
-    return words["of a judge"].format(name=name, judge=one.judge) if one.one_of_several else name
-
-
-def _what(one: Calibration, words: Mapping[str, str]) -> str:
-    if one.measure.name == "score":
-        return words["score"]
-    return words["win rate" if one.is_comparison else "share"].format(name=one.measure.name)
-
-
-def _why(one: Calibration, language: str) -> str:
-    if one.refusal is None:
-        return ""
-    text = one.refusal.text
     return (
-        _REFUSALS_RU.get(one.refusal.code, text)
-        if language == "ru"
-        else text[:1].upper() + text[1:]
+        Message("{name} (judge {judge})", name=name, judge=one.judge)
+        if one.one_of_several
+        else name
     )
+
+
+def _what(one: Calibration) -> Message:
+    if one.measure.name == "score":
+        return Message("mean score")
+    if one.is_comparison:
+        return Message("win rate of {name}", name=one.measure.name)
+    return Message("share of {name}", name=one.measure.name)
 
 
 def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message, term
-from adjudge.reports.russian import Localized, translate_line, translate_stored
+from adjudge.reports.russian import translate_stored
 
 LANGUAGES = ("en", "ru")
 NAMES: Mapping[str, Mapping[str, str]] = {
@@ -90,12 +90,3 @@ def name_of(kind: str, key: object) -> object:
 def state_of(run: str) -> str:
     """How a run ended, as its ledger says."""
     return NAMES["state"].get(run) or translate_stored(run)
-
-
-def translate_lines(lines: Callable[[str], Iterable[str]]) -> list[Message]:
-    """What ``lines`` gives in each language, line by line."""
-    found = [[translate_line(line, language) for line in lines(language)] for language in LANGUAGES]
-    return [
-        Localized(dict(zip(LANGUAGES, texts, strict=True)).__getitem__)
-        for texts in zip(*found, strict=True)
-    ]

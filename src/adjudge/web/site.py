@@ -25,8 +25,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.messages import Message, plural, render, term
 from adjudge.reports.evidence import evidence_html, evidence_style
+from adjudge.reports.numbers import figure, percent
 from adjudge.reports.pages import measures_html
-from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
@@ -183,8 +183,8 @@ def templates(language: str) -> jinja2.Environment:
         name_of=name_of,
         state_of=state_of,
         language=language,
-        number=lambda value, digits=2: number_text(value, digits, language),
-        share=lambda value: percent(float(value), language),
+        number=lambda value, digits=2: say(figure(value, digits)),
+        share=lambda value: say(percent(float(value))),
         asset=_asset_address,
         query=_query,
         day=_day,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +15,6 @@ from adjudge.reports.russian import translate_report
 from adjudge.reports.trusted import trust_sentence
 from adjudge.trust.calibration import Calibration, calibrate_run
 from adjudge.web.library import RunPlace
-from adjudge.web.names import translate_lines
 from adjudge.web.site import site_of
 
 
@@ -52,9 +50,9 @@ def _data(one: Calibration) -> dict[str, object]:
         ("labels alone", one.labels_only),
     ]
     return {
-        "sentence": translate_lines(lambda language: [trust_sentence(one, language)])[0],
+        "sentence": trust_sentence(one),
         "refused": one.refusal is not None,
-        "lines": translate_lines(partial(calibration_lines, one)),
+        "lines": [translate_report(line) for line in calibration_lines(one)],
         "people": [translate_report(line) for line in people_lines(agreed)] if agreed else [],
         "estimates": [
             {

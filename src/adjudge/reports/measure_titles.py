@@ -1,0 +1,33 @@
+"""What the parts of the section "retriever or generator" are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adjudge.messages import Message, term
+
+_TITLES: Mapping[str, Message] = {
+    "retriever": Message("retriever"),
+    "generator": Message("generator"),
+    "both": Message("both"),
+    "neither": Message("neither"),
+    "unknown": term("blame", "cannot tell"),
+    "fragment_relevance": Message("no relevant fragment"),
+    "groundedness": Message("groundedness"),
+    "statement_in_fragments": Message("of the reference, not in the fragments"),
+    "statement_in_answer": Message("of the reference, not in the answer"),
+    "statement_in_reference": Message("of the answer, not in the reference"),
+    "citation_supports": Message("of the answer, not in what it cites"),
+}
+
+
+def measure_title(name: str) -> str:
+    """Whose a measure is, who is to blame, what was checked; a name that is none of these
+    stays.
+    """
+    return _TITLES.get(name, name)
+
+
+def yes_or_no(said: bool | None) -> str:
+    """A dash where nobody can say."""
+    return "–" if said is None else Message("yes") if said else Message("no")

@@ -1,0 +1,45 @@
+"""Numbers as people read them: "–" where there is none."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from adjudge.messages import Message, term
+
+
+class HasLimits(Protocol):
+    """An interval."""
+
+    @property
+    def lower(self) -> float | None: ...
+
+    @property
+    def upper(self) -> float | None: ...
+
+
+def figure(value: float | None, digits: int = 2) -> str:
+    """A number with so many decimals, or a dash."""
+    return "–" if value is None else Message(f"{{value:.{digits}f}}", value=float(value))
+
+
+def limits(interval: HasLimits | None, digits: int = 2) -> str:
+    """Where a number lies, or a dash."""
+    if interval is None or interval.lower is None or interval.upper is None:
+        return "–"
+    lower, upper = figure(interval.lower, digits), figure(interval.upper, digits)
+    return Message("{lower}–{upper}", lower=lower, upper=upper)
+
+
+def short_figure(value: float) -> Message:
+    """A number without needless zeros."""
+    return Message("{value:g}", value=float(value))
+
+
+def percent(share: float) -> Message:
+    """A share in percent: 67%, or 67 % in Russian."""
+    return term("percent", "{share:.0f}%", share=100 * float(share))
+
+
+def level_text(level: float) -> Message:
+    """A level of confidence in percent, never rounded to another one: 95%, 97.5%, 99.9%."""
+    return Message("{level:.6g}%", level=100 * level)
