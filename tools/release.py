@@ -22,7 +22,7 @@ UNRELEASED = "## Unreleased\n"
 def main(version: str) -> None:
     """Write the version and the changelog, then commit and tag them."""
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
-        sys.exit(f"{version!r} is no version: write 1.2.3 or 1.2.3rc1")
+        sys.exit(f"{version!r} is not a version: write 1.2.3 or 1.2.3rc1")
     if git("status", "--porcelain"):
         sys.exit("there are changes that are not committed: commit or stash them first")
     if git("tag", "--list", f"v{version}"):

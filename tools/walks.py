@@ -155,7 +155,7 @@ def _rag(_: Path) -> Job:
 
 
 def _candidate(_: Path) -> Job:
-    """One candidate, verified by one criteria, and run."""
+    """One candidate, verified by one criterion, and run."""
     writer = adjudge.ScriptedModel(["```python\noutput = 4\n```"])
     verify = adjudge.QualitativeCriteria(
         "The code is short.", adjudge.ScriptedModel(["PASS"], name="judge")

@@ -112,7 +112,7 @@ class RateLimited(ModelError):
 
 
 class Unavailable(ModelError):
-    """Time-out, cut connection, server error or a body that is no reply."""
+    """Time-out, cut connection, server error or a body that is not a reply."""
 
     retryable = True
 

@@ -111,7 +111,7 @@ def direct_order_is_undone(make_judge: MakeDirectJudge, criteria: Criteria = CRI
         strange = {vote.verdict.option for vote in one.votes if vote.verdict} - set(
             criteria.option_names
         )
-        _promised(not strange, f"votes name {strange}, which are no options")
+        _promised(not strange, f"votes name {strange}, which are not options")
 
 
 def direct_votes_are_counted(make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA) -> None:

@@ -119,7 +119,7 @@ def test_half_a_character_in_a_reply_does_not_break_the_output(
     assert (done.returncode, done.stderr) == (
         3,
         "",
-    )  # it is no Python, and that is all that is wrong
+    )  # it is not Python, and that is all that is wrong
     if way != "terminal":
         found = (
             json.loads(done.stdout)["results"][0]

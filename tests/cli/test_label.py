@@ -92,8 +92,8 @@ def test_undo_skip_unsure_and_notes(run: Path) -> None:
 
 def test_a_key_that_means_nothing_is_said_and_nothing_is_kept(run: Path) -> None:
     done = adjudge(run, stdin="7\nperhaps\n\n")
-    assert "'7' is no key here." in done.stdout
-    assert "'perhaps' is no key here." in done.stdout
+    assert "'7' is not a key here." in done.stdout
+    assert "'perhaps' is not a key here." in done.stdout
     assert list(LabelStore(run).history()) == []
 
 
@@ -315,9 +315,9 @@ def test_nothing_is_imported_from_a_file_with_a_wrong_row(run: Path, tmp_path: P
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--annotator", "ann")
     assert done.returncode == 1
     assert (
-        "sheet.csv, line 3, column 'label': 'Maybe' is no option of criteria 'dates': PASS, FAIL"
-        in done.stderr
-    )
+        "sheet.csv, line 3, column 'label': 'Maybe' is not an option of criteria 'dates': "
+        "PASS, FAIL"
+    ) in done.stderr
     assert answers(run) == {}
     skipped = adjudge(
         run,

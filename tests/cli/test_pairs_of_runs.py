@@ -303,7 +303,7 @@ def test_comparisons_and_rag_answers_are_paired_by_their_question(project: Proje
 
 
 def test_a_criteria_that_this_run_no_longer_has_is_not_passed_over(project: Project) -> None:
-    """A criteria that was renamed or taken out left the gate to the others, which held."""
+    """A criterion that was renamed or taken out left the gate to the others, which held."""
     assert project.judge(FEW, "old", "--criterion", "Is it polite?")[0] == 0
     code, told = project.judge(FEW, "new", "--not-worse-than", "old", "--margin", "0.1")
     assert code == 5, told

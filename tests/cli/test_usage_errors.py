@@ -64,9 +64,12 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["check", "x", "--criterion", "c", "--fail-under", "high"],
-            "'high' is no number from 0 to 1",
+            "'high' is not a number from 0 to 1",
         ),
-        (["check", "x", "--criterion", "c", "--fail-under", "c="], "'' is no number from 0 to 1"),
+        (
+            ["check", "x", "--criterion", "c", "--fail-under", "c="],
+            "'' is not a number from 0 to 1",
+        ),
         (
             ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
             "nothing is called 'nope'; there are 'c",

@@ -83,7 +83,7 @@ def test_nothing_is_guessed(text: str) -> None:
     try:
         read = LabelScale(KIND).read(text).option
     except ValueError as error:
-        assert "is no option of criteria 'kind': Yes, No" in str(error)
+        assert "is not an option of criteria 'kind': Yes, No" in str(error)
     else:
         assert read is not None
         assert read.casefold() == text.strip().casefold()
@@ -92,7 +92,7 @@ def test_nothing_is_guessed(text: str) -> None:
 def test_options_that_differ_in_case_alone_must_be_named_exactly() -> None:
     scale = LabelScale(Criteria("case", "Is it so?", [CriteriaOption("a"), CriteriaOption("A")]))
     assert (scale.read("a").option, scale.read("A").option) == ("a", "A")
-    with pytest.raises(ValueError, match="is no option"):
+    with pytest.raises(ValueError, match="is not an option"):
         scale.read(" a")
 
 
@@ -105,13 +105,13 @@ def test_a_winner_is_a_letter_an_index_or_a_tie(text: str, winner: int | str) ->
 
 @pytest.mark.parametrize("text", ["C", "2", "-1", "0.5", "", "tie"])
 def test_a_response_that_is_not_there_did_not_win(text: str) -> None:
-    with pytest.raises(ValueError, match="is no response"):
+    with pytest.raises(ValueError, match="is not a response"):
         LabelScale(KIND, compares=True, ties=False).read(text, 2)
 
 
 @pytest.mark.parametrize("text", ["-0.1", "10.1", "nan", "many", ""])
 def test_a_number_outside_its_range_is_none(text: str) -> None:
-    with pytest.raises(ValueError, match="is no number from 0 to 10"):
+    with pytest.raises(ValueError, match="is not a number from 0 to 10"):
         LabelScale(KIND, range=(0.0, 10.0)).read(text)
 
 

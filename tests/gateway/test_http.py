@@ -126,7 +126,7 @@ def test_a_server_error_about_a_filter_is_still_worth_a_retry(provider: FakeProv
     [
         (EMPTY_BODY, r"no JSON: \(empty\)"),
         (HTML, "no JSON: <html><body>502 Bad Gateway"),
-        (JSON_LIST, "JSON that is no object"),
+        (JSON_LIST, "JSON that is not an object"),
         (ERROR_IN_200, "an error: Provider returned error"),
         (Raw(b'{"error": "overloaded"}'), "an error: overloaded"),
         (Raw(b'\xff\xfe{"choices"'), "no JSON"),

@@ -261,7 +261,7 @@ def test_a_url_that_is_refused_does_not_show_its_password(id: str) -> None:
     ],
 )
 def test_a_base_url_that_is_refused_does_not_show_its_password(base_url: str) -> None:
-    with pytest.raises(AdjudgeError, match=r"^openai/gpt-4o-mini: .*is no base URL") as caught:
+    with pytest.raises(AdjudgeError, match=r"^openai/gpt-4o-mini: .*is not a base URL") as caught:
         open_model("openai/gpt-4o-mini", base_url=base_url, api_key="another key")
     assert_no_key(*shown(caught.value))
 

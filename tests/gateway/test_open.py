@@ -153,7 +153,7 @@ def test_an_id_that_means_nothing_is_a_setup_error_with_a_way_out(id: str, way_o
 )
 @pytest.mark.parametrize("id", ["openai/gpt-4o", "my-model"])
 def test_a_base_url_that_cannot_be_asked_is_a_setup_error(id: str, base_url: str) -> None:
-    with pytest.raises(SetupError, match="is no base URL"):
+    with pytest.raises(SetupError, match="is not a base URL"):
         open_model(id, api_key=KEY, base_url=base_url)
 
 
@@ -260,7 +260,7 @@ def test_ollama_is_found_where_its_own_client_finds_it(
 
 def test_a_host_that_makes_no_url_is_a_setup_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "box:port")
-    with pytest.raises(SetupError, match="is no base URL"):
+    with pytest.raises(SetupError, match="is not a base URL"):
         open_model("ollama/llama3.2:3b")
 
 

@@ -108,7 +108,7 @@ def test_a_cell_of_a_ragas_metric_that_is_no_number_does_not_take_the_metric_awa
     table = "user_input,response,faithfulness,style\nQ1,A1,0.5,1\nQ2,A2,TimeoutError(),n/a\n"
     found = imported(tmp_path, table, name="result.csv")
     assert found.verdicts == [0.5, None]
-    assert found.rows[1]["votes"][0]["reason"] == "'TimeoutError()' is no number"
+    assert found.rows[1]["votes"][0]["reason"] == "'TimeoutError()' is not a number"
     assert found.report.left == {"column 'style', which holds numbers and other things": 1}
 
 

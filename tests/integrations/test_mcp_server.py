@@ -80,7 +80,7 @@ def test_an_assistant_judges_compares_and_reads_runs(tmp_path: Path) -> None:
         compared = data(await client.call_tool("compare_responses", {"responses": ["one", "two"]}))
         assert (
             compared["status"] == "failed"
-        )  # the script says Yes, which is no label: a result all the same
+        )  # the script says Yes, which is not a label: a result all the same
         assert compared["option"] is None and compared["reason"]
         listed = data(await client.call_tool("list_criteria", {}))
         assert "conciseness" in str(listed)

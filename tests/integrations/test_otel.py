@@ -202,7 +202,7 @@ def test_a_row_without_a_span_has_its_event_in_the_runs_trace(
         one.context.span_id for one in kept.spans.get_finished_spans() if one.name == "adjudge run"
     }
     assert {span for _, span, _ in kept.events} == spans
-    assert "'broken' is no W3C trace context" in caplog.text
+    assert "'broken' is not W3C trace context" in caplog.text
 
 
 # -- calls ---------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_fi
     done = suite.run()
     assert done.ret == 1
     done.stdout.fnmatch_lines(
-        ["the tests of one group are marked differently: give each criteria its own test function"]
+        ["the tests of one group are marked differently: give each criterion its own test function"]
     )
     assert suite.asked() == 0
 

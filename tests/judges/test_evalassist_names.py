@@ -46,7 +46,7 @@ class Engine:
         return "llama-3-3-70b"
 
     def __call__(self, dataset: list[dict[str, object]]) -> list[str]:
-        raise AssertionError("an engine is no function of a prompt")
+        raise AssertionError("an engine is not a function of a prompt")
 
 
 def test_a_result_of_an_earlier_judgment_stands_as_an_example() -> None:

@@ -1,4 +1,4 @@
-"""Personas are ballots like any other: asked once for each criteria, kept in the ledger, counted,
+"""Personas are ballots like any other: asked once for each criterion, kept in the ledger, counted,
 and failed where they fail.
 """
 

@@ -272,7 +272,7 @@ def test_a_file_that_is_no_database_is_named(store: LabelStore) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="nowhere is no folder"):
+    with pytest.raises(RunError, match="nowhere is not a folder"):
         LabelStore(tmp_path / "nowhere").add(label())
 
 

@@ -505,7 +505,7 @@ def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(
         "overwritten": content[: len(content) - 40 * 4096]
         + b"\x00" * (39 * 4096)
         + content[-4096:],
-        "no database": b"this is no database at all" + content[4096:],
+        "no database": b"this is not a database at all" + content[4096:],
         # seen: it was taken for a new run, and everything was asked again without a word
         "empty": b"",
     }[harm]

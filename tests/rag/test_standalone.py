@@ -121,5 +121,5 @@ def test_the_pages_say_which_question_was_judged() -> None:
     ) and "How &lt;old&gt; is it?" in html_page(report)
     (section,) = report.sections
     assert section.rag and all(one.agreement is None for one in section.rag.dimensions), (
-        "one vote each is no agreement"
+        "one vote each is not an agreement"
     )

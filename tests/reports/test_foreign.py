@@ -71,5 +71,5 @@ def test_several_criteria_are_no_test_case(tmp_path: Path) -> None:
     DirectJudge(said("Yes")).evaluate(
         ["a", "b"], ["Is it good?", "Is it short?"], run=tmp_path / "run"
     )
-    with pytest.raises(SetupError, match="one judge with one criteria"):
+    with pytest.raises(SetupError, match="one judge with one criterion"):
         export(tmp_path / "run", tmp_path / "out.json", "evalassist")

@@ -66,7 +66,7 @@ def test_the_markdown_has_the_table_in_sum_and_per_row(language: str, title: str
     assert title in page
     rows = page[page.index(title) :]
     assert any(line.startswith("| bad |") and f"| {who} |" in line for line in rows.splitlines())
-    assert "Ask \\<b\\>somebody" in rows or "\\<b" in rows, "what an answer says is no markup"
+    assert "Ask \\<b\\>somebody" in rows or "\\<b" in rows, "what an answer says is not a markup"
     assert ("- Of the answer, not in what it cites:" in page) == (language == "en")
 
 

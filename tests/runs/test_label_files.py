@@ -100,9 +100,9 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
         (
             "id,label\nr0,PASS\nr1,Maybe\n",
             "line 3, column 'label'",
-            "'Maybe' is no option of criteria 'dates': PASS, FAIL",
+            "'Maybe' is not an option of criteria 'dates': PASS, FAIL",
         ),
-        ("id,ann\nr0,perhaps\n", "line 2, column 'ann'", "'perhaps' is no option"),
+        ("id,ann\nr0,perhaps\n", "line 2, column 'ann'", "'perhaps' is not an option"),
         (
             "id,label\nr9,PASS\n",
             "line 2, column 'id'",
@@ -175,7 +175,7 @@ def test_winners_are_letters_or_indexes(tmp_path: Path) -> None:
     run = compared(tmp_path / "run", [("a", "b"), ("c", "d"), ("e", "f")])
     path = written(tmp_path, "row,label\n1,B\n2,0\n3,tie\n")
     assert [one.winner for one in read(run, path, annotators=("ann",))] == [1, 0, "tie"]
-    with pytest.raises(RunError, match="'C' is no response of criteria"):
+    with pytest.raises(RunError, match="'C' is not a response of criteria"):
         read(run, written(tmp_path, "row,winner\n1,C\n"), annotators=("ann",))
 
 
@@ -184,7 +184,7 @@ def test_numbers_are_read_where_a_number_was_asked_for(tmp_path: Path) -> None:
     event_loop.run(criteria.evaluate("x = 1", run=tmp_path / "run"))
     (one,) = read(tmp_path / "run", written(tmp_path, "row,score\n1,7.5\n"), annotators=("ann",))
     assert one.score == 7.5
-    with pytest.raises(RunError, match="'11' is no number from 0 to 10"):
+    with pytest.raises(RunError, match="'11' is not a number from 0 to 10"):
         read(tmp_path / "run", written(tmp_path, "row,score\n1,11\n"), annotators=("ann",))
 
 

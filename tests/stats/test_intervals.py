@@ -162,7 +162,7 @@ def test_wilson_is_what_a_reference_implementation_gives(
 
 @pytest.mark.parametrize("case", [(1, 0), (-1, 5), (6, 5)])
 def test_what_is_no_share_has_no_interval(case: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         wilson(*case)
 
 

@@ -145,7 +145,7 @@ def test_tools_may_be_named_and_must_be_callable_by_name() -> None:
     assert list(Agent(tools={"find": lambda text: text}).toolbox) == ["find"]
     with pytest.raises(SetupError, match="'<lambda>' cannot be called from code"):
         Agent(tools=[lambda text: text])
-    with pytest.raises(SetupError, match="'find' is no function"):
+    with pytest.raises(SetupError, match="'find' is not a function"):
         Agent(tools={"find": "search"})  # type: ignore[dict-item]
 
 

@@ -108,7 +108,7 @@ class CutsBeforeHeaders(Fault):
 
 
 class TalksNonsense(Fault):
-    """An answer that is no HTTP."""
+    """An answer that is not HTTP."""
 
 
 class CutsInBody(Fault):

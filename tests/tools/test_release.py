@@ -56,7 +56,9 @@ def test_a_release_has_its_version_section_commit_and_tag(repository: Path) -> N
     assert git(repository, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(("version", "said"), [("2", "is no version"), ("v0.2.0", "is no version")])
+@pytest.mark.parametrize(
+    ("version", "said"), [("2", "is not a version"), ("v0.2.0", "is not a version")]
+)
 def test_a_wrong_version_changes_nothing(repository: Path, version: str, said: str) -> None:
     assert said in release(repository, version).stderr
     assert git(repository, "status", "--porcelain") == ""

@@ -37,7 +37,7 @@ def test_what_corrects_nothing_is_not_counted() -> None:
         said(10, option="Yes", design="chosen"),
         said(11, option="No", kind="model"),
         said(12, state="unsure"),
-        said(13, option="what is no option"),
+        said(13, option="what is not an option"),
         said(0, "bob", option="Yes"),
     ]
     assert labels_so_far([*good, *other], LabelScale(ASKED)) == labels_so_far(

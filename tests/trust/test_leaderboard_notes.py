@@ -89,7 +89,7 @@ def test_a_sweep_has_no_limits_and_says_why() -> None:
     assert [(one.best_rank, one.worst_rank) for one in found.places] == [
         (1, 1),
         (2, 2),
-    ]  # 20 of 20 is no chance
+    ]  # 20 of 20 is not a chance
 
 
 def test_a_sweep_of_three_contests_settles_no_rank() -> None:

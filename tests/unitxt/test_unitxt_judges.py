@@ -419,7 +419,7 @@ def test_criteria_are_found_by_their_name_in_the_catalogue() -> None:
     assert found.option_names
     with pytest.raises(SetupError, match="catalogue has no"):
         from_unitxt("metrics.nothing.of.the.kind")
-    with pytest.raises(SetupError, match="is no criteria"):
+    with pytest.raises(SetupError, match="is not a criterion"):
         from_unitxt("metrics.accuracy")
 
 

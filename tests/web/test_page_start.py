@@ -304,7 +304,7 @@ def test_criteria_that_are_in_english_alone_stand_apart_on_the_russian_page(page
 def test_a_question_is_a_question_whatever_it_looks_like(
     page: Page, home: Path, tmp_path_factory: pytest.TempPathFactory, question: str
 ) -> None:
-    """A word is no name of criteria, and a path no file: nothing outside the folder is read."""
+    """A word is not a name of criteria, and a path no file: nothing outside the folder is read."""
     outside = tmp_path_factory.mktemp("outside") / "secret.yaml"
     outside.write_text("name: secret\ndescription: What is secret?\noptions: ['Yes', 'No']\n")
     asked = question.replace("{outside}", str(outside))

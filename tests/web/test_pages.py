@@ -385,5 +385,5 @@ def test_the_command_prints_its_address_and_ends_with_ctrl_c(root: Path) -> None
 
 
 def test_the_command_says_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="is no folder"):
+    with pytest.raises(SetupError, match="is not a folder"):
         app(["view", str(tmp_path / "nothing")], standalone_mode=False)

@@ -37,7 +37,7 @@ def test_better_criteria_are_proposed_with_what_would_change(
     play: Page, model_server: FakeProvider
 ) -> None:
     proposal = {
-        "explanation": "A year alone is no date.",
+        "explanation": "A year alone is not a date.",
         "description": "Does it name a full date?",
         "options": {"Yes": "a date"},
     }
@@ -48,7 +48,7 @@ def test_better_criteria_are_proposed_with_what_would_change(
     ):
         trial = judged(play, form)["trial"]["id"]
         found = sent(play, f"/playground/trial/{trial}/improve", [*form, ("writer", MODEL)]).json()
-    assert found["explanation"] == "A year alone is no date."
+    assert found["explanation"] == "A year alone is not a date."
     assert "+description: Does it name a full date?" in found["diff"]
     assert "-description: Does the response name a year?" in found["diff"]
     used = Draft.of_form([*form, ("proposed", found["proposed"])])

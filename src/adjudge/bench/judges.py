@@ -1,4 +1,4 @@
-"""The judges to try: every model with every criteria and every setting, as an eval file."""
+"""The judges to try: every model with every criterion and every setting, as an eval file."""
 
 from __future__ import annotations
 

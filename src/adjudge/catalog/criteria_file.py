@@ -49,7 +49,7 @@ _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 
 def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
-    """Every criteria of a file, with its kind.
+    """Every criterion of a file, with its kind.
 
     ``kind``: what those are that say neither that nor their options.
     """
@@ -57,7 +57,7 @@ def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
 
 
 def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEntry]:
-    """Every criteria in the text of a user's file, whose name is ``file``."""
+    """Every criterion in the text of a user's file, whose name is ``file``."""
     found = [
         (place, parse_entry(value, place, kind=kind))
         for place, value in _numbered(_load(content, file))
@@ -68,7 +68,7 @@ def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEn
 
 
 def parse_entries(content: str, file: str, language: str = "en") -> list[CatalogEntry]:
-    """Every criteria in the text of a file of ours; ``file`` is what errors call it."""
+    """Every criterion in the text of a file of ours; ``file`` is what errors call it."""
     return [
         parse_entry(value, place, language)
         for place, value in _numbered(load_yaml(content, Place(file), trusted=True))
@@ -84,7 +84,7 @@ def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
 def parse_entry(
     value: object, place: Place, language: str = "en", kind: Kind = "direct"
 ) -> CatalogEntry:
-    """One criteria of a file. ``kind``: what it is if it says neither that nor its options."""
+    """One criterion of a file. ``kind``: what it is if it says neither that nor its options."""
     kind = _kind(mapping(value, place), place, kind)
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong(

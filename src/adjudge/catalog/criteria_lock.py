@@ -103,8 +103,10 @@ def _read(path: Path) -> Locked:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise SetupError(
-            "{path} is no file that 'adjudge criteria lock' wrote: {error}", path=path, error=error
+            "{path} is not a file that 'adjudge criteria lock' wrote: {error}",
+            path=path,
+            error=error,
         ) from error
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise SetupError("{path} is no file that 'adjudge criteria lock' wrote", path=path)
+        raise SetupError("{path} is not a file that 'adjudge criteria lock' wrote", path=path)
     return found

@@ -1,4 +1,4 @@
-"""One entry of the catalogue, or of a file of the user's: a criteria and how it is used."""
+"""One entry of the catalogue, or of a file of the user's: a criterion and how it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BETTER = {"en": "Response {label} is better", "ru": "Ответ {label} луч�
 
 @light_dataclass(frozen=True)
 class CatalogEntry:
-    """A criteria with its kind and language."""
+    """A criterion with its kind and language."""
 
     criteria: Criteria
     kind: Kind

@@ -46,7 +46,7 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)
     if len(entries) != 1:
         raise SetupError(
-            "{name}.yaml of {package!r} must hold one criteria, and holds {count}",
+            "{name}.yaml of {package!r} must hold one criterion, and holds {count}",
             name=name,
             package=package,
             count=len(entries),

@@ -380,7 +380,7 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     folder = _folder(data, wanted)
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
-            "{folder} holds a run that is no benchmark: give --run another name", folder=folder
+            "{folder} holds a run that is not a benchmark: give --run another name", folder=folder
         )
     check_resumed(folder, resume=wanted.resume)
     labels, read_as = _labels(rows, criteria, wanted)
@@ -441,7 +441,7 @@ def labelled_rows(
 def _labels(
     rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted
 ) -> tuple[list[Label], list[str]]:
-    """The labels as answers to each criteria, and what must be said of how they were read."""
+    """The labels as answers to each criterion, and what must be said of how they were read."""
     unique: dict[str, Criteria] = {}
     for one in criteria:
         known = unique.setdefault(one.criteria.name, one.criteria)

@@ -98,7 +98,7 @@ def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
 
 
 @criteria.command()
-@argument("file", "A YAML or JSON file with one criteria or a list of them.", type=PATH)
+@argument("file", "A YAML or JSON file with one criterion or a list of them.", type=PATH)
 @click.option("--data", type=PATH, help="Rows to be judged: do they have the fields?")
 @as_json
 def check(file: Path, data: Path | None, as_json: bool) -> int:
@@ -142,8 +142,8 @@ def diff(old: Path, new: Path) -> int:
     help="Write nothing; exit with 1 where something is not as it was locked.",
 )
 def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
-    """Keep the version and the hash of each criteria in a file, or see that they are still what was
-    locked.
+    """Keep the version and the hash of each criterion in a file, or see that they are still what
+    was locked.
     """
     if not only_check:
         locked = write_lock(files, path)

@@ -45,7 +45,7 @@ def _code(one: Tried) -> ExitCode:
 
 
 @command("test")
-@argument("file", "A YAML or JSON file with one criteria or a list of them.", type=PATH)
+@argument("file", "A YAML or JSON file with one criterion or a list of them.", type=PATH)
 @models
 @server
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")

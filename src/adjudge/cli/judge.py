@@ -107,7 +107,7 @@ class Asked:
 @judging()
 @given_as("asked", Asked, [one.name for one in fields(Asked)])
 def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
-    """Judge texts by one criteria, or by several with equal weights."""
+    """Judge texts by one criterion, or by several with equal weights."""
     wanted = _criteria(asked.criterion, asked.named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
     multi.check_scores()
@@ -187,7 +187,7 @@ def compare(
     """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
     if len(wanted) > 1:
-        raise UsageError("compare takes one criteria at a time on the command line")
+        raise UsageError("compare takes one criterion at a time on the command line")
     if asked.check_positional_bias and order == "one":
         raise UsageError(
             "--check-positional-bias asks in both orders, and --order one in one: leave one "

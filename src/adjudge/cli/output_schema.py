@@ -70,9 +70,9 @@ def _json(text: str, where: str) -> object:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise SetupError("{where} is no JSON: {error}", where=where, error=error) from None
+        raise SetupError("{where} is not JSON: {error}", where=where, error=error) from None
     if not isinstance(found, dict):
-        raise SetupError("{where} is no JSON schema: it must be an object", where=where)
+        raise SetupError("{where} is not a JSON schema: it must be an object", where=where)
     return found
 
 

@@ -140,7 +140,7 @@ def say_excluded(summary: Summary, language: str, name: str = "") -> None:
 
 
 def scored_of(summary: Summary, language: str) -> str:
-    """How many were scored, and how many of them with an outcome that is no number."""
+    """How many were scored, and how many of them with an outcome that is not a number."""
     bare = summary.without_number
     return (
         f"{summary.scored} ({bare} {render(Message('without a number'), language)})"
@@ -308,7 +308,7 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
 def footer(
     summary: Summary | None, language: str, usage: Usage | None = None, failed_calls: int = 0
 ) -> str:
-    """What it took; of several judgments by one criteria how many were scored before it."""
+    """What it took; of several judgments by one criterion how many were scored before it."""
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
     guessed = f" ({render(Message('estimated'), language)})" if taken.estimated else ""
@@ -596,7 +596,7 @@ def _figure(value: float | None, language: str, digits: int = 2) -> str:
 
 
 def _footer(report: Report) -> str:
-    """What it took; with one criteria the counts before it, with RAG answers
+    """What it took; with one criterion the counts before it, with RAG answers
     the rules that fired.
     """
     language = report.language

@@ -70,7 +70,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
 
 
 def show_comparison(one: Path, two: Path) -> None:
-    """Which run is better by each criteria that both have; nothing else about them."""
+    """Which run is better by each criterion that both have; nothing else about them."""
     with run_diff(one, two) as found:
         comparisons = compare_runs(one, two, found)
         _show_comparisons(comparisons, two)

@@ -47,7 +47,7 @@ def bar(given: str) -> tuple[str, float]:
     name, _, number = given.rpartition("=")
     if not _is_number(number):
         raise click.BadParameter(
-            Message("{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", number=number)
+            Message("{number!r} is not a number from 0 to 1; write 0.8, or NAME=0.8", number=number)
         )
     return name, float(SHARE(number))
 

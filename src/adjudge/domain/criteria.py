@@ -248,7 +248,7 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
 def _check_examples(
     criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]
 ) -> None:
-    """Compared responses may be a tie, which is no option of its own."""
+    """Compared responses may be a tie, which is not an option of its own."""
     allowed = {*names, TIE}
     for example in examples:
         if example.option not in allowed:

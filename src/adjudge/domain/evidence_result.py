@@ -33,7 +33,7 @@ class SentenceSupport(Span):
     """
     support: str | None = None
     """Supported, contradicted or not found; None where nobody could say, and of
-    what is no claim.
+    what is not a claim.
     """
     evidence: tuple[Quote, ...] = ()
     unseen: tuple[UnseenFact, ...] = ()

@@ -1,4 +1,4 @@
-"""What one judge says by one criteria, whatever is said of it."""
+"""What one judge says by one criterion, whatever is said of it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from adjudge.errors import SetupError
 
 @light_dataclass(frozen=True)
 class MultiCriteriaItem:
-    """One criteria among several, and what it contributes."""
+    """One criterion among several, and what it contributes."""
 
     criterion: Criteria
     weight: float | None = None
@@ -57,7 +57,7 @@ class MultiCriteria:
     Parameters:
         items: the criteria, as items with a weight each; bare ones have equal weights, and a text
             is a yes/no question.
-        normalize_scores: bring each criteria's scores to 0…1 first.
+        normalize_scores: bring each criterion's scores to 0…1 first.
     """
 
     items: tuple[MultiCriteriaItem, ...]
@@ -131,7 +131,7 @@ class MultiCriteria:
         values = {name: score for name, score in scores.items() if score is not None}
         if not all(map(math.isfinite, values.values())):
             raise SetupError(
-                "criteria {name!r} has scores that are no numbers", name=item.criterion.name
+                "criteria {name!r} has scores that are not numbers", name=item.criterion.name
             )
         if not self.normalize_scores:
             return values[option]
@@ -165,7 +165,7 @@ def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem
 
 def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
     if not items:
-        raise SetupError("a MultiCriteria needs at least one criteria")
+        raise SetupError("a MultiCriteria needs at least one criterion")
     weights = [item.weight for item in items if item.weight is not None]
     if not weights:
         return tuple(replace(item, weight=1 / len(items)) for item in items)

@@ -13,7 +13,7 @@ from adjudge.domain.verdict import Selection
 
 @dataclass(frozen=True, slots=True)
 class MultiCriteriaItemResult:
-    """One criteria's part in an aggregate."""
+    """One criterion's part in an aggregate."""
 
     item: MultiCriteriaItem
     result: Result
@@ -59,14 +59,14 @@ class MultiCriteriaDirectInstanceResult(Shown):
 
     @property
     def per_criterion_score(self) -> dict[str, float | None]:
-        """Each criteria's own score, normalised where the MultiCriteria says
+        """Each criterion's own score, normalised where the MultiCriteria says
         so, before its weight.
         """
         return {entry.item.criterion.name: entry.score for entry in self.item_results}
 
     @property
     def per_criterion_contribution(self) -> dict[str, float | None]:
-        """What each criteria adds to the aggregate: its score times its weight."""
+        """What each criterion adds to the aggregate: its score times its weight."""
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
     def to_dict(self) -> dict[str, object]:
@@ -97,7 +97,7 @@ class MultiCriteriaPairwiseInstanceResult:
     multi_criteria: MultiCriteria
     results: tuple[PairwiseInstanceResult, ...]
     winrates: tuple[float | None, ...]
-    """Of each response: its win rates, weighted; None when a criteria has no verdict."""
+    """Of each response: its win rates, weighted; None when a criterion has no verdict."""
     selected_option: Selection | None
     tie: bool = False
     """Whether several responses have the highest win rate, also where the first of them was

@@ -92,7 +92,7 @@ class LiveVotes:
         """Ask what other ballots need before they can be asked, such as a persona: once for all of
         them.
 
-        A call that failed is no answer: the next one that needs it tries again.
+        A call that failed is not an answer: the next one that needs it tries again.
         """
         key = self._key(ballot)
         known = self._shared.get(key)

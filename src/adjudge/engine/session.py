@@ -110,7 +110,7 @@ class Sampling:
     seeds.
     """
     count: int | None = None
-    """Samples per model; None: as each criteria says."""
+    """Samples per model; None: as each criterion says."""
     on_result: Callable[[Any], None] | None = None
     """Called with every result."""
 

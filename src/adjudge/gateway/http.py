@@ -47,7 +47,7 @@ _HINTS = {
     413: Message("the text is too long for this model"),
 }
 MAX_REPLY = 32_000_000
-"""Bytes, after decompression. What is longer is no reply."""
+"""Bytes, after decompression. What is longer is not a reply."""
 _LARGE = 1_000_000
 _LARGE_AT_ONCE = 2
 """Replies above that size are read by so many at once from one host, so that many together do not
@@ -304,11 +304,13 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> dict[str, obje
     except (ValueError, RecursionError):
         raise endpoint.error(
             Unavailable,
-            Message("the server answered with something that is no JSON: {said}", said=_brief(raw)),
+            Message(
+                "the server answered with something that is not JSON: {said}", said=_brief(raw)
+            ),
         ) from None
     if not isinstance(data, dict):
         raise endpoint.error(
-            Unavailable, Message("the server answered with JSON that is no object")
+            Unavailable, Message("the server answered with JSON that is not an object")
         )
     if data.get("error") and not of_error:
         raise endpoint.error(

@@ -29,7 +29,7 @@ NO_ANSWER = (
     AssertionError,
 )
 """What the client raises when there is no answer; the last three when a server confuses it."""
-_NO_HTTP = Message("the server's answer is no valid HTTP")
+_NO_HTTP = Message("the server's answer is not valid HTTP")
 _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (aiohttp.ClientHttpProxyError, Message("the proxy {proxy} answered {status}")),
     (aiohttp.ClientProxyConnectionError, Message("Cannot connect to the proxy {proxy} ({reason})")),

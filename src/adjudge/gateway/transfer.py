@@ -32,7 +32,7 @@ _TRIES = 5
 """How often in a row a download may bring nothing new."""
 _WAIT = 0.5
 _MOST = 10_000_000_000
-"""Bytes. What is longer are no results."""
+"""Bytes. What is longer are not results."""
 _MOST_OF_AN_ERROR = 100_000
 
 

@@ -59,7 +59,9 @@ def _opened(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise RunError("{path} is no whole ZIP archive: {error}", path=path, error=error) from error
+        raise RunError(
+            "{path} is not a whole ZIP archive: {error}", path=path, error=error
+        ) from error
 
 
 def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:

@@ -241,7 +241,7 @@ def _vote(result: Mapping[str, object], asked: Asked, model: str) -> RecordedVot
 
 
 def _answer(chosen: object, asked: Asked) -> str | int | None:
-    """None: it is no answer to what was asked."""
+    """None: it is not an answer to what was asked."""
     if chosen is None or chosen == "":
         return None
     if asked.kind == "choice":

@@ -102,7 +102,7 @@ def _archive(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     found = dict(entries(file.path, lambda name: name in heads))
     if not found:
         raise RunError(
-            "{name} holds neither header.json nor _journal/start.json: it is no log of Inspect",
+            "{name} holds neither header.json nor _journal/start.json: it is not a log of Inspect",
             name=file.name,
         )
     head = mapping(_json(found.get(heads[0]) or found[heads[1]], file, heads[0]))

@@ -115,7 +115,7 @@ def _check(record: Mapping[str, object], file: ForeignFile) -> None:
         or not isinstance(record["fields"], Mapping)
     ):
         raise RunError(
-            "{name}: a judgment has the row {row!r}, which is no number from 1",
+            "{name}: a judgment has the row {row!r}, which is not a number from 1",
             name=file.name,
             row=row,
         )

@@ -113,7 +113,7 @@ def _uncompared(empty: PairwiseInstanceResult) -> UnjudgedComparison:
 
 def _as_stated(result: PairwiseInstanceResult) -> PairwiseInstanceResult:
     """With the win rates of two responses as the votes state them, where they do: a preference of
-    .6 is no whole win.
+    .6 is not a whole win.
     """
     valid = [vote for vote in result.votes if vote.verdict is not None]
     if len(result.per_system_results) != 2 or not any(vote.distribution for vote in valid):

@@ -50,7 +50,7 @@ _OVERRIDDEN = "Manual result"
 _NO_ASSERTIONS = "No assertions"
 """What promptfoo gives as the reason where nothing was checked: it calls that a pass."""
 _HIGHLIGHT = "!highlight"
-"""What the page puts before a comment on a cell that is marked; it is no part of it."""
+"""What the page puts before a comment on a cell that is marked; it is not a part of it."""
 _ERROR = 2
 _UNREADABLE = re.compile(
     r"Could not extract JSON|.*produced malformed response|.*Failed to parse|.*Invalid JSON",

@@ -203,7 +203,7 @@ def _cell_vote(value: object, asked: Asked) -> RecordedVote:
     if points is None:
         other = said and not _is_number(value)
         return vote.failed(
-            f"{said!r} is no number" if other else "NaN: the metric ended without a number"
+            f"{said!r} is not a number" if other else "NaN: the metric ended without a number"
         )
     return vote.said(points if asked.higher_is_better else 1 - points)
 
@@ -253,7 +253,7 @@ class _Column:
 
 
 def _asked_in(name: str, column: _Column) -> tuple[Asked | None, str]:
-    """What a column asks; else why it is no judgment, where somebody might take it for one."""
+    """What a column asks; else why it is not a judgment, where somebody might take it for one."""
     known = name.partition("(")[0]
     about = f"{name}, a metric of Ragas."
     if known not in _METRICS and not _TAKEN.isdisjoint(

@@ -222,7 +222,7 @@ def _vote(
         return truth_on(vote, text(truth), asked)
     if (
         text(value) == ""
-    ):  # a verdict that is empty is a failure; what holds none at all is no judge of this
+    ):  # a verdict that is empty is a failure; what holds none at all is not a judge of this
         return (
             vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
         )

@@ -136,7 +136,7 @@ def _vote(record: Mapping[str, object], judge: str, swapped: bool, left: Left) -
     )
     if drawn:
         left.note(
-            "a winner that the file drew at random is no verdict: --unreadable recorded "
+            "a winner that the file drew at random is not a verdict: --unreadable recorded "
             "counts it as published figures do"
         )
     if found.get("fail"):

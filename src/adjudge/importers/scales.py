@@ -73,11 +73,11 @@ def goodness(word: str) -> tuple[bool, bool, str]:
 
 
 def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
-    """A verdict on the scale of the labels; one that is not on it is no further option of it."""
+    """A verdict on the scale of the labels; one that is not on it is not a further option of it."""
     if asked.kind == "rating":
         points = number(value)
         return (
-            vote.failed(f"{value!r} is no number", Outcome.UNREADABLE)
+            vote.failed(f"{value!r} is not a number", Outcome.UNREADABLE)
             if points is None
             else vote.said(points)
         )

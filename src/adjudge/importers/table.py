@@ -306,7 +306,7 @@ class _Table:
         elif self._scale == _PASSES:
             answer = self._labels.passes(value)
         if answer is None:
-            left.out(f"label {value!r}, which is no answer to what was judged")
+            left.out(f"label {value!r}, which is not an answer to what was judged")
             return
         yield Mark(answer=answer, annotator=column, kind="human", design=design)
 

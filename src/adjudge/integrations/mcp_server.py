@@ -208,7 +208,7 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         return Runs(runs=await _told(shelf.runs))
 
     async def run_status(run: str) -> RunFigures:
-        """Say what a run comes to: its state, each criteria's mean, failures and calls."""
+        """Say what a run comes to: its state, each criterion's mean, failures and calls."""
         return RunFigures.model_validate(await _told(lambda: shelf.run(run)))
 
     async def run_rows(
@@ -257,7 +257,7 @@ async def _told(ask: Callable[[], T]) -> T:
 async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgment:
     try:
         result = await _told(ask)
-    except HALTS as halt:  # a spent budget or a model that nobody can reach is no verdict
+    except HALTS as halt:  # a spent budget or a model that nobody can reach is not a verdict
         return Judgment(status=Status.FAILED.value, reason=str(halt), models=service.model_names)
     chosen = result.winner if isinstance(result, PairwiseInstanceResult) else result.verdict_name
     scored = result.status is Status.SCORED

@@ -222,7 +222,7 @@ class _Parents:
         if not self._warned:
             self._warned = True
             _LOG.warning(
-                "row %s names no span: %r is no W3C trace context; its event stands in the "
+                "row %s names no span: %r is not W3C trace context; its event stands in the "
                 "run's own trace",
                 *_named(instance, traceparent),
             )

@@ -317,7 +317,7 @@ class JudgingSession:
         settings = group.settings
         if not group.marked_alike:
             raise SetupError(
-                "the tests of one group are marked differently: give each criteria its own "
+                "the tests of one group are marked differently: give each criterion its own "
                 "test function"
             )
         rows = tuple(

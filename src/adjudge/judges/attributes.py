@@ -1,4 +1,4 @@
-"""The attributes of a judge of one's own that are no fields: they decide its verdicts as much as
+"""The attributes of a judge of one's own that are not fields: they decide its verdicts as much as
 those do.
 """
 
@@ -57,5 +57,5 @@ def _recorded(value: object) -> object:
 
 
 def _named(value: object) -> object:
-    """Of a set its values, of anything else that is no data the name of its type."""
+    """Of a set its values, of anything else that is not data the name of its type."""
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else type(value).__name__

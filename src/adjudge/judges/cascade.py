@@ -186,7 +186,7 @@ class Cascade(Judge[I, R]):
                 yield _Step(step, one.confidence, decides)
 
     def thresholds(self, criteria: Criteria) -> CascadeThresholds:
-        """What was learnt for one criteria, of these very steps."""
+        """What was learnt for one criterion, of these very steps."""
         found = cast(Learnt, self.calibration).cascade_for(criteria.name)
         found.check(step_identities(self.configuration([criteria]), criteria.name))
         return found

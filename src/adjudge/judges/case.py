@@ -116,7 +116,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     @abstractmethod
     def combine(self, instance: Instance, multi: MultiCriteria, results: Sequence[R]) -> M:
-        """The results of one instance, one a criteria, as one."""
+        """The results of one instance, one a criterion, as one."""
 
     @abstractmethod
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
@@ -206,7 +206,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         )
 
     def as_multi_criteria(self, criteria: MultiCriteriaLike) -> MultiCriteria:
-        """Texts as for one criteria, each with the same weight."""
+        """Texts as for one criterion, each with the same weight."""
         if isinstance(criteria, MultiCriteria):
             return replace(criteria, items=tuple(map(self._ready_made, criteria.items)))
         several = (
@@ -243,7 +243,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     def cases(
         self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]
     ) -> list[Case]:
-        """What is judged, by one criteria or by one for each instance."""
+        """What is judged, by one criterion or by one for each instance."""
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             one = self.as_criteria(criteria)

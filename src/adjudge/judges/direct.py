@@ -1,4 +1,4 @@
-"""Texts judged one by one by a criteria with options."""
+"""Texts judged one by one by a criterion with options."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ def _refuse_traces(items: Sequence[object]) -> None:
 
 
 def _refuse_files(items: Sequence[object], reader: str) -> None:
-    """The name of a data file is no text to judge.
+    """The name of a data file is not text to judge.
 
     One among many texts is: a model may well have answered with it.
     """

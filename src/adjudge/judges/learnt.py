@@ -44,7 +44,7 @@ class FromLabels:
 
 @light_dataclass(frozen=True, kw_only=True)
 class CascadeThresholds(FromLabels):
-    """The thresholds of a cascade under one criteria, and the promise they carry."""
+    """The thresholds of a cascade under one criterion, and the promise they carry."""
 
     risk: float
     """The greatest share of errors among accepted verdicts."""

@@ -108,5 +108,5 @@ def _option_vote(ballot: Ballot, option: object) -> Vote:
 
 def _own_score(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
-        raise ValueError(Message("the score {score} is no number", score=score))
+        raise ValueError(Message("the score {score} is not a number", score=score))
     return score if score is None else float(score)

@@ -177,7 +177,7 @@ class ModelSettings(VoteSettings):
 
 
 def at_least(name: str, value: int, least: int) -> None:
-    """Say so when ``value`` is no whole number from ``least`` up."""
+    """Say so when ``value`` is not a whole number from ``least`` up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SetupError(
             "{name} must be a whole number from {least} up, not {value!r}",
@@ -188,8 +188,8 @@ def at_least(name: str, value: int, least: int) -> None:
 
 
 def check_votes(name: str, value: int) -> None:
-    """Say so when ``value`` is no number of votes: all of them are planned at once, so there is a
-    most.
+    """Say so when ``value`` is not a number of votes: all of them are planned at once, so there is
+    a most.
     """
     at_least(name, value, 1)
     if value > _MOST_VOTES:
@@ -213,7 +213,7 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
-    """Say so when ``mode`` is no mode, or one that a model documents it cannot do."""
+    """Say so when ``mode`` is not a mode, or one that a model documents it cannot do."""
     if mode is not None:
         one_of("mode", mode, ("generate", "likelihood"))
     for name, model in panel.items():

@@ -240,7 +240,7 @@ class _Call:
     votes: list[Vote] = field(default_factory=list)
     prompt: Prompt | None = None
     failure: Exception | None = None
-    """What ended it, where that is no failed vote."""
+    """What ended it, where that is not a failed vote."""
     stopped: bool = False
     pending: Future[Vote] | None = None
 

@@ -102,7 +102,7 @@ def _from_catalogue(name: str) -> UnitxtCriteria:
         raise SetupError("unitxt's catalogue has no {name!r}", name=name) from error
     if not isinstance(found, package.constants.Criteria):
         raise SetupError(
-            "{name!r} is no criteria: unitxt has a {found_name} of that name",
+            "{name!r} is not a criterion: unitxt has a {found_name} of that name",
             name=name,
             found_name=type(found).__name__,
         )

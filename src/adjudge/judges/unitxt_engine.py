@@ -56,7 +56,7 @@ class UnitxtCriteria(Protocol):
 
 @runtime_checkable
 class UnitxtOptions(Protocol):
-    """A criteria of unitxt's that is chosen from."""
+    """A criterion of unitxt's that is chosen from."""
 
     options: Sequence[UnitxtOption]
     option_map: Mapping[str, float] | None

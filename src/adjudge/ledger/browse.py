@@ -117,7 +117,7 @@ class _Place(NamedTuple):
                 raise ValueError
         except ValueError:
             raise SetupError(
-                "{text!r} is no place in a list: follow a link to the next page", text=text
+                "{text!r} is not a place in a list: follow a link to the next page", text=text
             ) from None
         return found
 

@@ -50,7 +50,7 @@ _OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
 
 @dataclass(frozen=True)
 class Draw:
-    """The permutation of rows that a criteria's labels are drawn by: once per run, for all
+    """The permutation of rows that a criterion's labels are drawn by: once per run, for all
     annotators.
     """
 
@@ -170,7 +170,7 @@ class LabelStore:
         self.add(replace(label, state="withdrawn", at=time.time(), **nothing))  # type: ignore[arg-type]
 
     def draw(self, criteria: str, seed: int | None = None) -> Draw:
-        """The draw of a criteria's rows, made now with ``seed`` unless there is one: another seed
+        """The draw of a criterion's rows, made now with ``seed`` unless there is one: another seed
         is then refused.
         """
         with self._writing() as connection:
@@ -219,7 +219,7 @@ class LabelStore:
         The lock is between processes that would make the file at once.
         """
         if not self.folder.is_dir():
-            raise RunError("{folder} is no folder", folder=self.folder)
+            raise RunError("{folder} is not a folder", folder=self.folder)
         refuse_links(self.folder, OWN)
         with _reported(self.path), locked(self.folder / LOCK), self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")

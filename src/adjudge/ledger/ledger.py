@@ -163,7 +163,7 @@ class Ledger:
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
         """The last vote that was cast on each ballot.
 
-        A call that failed is no answer: it is asked again.
+        A call that failed is not an answer: it is asked again.
         """
         likely = [key for key in keys if key in self._maybe_known]
         if not likely:

@@ -182,7 +182,7 @@ def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
 
 
 def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is no mapping: a ledger
+    """What stands under ``name``; nothing where that is not a mapping: a ledger
     may come from anybody.
     """
     part = whole.get(name)

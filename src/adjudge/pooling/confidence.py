@@ -13,7 +13,7 @@ def confidence(votes: Sequence[Vote], option: str | None) -> float | None:
     say so.
 
     None where the votes say nothing of it: there is no verdict, there is one vote, or all of them
-    repeat one answer. That two orders agree is no confidence either.
+    repeat one answer. That two orders agree is not confidence either.
     """
     valid = [vote for vote in votes if vote.verdict is not None]
     if option is None or not valid:

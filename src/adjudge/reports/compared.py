@@ -14,7 +14,7 @@ from adjudge.trust.comparison import RunComparison
 
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[Message]:
-    """Which run is better by one criteria, in words, and what stands behind it: below the first
+    """Which run is better by one criterion, in words, and what stands behind it: below the first
     line, each begins with two blanks.
     """
     first, *more = _lines(found, two)

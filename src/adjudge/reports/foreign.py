@@ -88,7 +88,7 @@ def _only_scale(run: Path) -> JudgedScale:
     if len(found) != 1 or len(found[0].judges) != 1 or found[0].scale.range:
         names = ", ".join(f"{judge}: {one.name}" for one in found for judge in one.judges)
         raise SetupError(
-            "a test case of EvalAssist is one judge with one criteria that has options; the "
+            "a test case of EvalAssist is one judge with one criterion that has options; the "
             "run has {names}",
             names=names,
         )

@@ -38,7 +38,7 @@ class Bar:
     judge: str
     least: float
     name: str = ""
-    """The criteria, or the compared system; empty: every criteria of the judge."""
+    """The criteria, or the compared system; empty: every criterion of the judge."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class GateResult:
     """
     among: int = 1
     """Criteria that have such a gate. Where two runs are compared, ``upper`` is a limit for all of
-    them together (Holm); a bar is held by each criteria by itself.
+    them together (Holm); a bar is held by each criterion by itself.
     """
     cluster: str = ""
     """The column whose equal values belong together, where rows are not independent."""
@@ -388,7 +388,7 @@ class GateResult:
 
 
 def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
-    """Name → bar; the empty name is every criteria without a bar of its own."""
+    """Name → bar; the empty name is every criterion without a bar of its own."""
     if fail_under is None:
         return {}
     return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)

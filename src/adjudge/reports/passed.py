@@ -14,7 +14,7 @@ _HALF = 0.5
 
 
 def scale_ends(run: Path) -> dict[str, tuple[float, float]]:
-    """The lowest and the highest score of each criteria of a run that has scores."""
+    """The lowest and the highest score of each criterion of a run that has scores."""
     found: dict[str, tuple[float, float]] = {}
     for one in scales_in(run):
         points = [option.score for option in one.scale.criteria.options if option.score is not None]

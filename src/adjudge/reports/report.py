@@ -169,7 +169,7 @@ class Report(Shown):
 
     @property
     def compared_told(self) -> list[str]:
-        """How it compares with its baseline, in lines; those below the first of a criteria begin
+        """How it compares with its baseline, in lines; those below the first of a criterion begin
         with a blank.
         """
         if not self.compared:

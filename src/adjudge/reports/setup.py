@@ -316,7 +316,7 @@ class _Configurations(Mapping[str, Mapping[str, object]]):
 
 
 def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is no mapping: a run folder may come from
+    """What stands under ``name``; nothing where that is not a mapping: a run folder may come from
     anybody.
     """
     value = whole.get(name)

@@ -30,7 +30,7 @@ class FiguresShape(TypedDict):
     scored: int
     abstained: int
     failed: int
-    without_number: Annotated[int, "scored, but with an outcome that is no number"]
+    without_number: Annotated[int, "scored, but with an outcome that is not a number"]
     calls: int
     prompt_tokens: int
     completion_tokens: int

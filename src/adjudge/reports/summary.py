@@ -1,4 +1,4 @@
-"""What many judgments by one criteria come to: how many were scored and why others were not, and
+"""What many judgments by one criterion come to: how many were scored and why others were not, and
 the mean with its bounds.
 """
 
@@ -132,7 +132,7 @@ UNSURE = Sureness()
 
 
 class Tally:
-    """Adds up judgments by one criteria as they come."""
+    """Adds up judgments by one criterion as they come."""
 
     def __init__(self, sureness: Sureness = UNSURE) -> None:
         self._sureness = sureness

@@ -1,4 +1,4 @@
-"""A test case: one criteria, a judge's settings, and instances with what is expected of them; as a
+"""A test case: one criterion, a judge's settings, and instances with what is expected of them; as a
 file, and ready to be judged.
 
 The dataclasses are the format of the settings; criteria stand in the file as in a criteria file.

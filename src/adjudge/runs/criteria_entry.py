@@ -1,4 +1,4 @@
-"""What stands under ``criteria`` in an eval file: a text, or a criteria written out; and the
+"""What stands under ``criteria`` in an eval file: a text, or a criterion written out; and the
 criteria that are meant.
 """
 
@@ -41,7 +41,7 @@ class Said:
 
 @light_dataclass(frozen=True)
 class CriteriaType:
-    """A text, or a criteria written out. Names and files are looked up when the judge is made."""
+    """A text, or a criterion written out. Names and files are looked up when the judge is made."""
 
     kind: Literal["aspect", "direct", "pairwise"]
 

@@ -50,7 +50,7 @@ FROM_LABELS: FromLabels = "from labels"
 Weights = tuple[tuple[str, float], ...] | FromLabels
 """(model, weight) of each; or what the calibration says."""
 FailUnder = float | tuple[tuple[str, float], ...]
-"""What must be reached: by every criteria, or (name, number) of some criteria
+"""What must be reached: by every criterion, or (name, number) of some criteria
 or compared systems.
 """
 
@@ -150,7 +150,7 @@ class JudgeEntry:
     )
     fail_under: FailUnder | None = key(
         _BARS,
-        "The gate of this judge: its mean score by each criteria; or by name, also of a "
+        "The gate of this judge: its mean score by each criterion; or by name, also of a "
         "compared system.",
         None,
     )

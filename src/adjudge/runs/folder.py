@@ -226,7 +226,7 @@ def _order(facts: Mapping[str, object]) -> list[str]:
 def _excluded(
     connection: sqlite3.Connection, configuration: dict[str, Any]
 ) -> dict[str, dict[str, int]]:
-    """By what the judgments say; a judge of one model is no panel."""
+    """By what the judgments say; a judge of one model is not a panel."""
     settings = configuration.get("judges", {})
     found: dict[str, dict[str, int]] = {}
     for judge, model, rows in connection.execute(_EXCLUDED):

@@ -64,7 +64,7 @@ class RunRows:
             self._scales.setdefault(one.name, one)  # of one name the first, as for those who label
 
     def scale(self, criteria: str | None) -> LabelScale:
-        """The scale of a criteria; a ValueError says which there are."""
+        """The scale of a criterion; a ValueError says which there are."""
         if criteria is None and len(self._scales) == 1:
             return next(iter(self._scales.values())).scale
         if criteria is None or criteria not in self._scales:
@@ -326,11 +326,11 @@ def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no number of seconds") from None
+        raise ValueError(f"{text!r} is not a number of seconds") from None
 
 
 def _integer(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no whole number") from None
+        raise ValueError(f"{text!r} is not a whole number") from None

@@ -65,7 +65,7 @@ class QueuedRow(NamedTuple):
 
 
 class RowIndex:
-    """The rows of a run under one criteria, each once, however often its content is there."""
+    """The rows of a run under one criterion, each once, however often its content is there."""
 
     def __init__(self, table: sqlite3.Connection, seed: int) -> None:
         self._table = table

@@ -52,7 +52,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
 
 
 def label_scales(folder: str | Path) -> list[JudgedScale]:
-    """Each criteria of the run that people can label; judges that ask the same share one.
+    """Each criterion of the run that people can label; judges that ask the same share one.
 
     A RunError where there is none.
     """

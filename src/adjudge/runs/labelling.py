@@ -1,5 +1,5 @@
-"""One annotator at work on one criteria of a run: the next row, the answer, undo. Terminal and page
-show it in their own ways.
+"""One annotator at work on one criterion of a run: the next row, the answer, undo. Terminal and
+page show it in their own ways.
 """
 
 from __future__ import annotations

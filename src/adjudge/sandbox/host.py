@@ -256,7 +256,7 @@ class _Talk:
 
 
 def _read(line: bytes) -> SandboxMessage:
-    """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are
+    """A message, or ValueError for what is not JSON: NaN, 1e999 and halves of characters are
     Python's own idea of it.
     """
     message: SandboxMessage = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)

@@ -193,7 +193,7 @@ def wilson(
     then stands in for the normal quantile.
     """
     if not 0 <= hits <= of or of == 0:
-        raise ValueError(Message("{hits} of {of} is no share", hits=hits, of=of))
+        raise ValueError(Message("{hits} of {of} is not a share", hits=hits, of=of))
     z, share = critical or z_two_sided(level), hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
@@ -218,7 +218,7 @@ def upper_limit(hits: int, of: int, *, risk: float) -> float:
     ``risk`` at most.
     """
     if not 0 <= hits <= of or of == 0:
-        raise ValueError(Message("{hits} of {of} is no share", hits=hits, of=of))
+        raise ValueError(Message("{hits} of {of} is not a share", hits=hits, of=of))
     return 1.0 if hits == of else beta_quantile(1 - risk, hits + 1, of - hits)
 
 

@@ -130,6 +130,6 @@ def _interval_places(
 def _number(value: Rating) -> float:
     if isinstance(value, str):
         raise ValueError(
-            Message("{value!r} is no number: give the order of the options", value=value)
+            Message("{value!r} is not a number: give the order of the options", value=value)
         )
     return value

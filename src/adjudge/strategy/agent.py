@@ -52,7 +52,9 @@ class Agent:
         check_schema(self.output_schema)
         for name, tool in self.toolbox.items():
             if not callable(tool):
-                raise SetupError("tool {name!r} is no function: {tool!r:.80}", name=name, tool=tool)
+                raise SetupError(
+                    "tool {name!r} is not a function: {tool!r:.80}", name=name, tool=tool
+                )
             if not name.isidentifier() or iskeyword(name):
                 raise SetupError(
                     "tool {name!r} cannot be called from code: give it a name with "

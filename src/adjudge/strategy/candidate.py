@@ -29,7 +29,7 @@ class Try:
     them.
     """
     results: tuple[SampledResult, ...] = ()
-    """What every criteria said of it, with all samples: of those asked inside functions and
+    """What every criterion said of it, with all samples: of those asked inside functions and
     subclasses too.
     """
     cost: float | None = None

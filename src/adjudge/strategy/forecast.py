@@ -70,7 +70,7 @@ def _written(
 def _judged(
     part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable
 ) -> Estimate:
-    """By one criteria; none of it has to be, since no candidate may come so far."""
+    """By one criterion; none of it has to be, since no candidate may come so far."""
     judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
     once = part.estimate(
         [Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices

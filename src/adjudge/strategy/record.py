@@ -32,7 +32,7 @@ _PARTS = ("verify", "cost", "generate")
 class CandidateResult(Result):
     """A candidate as a row of a run.
 
-    Its cost is no score: with most strategies the lowest is the best.
+    Its cost is not a score: with most strategies the lowest is the best.
     """
 
     verdict: State
@@ -104,7 +104,7 @@ def _criteria(strategy: Strategy) -> list[QualitativeCriteria | QuantitativeCrit
 
 
 def _part(part: object) -> object:
-    """A criteria with its settings; of a function its name."""
+    """A criterion with its settings; of a function its name."""
     if isinstance(part, SampledCriteria):
         return {
             "kind": type(part).__name__,

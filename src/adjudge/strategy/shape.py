@@ -149,7 +149,7 @@ def _conform(value: object, schema: object, where: str) -> object:
 
 
 def _plain(value: object, schema: object, where: str) -> object:
-    """A bool is no int, a whole int is a float, and 3.0 is no int: nothing is rounded."""
+    """A bool is not an int, a whole int is a float, and 3.0 is not an int: nothing is rounded."""
     if schema is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if schema is tuple and isinstance(value, list):

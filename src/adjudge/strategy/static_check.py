@@ -1,8 +1,8 @@
 """Read generated code before it runs: is it Python, does it import only what it may, does it leave
 back doors alone?
 
-This is no wall. It tells a model early and in words what the sandbox would refuse later, and keeps
-honest code honest.
+This is not a wall. It tells a model early and in words what the sandbox would refuse later, and
+keeps honest code honest.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def static_check(
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a strange backslash is no reason
+            warnings.simplefilter("ignore")  # a strange backslash is not a reason
             tree = ast.parse(code)
             compile(tree, "<code>", "exec", dont_inherit=True)
     except SyntaxError as error:

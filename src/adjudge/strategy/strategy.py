@@ -18,16 +18,16 @@ from adjudge.judges.sampled import SampledCriteria
 from adjudge.judges.settings import at_least, one_of
 
 Verifier = QualitativeCriteria | Callable[[str, Any], object]
-"""A criteria, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool,
+"""A criterion, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool,
 reason)``.
 """
 Costing = QuantitativeCriteria | Callable[[str, Any], object]
-"""A criteria, or a sync or async function ``(code, agent)`` that gives a number."""
+"""A criterion, or a sync or async function ``(code, agent)`` that gives a number."""
 
 
 @runtime_checkable
 class Verifies(Protocol):
-    """A criteria that code passes or does not."""
+    """A criterion that code passes or does not."""
 
     async def verify(self, code: str, agent: object) -> bool:
         """Whether the code passes."""
@@ -36,7 +36,7 @@ class Verifies(Protocol):
 
 @runtime_checkable
 class Computes(Protocol):
-    """A criteria that gives code a number."""
+    """A criterion that gives code a number."""
 
     async def compute(self, code: str, agent: object) -> float: ...
 

@@ -25,7 +25,7 @@ _FRESH = 1_000_000
 
 
 class _NoNumber(ValueError):
-    """What a cost function gave is no number."""
+    """What a cost function gave is not a number."""
 
 
 class _NoCost(Exception):
@@ -43,7 +43,7 @@ class Weighed:
     no_cost: str | None = None
     """Why its cost is not known, where a judge gave none."""
     results: tuple[SampledResult, ...] = ()
-    """Every criteria's result."""
+    """Every criterion's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Said:
 
     @property
     def fallbacks(self) -> list[SampledResult]:
-        """The criteria that had too few valid samples: what rests on them is no verdict."""
+        """The criteria that had too few valid samples: what rests on them is not a verdict."""
         return [result for result in self.results if result.fallback]
 
 
@@ -155,7 +155,7 @@ async def _ask(
 
 
 def _verify(part: Verifier) -> Callable[..., object]:
-    """What a criteria is asked by; a function is asked itself."""
+    """What a criterion is asked by; a function is asked itself."""
     return part.verify if isinstance(part, Verifies) else part
 
 
@@ -222,7 +222,7 @@ def _against(said: _Said, name: str) -> str | None:
 
 
 def _passed(value: object) -> tuple[bool | None, object]:
-    """What a verifier gave and its reason; None for what is no bool."""
+    """What a verifier gave and its reason; None for what is not a bool."""
     reason: object = None
     if isinstance(value, tuple) and len(value) == 2:
         value, reason = value

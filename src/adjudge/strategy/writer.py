@@ -47,7 +47,7 @@ class Conversations:
         prompt = self.start
         for one in (
             one for one in tries if one.text and one.feedback
-        ):  # what others failed at is no part of it
+        ):  # what others failed at is not a part of it
             prompt = render_retry(prompt, one.text, one.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
         return model, Request(

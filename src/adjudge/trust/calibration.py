@@ -165,7 +165,7 @@ def calibrate(
     names = list(dict.fromkeys(one.criteria.name for one in made))
     if len(names) != 1:
         raise SetupError(
-            "calibrate takes results by one criteria, not by {names}",
+            "calibrate takes results by one criterion, not by {names}",
             names=", ".join(map(repr, names)) or Message("none"),
         )
     used = labels_used(
@@ -218,7 +218,7 @@ def calibrate_run(
     judge: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> list[Calibration]:
-    """A calibration for each judge and each criteria of a run that has labels; rows are read as
+    """A calibration for each judge and each criterion of a run that has labels; rows are read as
     they pass.
 
     ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
@@ -438,7 +438,7 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     if foreign > 0:
         yield f"{foreign} labels are about rows that this judge has not judged"
     if rows.unfit:
-        yield f"{rows.unfit} labels say what is no option of this criteria, and are left out"
+        yield f"{rows.unfit} labels say what is not an option of this criteria, and are left out"
     if rows.reworded:
         yield f"{rows.reworded} labels were given to another wording of this criteria"
     split = sum(one.truth is None for one in rows.labelled)

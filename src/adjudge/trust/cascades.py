@@ -103,7 +103,7 @@ def calibrate_cascades(
     criteria: str | None = None,
     settings: CascadeSettings = _SETTINGS,
 ) -> list[CascadeReport]:
-    """Thresholds for each cascade and each criteria of a run that has labels.
+    """Thresholds for each cascade and each criterion of a run that has labels.
 
     The run must have asked every step about every row: one of a cascade without a calibration.
     ``labels``: instead of those in the run folder. ``criteria``: only these.

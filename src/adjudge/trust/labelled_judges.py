@@ -16,7 +16,7 @@ from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 
 @dataclass(frozen=True)
 class LabelledJudge:
-    """A judge of a run under one criteria, and the labels of that."""
+    """A judge of a run under one criterion, and the labels of that."""
 
     folder: str | Path
     judge: str
@@ -43,7 +43,7 @@ def configurations(folder: str | Path) -> Mapping[str, object]:
 def labelled_judges(
     folder: str | Path, labels: Sequence[Label], criteria: str | None
 ) -> Iterator[LabelledJudge]:
-    """Each judge under each criteria that has labels; ``criteria``: only under these."""
+    """Each judge under each criterion that has labels; ``criteria``: only under these."""
     known = configurations(folder)
     for scale in label_scales(folder):
         own = [one for one in labels if one.criteria == scale.name]

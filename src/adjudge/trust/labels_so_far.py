@@ -59,7 +59,7 @@ def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
 
 
 def _values(labels: Sequence[Label], measure: Measure) -> Iterator[float]:
-    """What people say of each row, from 0 to 1; what is no answer on this scale is left out."""
+    """What people say of each row, from 0 to 1; what is not an answer on this scale is left out."""
     for given in by_row(labels).values():
         answers = [answer for one in given if (answer := _answer(one, measure)) is not None]
         if answers:

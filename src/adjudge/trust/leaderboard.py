@@ -185,8 +185,8 @@ def _contests(record: JudgmentRecord) -> Iterator[tuple[Contest | None, tuple[in
 
 
 def _contest(first: str, second: str, result: float | None, stated: float | None) -> Contest | None:
-    """``stated``: of two, the win rate of the first, which is no outcome where the judge said how
-    likely it is the better one.
+    """``stated``: of two, the win rate of the first, which is not an outcome where the judge said
+    how likely it is the better one.
     """
     if result is None or result not in _OUTCOMES:
         return None

@@ -1,4 +1,4 @@
-"""The rows of one judge under one criteria, with what people said of some of them."""
+"""The rows of one judge under one criterion, with what people said of some of them."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class Rows:
         )
         if said not in known:
             raise RunError(
-                "row {name} got the verdict {said!r}, which is no option of {scale_name!r}: "
+                "row {name} got the verdict {said!r}, which is not an option of {scale_name!r}: "
                 "{known}",
                 name=record.name,
                 said=said,

@@ -15,8 +15,8 @@ _SECONDS = 30
 
 
 async def body_of(request: Request, largest: int) -> bytes:
-    """All of it, where it is no larger than that and comes in time; else an HTTPException says what
-    is wrong.
+    """All of it, where it is not a larger than that and comes in time; else an HTTPException says
+    what is wrong.
     """
     body = bytearray()
     try:

@@ -63,7 +63,7 @@ class JudgeCounts(NamedTuple):
 
     statuses: Mapping[str, int]
     means: Mapping[str, Mean]
-    """Criteria → the mean of its scores; of a judge with one criteria, under no name."""
+    """Criteria → the mean of its scores; of a judge with one criterion, under no name."""
 
 
 class Library:

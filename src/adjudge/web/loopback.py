@@ -73,7 +73,7 @@ class _Connection(H11Protocol):
         self._hear_request()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP. Whoever was about to answer has nobody to answer any more."""
+        """What came is not HTTP. Whoever was about to answer has nobody to answer any more."""
         if not self._is_silent:
             self.cycle.disconnected = True
             self.cycle.message_event.set()

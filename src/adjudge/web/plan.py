@@ -182,7 +182,7 @@ def new_folder(root: Path, name: str) -> Path:
     """
     if not _NAME.fullmatch(name):
         raise SetupError(
-            "{name!r} is no name for a run: take letters, digits, dots, dashes and "
+            "{name!r} is not a name for a run: take letters, digits, dots, dashes and "
             "underscores, at most 60 of them",
             name=name,
         )

@@ -223,7 +223,7 @@ def test_a_bad_line_is_a_setup_error_with_its_number(path: Path, bad: str) -> No
         lambda: open_model(f"replay/{path}"),
     ]
     for opening in openings:
-        with pytest.raises(SetupError, match=f"{path}, line 2 is no recorded reply"):
+        with pytest.raises(SetupError, match=f"{path}, line 2 is not a recorded reply"):
             opening()
 
 
@@ -251,7 +251,7 @@ def test_a_file_that_is_no_recording_is_refused_and_left_as_it_is(
     path: Path, content: bytes
 ) -> None:
     path.write_bytes(content)
-    with pytest.raises(SetupError, match="is no recorded reply"):
+    with pytest.raises(SetupError, match="is not a recorded reply"):
         open_model("scripted", cache=path)
     assert path.read_bytes() == content
 

@@ -205,7 +205,7 @@ def test_a_model_that_dies_later_is_paused_and_its_rows_say_so(
     assert len(provider.requests) <= 20 + 7 * (10 + 4)
     assert len([record for record in caplog.records if "is paused" in record.message]) == 1
     assert sum(result.votes[0].usage.calls for result in results[20:]) <= 14, (
-        "what was not asked is no call"
+        "what was not asked is not a call"
     )
 
 

@@ -206,7 +206,7 @@ class JsonDocument:
                 raise self.wrong("the document ends in the middle of a value")
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """The next character that is not a blank; empty at the end."""
         while True:
             match = _SPACE.match(self._buffer, self._at)
             self._at = match.end() if match else self._at
@@ -214,7 +214,7 @@ class JsonDocument:
                 return self._buffer[self._at : self._at + 1]
 
     def take(self, allowed: str, what: str) -> str:
-        """The next character that is no blank, which must be one of ``allowed``."""
+        """The next character that is not a blank, which must be one of ``allowed``."""
         found = self.peek()
         if not found or found not in allowed:
             raise self.wrong(

@@ -122,7 +122,7 @@ def open_source(
 ) -> tuple[Origin, Rows]:
     """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``.
 
-    Steps of an agent's trace are no rows: the first of them raises a WrongData.
+    Steps of an agent's trace are not rows: the first of them raises a WrongData.
     """
     if format is not None and format not in FORMATS:
         raise WrongData(

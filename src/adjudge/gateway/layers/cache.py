@@ -149,7 +149,7 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
             found.append((str(data["model"]), str(data["request"]), reply_from(data)))
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(
-                "{path}, line {number} is no recorded reply: {error}",
+                "{path}, line {number} is not a recorded reply: {error}",
                 path=path,
                 number=number,
                 error=error,

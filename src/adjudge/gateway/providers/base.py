@@ -332,13 +332,13 @@ def shown_address(base_url: str, of: str = "") -> str:
         )
     except ValueError:  # not shown: what cannot be read may be a password, with a "/" or "#" in it
         raise SetupError(
-            "{of}what was given is no base URL, write it like http://host:port/v1; in a "
+            "{of}what was given is not a base URL, write it like http://host:port/v1; in a "
             "password # is %23, / is %2F, ? is %3F",
             of=of,
         ) from None
     if not usable:
         raise SetupError(
-            "{of}{shown!r} is no base URL, write it like http://host:port/v1",
+            "{of}{shown!r} is not a base URL, write it like http://host:port/v1",
             of=of,
             shown=shown(base_url),
         )

@@ -28,7 +28,7 @@ class StoredVote(NamedTuple):
 class StoredJudgment(NamedTuple):
     row: int
     nth: int
-    """A row has a judgment for each criteria and turn: which one this is, from 0."""
+    """A row has a judgment for each criterion and turn: which one this is, from 0."""
     at: float
     """When it was made: of two, the later counts."""
     values: Values

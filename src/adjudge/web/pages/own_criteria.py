@@ -21,7 +21,7 @@ from adjudge.web.site import site_of
 
 
 def show(request: Request) -> Response:
-    """Each criteria of the file, with what the linter finds; ``part=1``: that alone, for a page
+    """Each criterion of the file, with what the linter finds; ``part=1``: that alone, for a page
     that asks again and again.
     """
     site, asked = site_of(request), request.query_params

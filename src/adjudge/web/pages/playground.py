@@ -154,7 +154,7 @@ def _number(given: str | None) -> int | None:
     if not given:
         return None
     if (found := whole(given)) is None:
-        raise SetupError("{given!r} is no number", given=given)
+        raise SetupError("{given!r} is not a number", given=given)
     return found
 
 
@@ -277,7 +277,7 @@ def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
     for name in case.settings.models:
         if name not in known:
             raise SetupError(
-                "{name} is no model that the page may ask: it may ask {known}; start it "
+                "{name} is not a model that the page may ask: it may ask {known}; start it "
                 "with -m {name}",
                 name=name,
                 known=", ".join(known),

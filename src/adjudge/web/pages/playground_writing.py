@@ -144,7 +144,10 @@ def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
     name = dict(form).get("writer") or known[0]
     if name not in known:
         raise SetupError(
-            "{name} is no model that the page may ask: it may ask {known}; start it with -m {name}",
+            (
+                "{name} is not a model that the page may ask: it may ask {known}; start it with "
+                "-m {name}"
+            ),
             name=name,
             known=", ".join(known),
         )

@@ -250,7 +250,7 @@ class Draft:
         )
 
     def filled(self) -> list[int]:
-        """The places of the instances in which something is written; the others are no instances
+        """The places of the instances in which something is written; the others are not instances
         yet.
         """
         return [
@@ -341,7 +341,7 @@ class Draft:
 
 
 def entry_of_yaml(text: str) -> CatalogEntry:
-    """The one criteria that a YAML text holds."""
+    """The one criterion that a YAML text holds."""
     place = load_yaml(text, Place(_HERE))
     if place.value is None:
         raise SetupError("the YAML is empty: it needs name, description and options")

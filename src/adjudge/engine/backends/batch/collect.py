@@ -33,7 +33,7 @@ class Collector:
         self, batch: Batch, model: str, lines: Iterable[Line], asked: int
     ) -> set[Key]:
         """Keep what came of each request, in any order; what is known already stays. Says which of
-        ours have replies: one that stands there twice is no reply to another.
+        ours have replies: one that stands there twice is not a reply to another.
 
         ``asked``: about how many bytes a prompt of the batch has.
         """
