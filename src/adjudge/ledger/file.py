@@ -299,7 +299,7 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     if version > LAYOUT:
         raise RunError(
             "{path} was written by a newer adjudge (ledger version {version}): install that "
-            "one. If there is none, it is damaged: {RECOVER}",
+            "one. If there is none, it is damaged: {recover}",
             path=path,
             version=version,
             recover=RECOVER,
@@ -389,7 +389,7 @@ def trouble(path: Path, error: Exception) -> RunError:
             f"help, {RECOVER}"
         )
     else:
-        advice = f"it is damaged: {RECOVER}"
+        advice = f"it is damaged: {recover}"
     return RunError("the ledger {path}: {error}; {advice}", path=path, error=error, advice=advice)
 
 
