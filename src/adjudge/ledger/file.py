@@ -299,7 +299,7 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     if version > LAYOUT:
         raise RunError(
             "{path} was written by a newer adjudge (ledger version {version}): install that "
-            "one. If there is none, it is damaged: {RECOVER}",
+            "one. If there is none, it is damaged: {recover}",
             path=path,
             version=version,
             recover=RECOVER,
