@@ -222,7 +222,7 @@ def test_a_json_schema_may_be_a_file(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text('{"type": "integer"}')
     assert schema_from(str(tmp_path / "s.json")) == {"type": "integer"}
     (tmp_path / "bad.json").write_text("[1]")
-    with pytest.raises(SetupError, match="no JSON schema"):
+    with pytest.raises(SetupError, match="not a JSON schema"):
         schema_from(str(tmp_path / "bad.json"))
     with pytest.raises(SetupError, match="cannot be read"):
         schema_from(str(tmp_path / "none.json"))

@@ -124,13 +124,13 @@ def test_a_server_error_about_a_filter_is_still_worth_a_retry(provider: FakeProv
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (EMPTY_BODY, r"no JSON: \(empty\)"),
-        (HTML, "no JSON: <html><body>502 Bad Gateway"),
+        (EMPTY_BODY, r"not JSON: \(empty\)"),
+        (HTML, "not JSON: <html><body>502 Bad Gateway"),
         (JSON_LIST, "JSON that is not an object"),
         (ERROR_IN_200, "an error: Provider returned error"),
         (Raw(b'{"error": "overloaded"}'), "an error: overloaded"),
-        (Raw(b'\xff\xfe{"choices"'), "no JSON"),
-        (Raw(b"[" * 100_000), "no JSON"),
+        (Raw(b'\xff\xfe{"choices"'), "not JSON"),
+        (Raw(b"[" * 100_000), "not JSON"),
         (CUT_EARLY, "the connection failed"),
         (CUT_LATE, "the connection failed"),
         (Status(500, "\ud800 half a pair"), r"500: \? half a pair"),

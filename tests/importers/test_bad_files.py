@@ -116,7 +116,7 @@ def test_an_archive_of_many_small_bombs(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_archive_that_was_cut_short(tmp_path: Path) -> None:
     write_archive(tmp_path / "whole.eval", samples__a_epoch_1=b"{}")
     (tmp_path / "log.eval").write_bytes((tmp_path / "whole.eval").read_bytes()[:-30])
-    refused(tmp_path, tmp_path / "log.eval", "no whole ZIP archive")
+    refused(tmp_path, tmp_path / "log.eval", "not a whole ZIP archive")
 
 
 def test_an_entry_whose_bytes_are_not_those_that_were_packed(tmp_path: Path) -> None:

@@ -172,13 +172,13 @@ def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalis
             "2 criteria are called 'stars'",
         ),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=1))]), "same score"),
-        (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("nan")))]), "no numbers"),
-        (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))]), "no numbers"),
+        (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("nan")))]), "not numbers"),
+        (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))]), "not numbers"),
         (
             lambda: MultiCriteria(
                 [MultiCriteriaItem(criteria(a=1, b=float("inf")))], normalize_scores=False
             ),
-            "no numbers",
+            "not numbers",
         ),
         (
             lambda: MultiCriteria([MultiCriteriaItem(COLOURS, score_threshold=0.5)]),

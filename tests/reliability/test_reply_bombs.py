@@ -101,7 +101,7 @@ class Bomb:
 LONG = "the reply is longer than 32 MB"
 TWICE = "compressed more than once"
 LATE = "no reply within"
-NO_HTTP = "no valid HTTP"
+NO_HTTP = "not valid HTTP"
 BOMBS = {
     "endless body": Bomb(lambda: endless(head(), MEGABYTE), LONG, short=True),
     "endless chunks": Bomb(
@@ -170,9 +170,9 @@ BOMBS = {
     "many lists": Bomb(lambda: [many(b"[],")], "more than 1,000,000 values", short=True),
     "many objects": Bomb(lambda: [many(b'{"":0},')], "more than 1,000,000 values"),
     "many numbers": Bomb(lambda: [many(b"1.5,")], "more than 1,000,000 values"),
-    "deep lists": Bomb(lambda: [answer(b"[" * 900_000)], "no JSON"),
-    "a long number": Bomb(lambda: [answer(b'{"choices": ' + b"9" * 31_000_000 + b"}")], "no JSON"),
-    "all escapes": Bomb(lambda: [answer(b'"' + rb"\u0041" * 5_000_000 + b'"')], "no object"),
+    "deep lists": Bomb(lambda: [answer(b"[" * 900_000)], "not JSON"),
+    "a long number": Bomb(lambda: [answer(b'{"choices": ' + b"9" * 31_000_000 + b"}")], "not JSON"),
+    "all escapes": Bomb(lambda: [answer(b'"' + rb"\u0041" * 5_000_000 + b'"')], "not an object"),
     "a long reply": Bomb(lambda: [verdict("x" * 31_000_000)], None),
     "a long reply with a wide character": Bomb(lambda: [verdict("x" * 30_000_000 + "я")], None),
     "a long reply with a wider character": Bomb(

@@ -99,7 +99,7 @@ def _fetched(address: str) -> bytes | None:
         ) from error
     if len(body) > _LARGEST:
         raise RunError(
-            "{address} has more than {most} bytes: that is not a criterion file",
+            "{address} has more than {most} bytes: that is not a criteria file",
             address=address,
             most=_LARGEST,
         )
