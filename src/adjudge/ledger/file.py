@@ -389,7 +389,7 @@ def trouble(path: Path, error: Exception) -> RunError:
             f"help, {RECOVER}"
         )
     else:
-        advice = f"it is damaged: {recover}"
+        advice = f"it is damaged: {RECOVER}"
     return RunError("the ledger {path}: {error}; {advice}", path=path, error=error, advice=advice)
 
 
