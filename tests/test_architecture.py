@@ -169,3 +169,9 @@ def test_opening_a_model_in_this_process_loads_no_numpy() -> None:
     code = "import sys, adjudge.gateway.providers.local, adjudge.cli.models\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "onnxruntime", "xllamacpp"} & set(done.stdout.split())
+
+
+def test_checking_a_text_loads_neither_rag_nor_evidence() -> None:
+    code = "import sys, adjudge.cli.check\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"adjudge.rag", "adjudge.judges.evidence"} & set(done.stdout.split())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adjudge.messages import Message, term
-from adjudge.rag.composite import MEAN, MISSING
 
 STATUSES: Mapping[str, Message] = {
     "scored": term("status", "scored"),
@@ -21,11 +20,12 @@ _FIELDS: Mapping[str, Message] = {
     "text": Message("text"),
 }
 _RULES: Mapping[str, Message] = {
-    MEAN: Message("weighted mean"),
-    MISSING: term("status", "missing"),
+    "mean": Message("weighted mean"),
+    "missing": term("status", "missing"),
     "harmful": Message("harmful"),
     "questionable": Message("questionable"),
 }
+"""By the names in ``rag.composite``, which commands that judge no RAG answers need not load."""
 _PARAMETERS: Mapping[str, Message] = {
     "data": Message("data"),
     "columns": Message("columns"),
