@@ -60,6 +60,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         pairwise="PAIRWISE",
         rag="RAG",
         evidence="EVIDENCE",
+        check="CHECK",
     ),
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "importers.",

@@ -8,7 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
-from typing import Generic, Protocol, TypeVar, cast, overload
+from importlib import import_module
+from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message, join
@@ -307,6 +308,24 @@ class Kinds(Generic[T]):
         return schema | {
             "properties": {**cast(Schema, schema["properties"]), self.by: {"const": kind}}
         }
+
+
+@light_dataclass(frozen=True)
+class LazyType:
+    """A type that is loaded when a file has a value of it."""
+
+    module: str
+    name: str
+
+    def _type(self) -> Any:
+        return getattr(import_module(self.module), self.name)
+
+    def read(self, value: object, place: Place) -> Any:
+        return self._type().read(value, place)
+
+    def schema(self) -> Schema:
+        found: Schema = self._type().schema()
+        return found
 
 
 def keys_of(made: type) -> dict[str, Field[object]]:

@@ -29,6 +29,7 @@ from adjudge.runs.eval_file import (
     FROM_LABELS,
     AspectEntry,
     CascadeEntry,
+    CheckEntry,
     DirectEntry,
     EvalFile,
     EvidenceEntry,
@@ -67,11 +68,15 @@ class ReadyJudge:
 
     per: Per = "row"
     """What it judges of a row."""
+    each_row: Callable[[Instance], Sequence[Any]] | None = None
+    """Of a judge with several results for each row: what it looks at."""
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
         judge = self.first_step or self.judge
         parts = [instance] if self.per == "row" else parts_of(instance, self.per)
+        if self.each_row is not None:
+            return [item for part in parts for item in self.each_row(part)]
         if not isinstance(judge, CaseJudge):
             return list(parts)
         return [
@@ -133,6 +138,8 @@ def needed_fields(file: EvalFile) -> list[str]:
             ]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
+        elif isinstance(entry, CheckEntry):
+            read += [one.field for one in entry.checks]
         else:
             read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
@@ -205,6 +212,8 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
 
 def _asks_nobody(entry: JudgeEntry) -> bool:
     """Whether no model is needed, so that none has to be there."""
+    if isinstance(entry, CheckEntry):
+        return True
     if isinstance(entry, EvidenceEntry):
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
@@ -356,12 +365,14 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
 
 def _also(file: EvalFile) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    return [
+    also = [
         name
         for one in file.judges
         if isinstance(one, RagEntry) and one.measures
         for name in _fields_of(file, one)[1]
     ]
+    checks = [one for entry in file.judges if isinstance(entry, CheckEntry) for one in entry.checks]
+    return [*also, *(name for one in checks for name in one.check.reads)]
 
 
 def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
@@ -406,6 +417,16 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
     return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
+def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001 - nobody is asked
+    from adjudge.judges.checks import CheckJudge
+
+    name = entry.name or "checks"
+    judge = CheckJudge(entry.checks, name=name, threshold=entry.threshold)
+    return [
+        replace(ready_judge(file, entry, name, judge), criteria=judge.criteria, each_row=judge.rows)
+    ]
+
+
 @light_dataclass(frozen=True)
 class JudgeKind:
     """A kind of judge in eval files: its keys, and how judges are made of them."""
@@ -430,6 +451,7 @@ DIRECT = JudgeKind(DirectEntry, _direct)
 PAIRWISE = JudgeKind(PairwiseEntry, _pairwise)
 RAG = JudgeKind(RagEntry, _rag)
 EVIDENCE = JudgeKind(EvidenceEntry, _evidence)
+CHECK = JudgeKind(CheckEntry, _checks)
 _KINDS: Parts[JudgeKind] = Parts("judges")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
@@ -21,6 +21,7 @@ from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
     Kinds,
+    LazyType,
     Many,
     Names,
     Number,
@@ -37,6 +38,9 @@ from adjudge.reading.types import (
 from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.runs.criteria_entry import CriteriaType, Said
 from adjudge.runs.project import ModelEntry, Project, StepEntry
+
+if TYPE_CHECKING:
+    from adjudge.checks.check import Expectation
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -125,7 +129,7 @@ class JudgeEntry:
     kind: str = key(
         Text(),
         "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence.",
+        "dimensions; evidence: sentence by sentence; check: without a model.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None
@@ -289,6 +293,19 @@ class EvidenceEntry(JudgeEntry):
     claims: bool = key(Flag(), _CLAIMS, False)
     text_field: str = key(Text(), "The field that is looked up.", "response")
     source_field: str = key(Text(), "The field that holds the sources.", "contexts")
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CheckEntry(JudgeEntry):
+    """What a program can tell without a model."""
+
+    checks: tuple[Expectation, ...] = key(
+        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        "What is expected of each row: contains, regex, json, similarity and others.",
+    )
+    threshold: float = key(
+        _SHARE, "The share of the checks, by their weights, that is enough to pass.", 1.0
+    )
 
 
 @light_dataclass(frozen=True, kw_only=True)
