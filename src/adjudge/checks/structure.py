@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 from urllib.parse import urlsplit
 
 from adjudge.checks.check import Check, Finding, first_spans, lacks, limits_text, texts_in, within
@@ -23,16 +23,11 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
 from adjudge.messages import Message
+from adjudge.reading.json_path import Json, NotThere, steps_of, value_at
 from adjudge.reading.types import Flag, Many, Text, WholeNumber, Word, key
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
 _COUNT = WholeNumber(least=0)
-
-
-class _NotThere(Exception):
-    """A path leads nowhere."""
 
 
 def unfenced(text: str) -> str:
@@ -116,7 +111,7 @@ class IsJson(Check):
         path = self.path or ""
         try:
             value = value_at(found, path)
-        except _NotThere:
+        except NotThere:
             return Finding(False, Message("there is no {path} in it", path=path))
         wanted = self.equals
         if self.field is not None:
@@ -160,34 +155,6 @@ class IsJson(Check):
                 reason=getattr(error, "message", None) or str(error),
             ) from error
         return kind(schema)
-
-
-def steps_of(path: str) -> list[str | int]:
-    """``a.b[0]["c d"]`` as keys and places; a SetupError where it is written otherwise."""
-    steps: list[str | int] = []
-    at = 1 if path.startswith("$") else 0
-    while at < len(path):
-        found = _STEP.match(path, at)
-        if not found:
-            raise SetupError("the path {path!r} is not written as a.b[0]", path=path)
-        name, place, quoted = found.groups()
-        steps.append(int(place) if place is not None else name if name is not None else quoted)
-        at = found.end()
-    return steps
-
-
-def value_at(found: Json, path: str) -> Json:
-    """What stands at a path."""
-    for step in steps_of(path):
-        if isinstance(step, int) and isinstance(found, Sequence) and not isinstance(found, str):
-            if not -len(found) <= step < len(found):
-                raise _NotThere
-            found = found[step]
-        elif isinstance(found, Mapping) and str(step) in found:
-            found = found[str(step)]
-        else:
-            raise _NotThere
-    return found
 
 
 def _means(value: Json, wanted: str) -> bool:
