@@ -150,7 +150,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     """With whatever it started: nothing goes on after its answer, or its time."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - the pipes are closed by nothing else
+    process._transport.close()  # type: ignore[attr-defined]  # nothing else closes the pipes
     await process.wait()
 
 
