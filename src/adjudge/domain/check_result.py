@@ -57,7 +57,8 @@ class CheckResult(Result):
         """Why there is no score: the first check of which it cannot be told."""
         if self.status is Status.SCORED:
             return None
-        return next((one.reason for one in self.checks if one.passed is None), None)
+        own = (one.reason for one in self.checks if one.passed is None)
+        return next(own, None) or super().reason
 
     def detail(self) -> CheckDetail:
         return CheckDetail(verdict=self.verdict, checks=self.checks)

@@ -96,6 +96,8 @@ class Result(Shown):
     """
     steps: tuple[StepTaken, ...] = ()
     """Of a cascade: the steps that were asked, in their order."""
+    made_by: tuple[Vote, ...] = ()
+    """What a target was asked for the text that is judged, where its cost belongs here."""
 
     @property
     def decided_by(self) -> str | None:
@@ -224,7 +226,7 @@ class Result(Shown):
             steps=tuple(one.record() for one in self.steps),
             detail=self.detail(),
             votes=tuple(vote.record() for vote in self.votes) if votes else None,
-            used=used_by(self.votes),
+            used=used_by((*self.made_by, *self.votes)),
             named=named_by(self.votes),
         )
 

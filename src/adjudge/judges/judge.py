@@ -332,7 +332,7 @@ class Judge(ABC, Generic[I, R]):
                 result = (
                     self._after_failure(result) if result.status is not Status.SCORED else result
                 )
-                await answers.keep_judgment(number, result, ballots)
+                await answers.keep_judgment(number, result, self.kept_ballots(ballots))
                 wanted.on_result(number, result)
 
             with opened_session(replace(session(), judge=self, votes=answers)):
@@ -354,6 +354,10 @@ class Judge(ABC, Generic[I, R]):
             self.panel.has_reply,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
+
+    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+        """Those whose votes belong to the result."""
+        return ballots
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """All ballots that may be asked about an item, by a judge that does not stop early."""

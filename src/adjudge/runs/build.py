@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -33,55 +32,17 @@ from adjudge.runs.eval_file import (
     DirectEntry,
     EvalFile,
     EvidenceEntry,
-    FailUnder,
     JudgeEntry,
     PairwiseEntry,
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
+from adjudge.runs.ready_judge import ReadyJudge
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
-
-
-@light_dataclass(frozen=True)
-class ReadyJudge:
-    """A judge of an eval file, made."""
-
-    name: str
-    judge: Judge[Any, Any]
-    label: str
-    """What its judgments are filed under."""
-    criteria: tuple[Criteria, ...] = ()
-    """What it judges by, one after the other; empty where the judge itself knows."""
-    fail_under: FailUnder | None = None
-    compares: bool = False
-    """Whether it compares responses, which gives no score."""
-    first_step: Judge[Any, Any] | None = None
-    """Of a cascade, whose steps all take the same."""
-    columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
-    """Of a judge of RAG rows: which column was taken for which field, by the first row, those
-    named, and the source.
-    """
-
-    per: Per = "row"
-    """What it judges of a row."""
-    each_row: Callable[[Instance], Sequence[Any]] | None = None
-    """Of a judge with several results for each row: what it looks at."""
-
-    def items(self, instance: Instance) -> list[Any]:
-        """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge = self.first_step or self.judge
-        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
-        if self.each_row is not None:
-            return [item for part in parts for item in self.each_row(part)]
-        if not isinstance(judge, CaseJudge):
-            return list(parts)
-        return [
-            judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria
-        ]
 
 
 def instances(
@@ -142,7 +103,8 @@ def needed_fields(file: EvalFile) -> list[str]:
             read += [one.field for one in entry.checks]
         else:
             read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
-    return [name for name in dict.fromkeys(read) if name not in file.given]
+    answered = ("response", "contexts", "tool_call") if file.target else ()
+    return [name for name in dict.fromkeys(read) if name not in file.given and name not in answered]
 
 
 def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -> Instance:
@@ -164,6 +126,8 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
         return shared[entry]
 
     made = [ready for entry in file.judges for ready in _ready(file, entry, model)]
+    if file.target:
+        made = _after_targets(file, made, model)
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
             raise SetupError(
@@ -173,6 +137,17 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
                 name=name,
             )
     return made
+
+
+def _after_targets(
+    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry
+) -> list[ReadyJudge]:
+    """Judges of answers that a target gives first."""
+    from adjudge.runs.target_entry import variants_of
+    from adjudge.runs.targets import answered_first
+
+    variants = variants_of(file, model)
+    return [answered_first(ready, variants, first=number == 0) for number, ready in enumerate(made)]
 
 
 def open_entry(
@@ -489,6 +464,8 @@ def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, 
 def _compares(file: EvalFile) -> bool:
     """Whether rows hold several responses each. They cannot do both."""
     compared = [isinstance(entry, PairwiseEntry) for entry in file.judges]
+    if file.target:
+        return False
     if any(compared) and not all(compared):
         line = file.judges[compared.index(True)].line
         raise Place(str(file.path), line=line).wrong(

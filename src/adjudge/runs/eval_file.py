@@ -41,6 +41,7 @@ from adjudge.runs.project import ModelEntry, Project, StepEntry
 
 if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
+    from adjudge.runs.target_entry import TargetEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -372,6 +373,16 @@ class EvalFile:
     )
     outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Files that are written at the end.", ())
     gates: Gates = key(Record(Gates), "What must be reached.", Gates())
+    target: tuple[TargetEntry, ...] = key(
+        LazyType("adjudge.runs.target_entry", "TARGETS"),
+        "Where answers come from when rows have none: a model, a command, an endpoint or a "
+        "function.",
+        (),
+    )
+    prompts: tuple[str, ...] = key(
+        Many(Text()), "Prompts for the targets that are models: files with {column}.", ()
+    )
+    repeat: int = key(_COUNT, "How often each row is answered.", 1)
     on_bad_row: Literal["report", "stop"] = key(
         Word(("report", "stop")), "What happens when a row cannot be read.", "report"
     )

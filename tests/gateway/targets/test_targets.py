@@ -16,12 +16,12 @@ from aiohttp import web
 from adjudge.domain.message import ChatMessage, Prompt, Reply, Request
 from adjudge.errors import ModelError, RateLimited, SetupError, Unavailable
 from adjudge.gateway.targets.answer import Answer, AnswerPaths, NoAnswer
+from adjudge.gateway.targets.target import Target
 from adjudge.gateway.targets.targets import (
     CommandTarget,
     FunctionTarget,
     HttpCall,
     HttpTarget,
-    Target,
 )
 from adjudge.gateway.targets.template import filled, filled_text, places_in
 
@@ -34,7 +34,7 @@ def asked(row: dict[str, object] = ROW) -> Request:  # type: ignore[assignment]
 
 
 def answer(target: Target, row: dict[str, object] = ROW) -> Answer:  # type: ignore[assignment]
-    complete: Callable[[Request], Awaitable[Reply]] = target.complete  # type: ignore[attr-defined]
+    complete: Callable[[Request], Awaitable[Reply]] = target.complete
 
     async def ask() -> Reply:
         return await complete(asked(row))

@@ -17,12 +17,13 @@ from urllib.parse import quote
 
 from adjudge.aio.user_functions import call
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.redact import without_secrets
 from adjudge.gateway.targets.answer import AnswerPaths
+from adjudge.gateway.targets.target import Target
 from adjudge.gateway.targets.template import Row, filled, filled_text, places_in
 from adjudge.messages import Message
 from adjudge.reading.json_path import Json
@@ -37,20 +38,6 @@ def row_in(request: Request) -> Row:
     """The row that a request is about."""
     found: Row = json.loads(request.prompt.text)
     return found
-
-
-class Target:
-    """What all of them have: a name, and a reply made of an answer."""
-
-    capabilities = Capabilities(seed=True)
-
-    def __init__(self, name: str, paths: AnswerPaths) -> None:
-        self.name = name
-        self.paths = paths
-
-    def reply(self, said: Json, started: float) -> Reply:
-        answer = self.paths.read(said, self.name)
-        return Reply(answer.to_json(), Usage(calls=1), perf_counter() - started)
 
 
 class CommandTarget(Target):
