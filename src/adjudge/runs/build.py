@@ -144,10 +144,13 @@ def _after_targets(
 ) -> list[ReadyJudge]:
     """Judges of answers that a target gives first."""
     from adjudge.runs.target_entry import variants_of
-    from adjudge.runs.targets import answered_first
+    from adjudge.runs.targets import SharedAnswers, answered_first
 
-    variants = variants_of(file, model)
-    return [answered_first(ready, variants, first=number == 0) for number, ready in enumerate(made)]
+    variants, answers = variants_of(file, model), SharedAnswers()
+    return [
+        answered_first(ready, variants, answers, first=number == 0)
+        for number, ready in enumerate(made)
+    ]
 
 
 def open_entry(
