@@ -15,9 +15,9 @@ from adjudge.gateway.registry import is_known, is_url
 from adjudge.gateway.targets.answer import AnswerPaths
 from adjudge.gateway.targets.target import Target
 from adjudge.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
-from adjudge.gateway.targets.template import places_in
 from adjudge.messages import reason_of
 from adjudge.reading.json_path import Json
+from adjudge.reading.places import places_in
 from adjudge.reading.types import Many, Number, Record, Schema, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place
 from adjudge.runs.eval_file import EvalFile

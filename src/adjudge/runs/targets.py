@@ -19,7 +19,6 @@ from adjudge.data.columns import column_for
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.domain.question import Choice
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Vote
@@ -30,18 +29,16 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.targets.answer import Answer
-from adjudge.gateway.targets.template import Row, filled_text
 from adjudge.judges.judge import Judge
 from adjudge.judges.settings import ModelPanel, OnFailure, OnTooFew
 from adjudge.ledger.ledger import key_of
 from adjudge.messages import Message
+from adjudge.prompts.target import FIELD, PROMPT, ROW, asks_target, render_target
+from adjudge.reading.places import Row
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.verdicts.read import read_written
 
-TEMPLATE = "target"
-"""What the ballots to a target are filed under; there is no template of ours: the row is shown."""
 _RESPONSE, _CONTEXTS = "response", "contexts"
-_ROW = "row"
 _ASSUMED = "x" * 800
 """Stands for an answer that is not there yet where its cost is estimated."""
 _VERDICTS: Mapping[str, object] = {
@@ -85,21 +82,15 @@ class Variant:
         shown = {name: row[name] for name in self.needs} if self.prompt else dict(row)
         return Ballot(
             self.criteria,
-            Instance({_ROW: json.dumps(shown, ensure_ascii=False)}),
+            Instance({FIELD: json.dumps(shown, ensure_ascii=False)}),
             Choice(()),
-            TEMPLATE,
+            PROMPT if self.prompt else ROW,
             self.model.name,
             language,
             sample=self.sample,
             temperature=self.model.temperature or 0.0,
             seed=self.model.seed_for(self.sample),
         )
-
-    def prompt_for(self, ballot: Ballot) -> Prompt:
-        """What is sent: the prompt with the row's values, or the row."""
-        row = str(ballot.instance.fields[_ROW])
-        said = filled_text(self.prompt.text, json.loads(row)) if self.prompt else row
-        return Prompt((ChatMessage("user", said),))
 
     def answer_in(self, vote: Vote) -> Answer:
         """What the target said."""
@@ -127,7 +118,7 @@ class SharedAnswers:
     async def ask(self, ballot: Ballot, variant: Variant) -> Vote:
         known = self._votes.get(ballot.id)
         if known is None:
-            asking = ask_as(ballot, variant.model, variant.prompt_for(ballot), read_written)
+            asking = ask_as(ballot, variant.model, render_target(ballot), read_written)
             known = self._votes[ballot.id] = asyncio.ensure_future(asking)
         try:
             vote = await asyncio.shield(known)
@@ -158,8 +149,10 @@ class UnansweredRow:
     @cached_property
     def row(self) -> Row:
         """What targets are shown: the row by its own columns, without what is expected of them."""
-        shown = {**self.instance.fields, **self.instance.input}
-        hidden = {_RESPONSE, *(column_for(name, shown) for name in (_RESPONSE, "reference"))}
+        columns = self.instance.input
+        shown = {**self.instance.fields, **columns}
+        theirs = (_RESPONSE, "reference")
+        hidden = {*theirs, *(column_for(name, columns) for name in theirs)}
         return {name: value for name, value in shown.items() if name not in hidden}  # type: ignore[misc]  # cells are JSON-ready
 
 
@@ -259,8 +252,8 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         return replace(result, made_by=paid)
 
     def _apart(self, votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-        answers = [vote for vote in votes if vote.ballot.template == TEMPLATE]
-        return answers, [vote for vote in votes if vote.ballot.template != TEMPLATE]
+        answers = [vote for vote in votes if asks_target(vote.ballot)]
+        return answers, [vote for vote in votes if not asks_target(vote.ballot)]
 
     def _answered(self, item: UnansweredRow, votes: Sequence[Vote]) -> Any:
         """What the judge takes; a text says why it cannot take it."""
@@ -293,7 +286,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
                 texts[_CONTEXTS] = answers[0].contexts
             if answers[0].tool_calls:
                 texts["tool_call"] = answers[0].tool_calls
-        return Instance({**own.fields, **texts}, self._name(item), {**about, **took, _ROW: row})
+        return Instance({**own.fields, **texts}, self._name(item), {**about, **took, FIELD: row})
 
     def _took(self, item: UnansweredRow, votes: Sequence[Vote]) -> dict[str, object]:
         """What the answer took, and who gave it, as further columns of the row."""
@@ -331,7 +324,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         result: Result = self.judge.pool(inner, ())
         without = Instance(
             {name: value for name, value in nothing.fields.items() if name != _RESPONSE}
-            or {_ROW: json.dumps(dict(item.row), ensure_ascii=False)},
+            or {FIELD: json.dumps(dict(item.row), ensure_ascii=False)},
             nothing.id,
             nothing.metadata,
         )
@@ -352,7 +345,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One answer, or one vote of the judge's."""
-        if ballot.template != TEMPLATE:
+        if not asks_target(ballot):
             return await self.judge.ask(ballot)
         variant = self._by_criteria[ballot.model, ballot.criteria.identity]
         return await self.answers.ask(ballot, variant)
@@ -362,7 +355,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         targets = {name: model.identity for name, model in self._targets.items()}
 
         def key(ballot: Ballot, wordings: Mapping[str, str]) -> bytes:
-            if ballot.template != TEMPLATE:
+            if not asks_target(ballot):
                 return own(ballot, wordings)
             return key_of(ballot, targets[ballot.model], wordings)
 
@@ -370,7 +363,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
 
     def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
         """A target's answer is not a vote on itself."""
-        return [one for one in ballots if one.template != TEMPLATE]
+        return [one for one in ballots if not asks_target(one)]
 
     def fallback_result(self, result: Result, choice: random.Random) -> Result:
         found: Result = self.judge.fallback_result(result, choice)
@@ -379,7 +372,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """The judge's own, and who answers."""
         own = self.judge.configuration(criteria)
-        return {**own, TEMPLATE: [one.described() for one in self.variants]}
+        return {**own, "target": [one.described() for one in self.variants]}
 
     def recorded_settings(self) -> dict[str, object]:
         return self.judge.recorded_settings()

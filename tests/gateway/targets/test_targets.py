@@ -23,7 +23,7 @@ from adjudge.gateway.targets.targets import (
     HttpCall,
     HttpTarget,
 )
-from adjudge.gateway.targets.template import filled, filled_text, places_in
+from adjudge.reading.places import filled, filled_text, places_in
 
 ROW = {"question": 'What is "2+2"; $(rm -rf /)?', "contexts": ["one", "two"]}
 HOSTILE = ("$(touch owned)", "`touch owned`", "; touch owned", "' touch owned", "{question}", "\n")

@@ -24,9 +24,9 @@ from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.redact import without_secrets
 from adjudge.gateway.targets.answer import AnswerPaths
 from adjudge.gateway.targets.target import Target
-from adjudge.gateway.targets.template import Row, filled, filled_text, places_in
 from adjudge.messages import Message
 from adjudge.reading.json_path import Json
+from adjudge.reading.places import Row, filled, filled_text, places_in
 
 _LONGEST_OUTPUT = 10_000_000
 _LONGEST_SHOWN = 500
