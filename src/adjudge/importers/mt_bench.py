@@ -123,7 +123,8 @@ def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
     said, reply = record.value(f"{game}_winner"), record.text(f"{game}_judgment")
     vote = RecordedVote(model=model, swapped=game == "g2", text=reply)
     if said == "error":
-        return vote.failed("the verdict is 'error'", _unread(reply))
+        replied = reply if record.value(f"{game}_judgment") else ""
+        return vote.failed("the verdict is 'error'", _unread(replied))
     return pair_vote(said, vote)
 
 
