@@ -28,8 +28,8 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.scales import goodness
+from adjudge.labels.store import Draw, LabelStore
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
-from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.messages import reason_of
 from adjudge.runs.folder import UNFINISHED
 from adjudge.verdicts.styles import UnreadablePolicy, with_policy
