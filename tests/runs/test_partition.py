@@ -23,6 +23,7 @@ from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
 from adjudge.ledger.stores.store import AccountRecord, Session, Span
 from adjudge.runs.folder import run_info
+from adjudge.runs.kept_eval import write_eval
 from adjudge.runs.partition import Partition, merge_partitions, partitions
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
@@ -245,8 +246,8 @@ def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
     file, folder = marked_file(tmp_path), tmp_path / "run"
     first, *_ = partitions(file, 5)
     judge_partition(first, file, folder / "partitions", cache=False)
-    command = {"argv": ["run", str(tmp_path / "eval.yaml"), "--no-cache"], "cwd": str(tmp_path)}
-    keep_facts(folder, {"command": command})
+    kept = {"eval": write_eval(file), "options": {"no_cache": True}, "project": {}}
+    keep_facts(folder, {"resume": kept})
     with pytest.raises(RunError, match="adjudge resume"):
         run_info(folder)
     for _ in range(2):

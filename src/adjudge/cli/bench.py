@@ -21,11 +21,12 @@ from adjudge.bench.judges import (
 )
 from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import columns_from, command_line, speak, spoken
+from adjudge.cli.inputs import columns_from, speak, spoken
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -72,7 +73,7 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
-from adjudge.runs.project import ServerEntry, find_project
+from adjudge.runs.project import ServerEntry
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
@@ -338,7 +339,7 @@ def bench(data: Path, wanted: Wanted) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
-    language = wanted.language or find_project().language or "en"
+    language = wanted.language or current_project().language or "en"
     speak(language)
     use_prices(wanted.prices)
     for path in wanted.output:
@@ -392,7 +393,7 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
         stop_at_bad_row=wanted.stop_at_bad_row,
     )
     facts = {
-        "command": command_line(),
+        **facts_to_keep("bench"),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)

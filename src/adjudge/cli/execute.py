@@ -10,6 +10,7 @@ import shlex
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from types import TracebackType
@@ -20,7 +21,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.inputs import command_line, typed_wrong
+from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.show import clean, print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
@@ -152,14 +153,28 @@ def data_entry(
     )
 
 
-def prepare_run(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
-    """The run that the file stands for; its command is kept with it, for ``adjudge resume``."""
+def prepare_run(
+    file: EvalFile, flags: Flags, api_key: str | None = None, outputs: Sequence[Path] | None = None
+) -> EvalRun:
+    """The run that the file stands for; the file is kept with it, for ``adjudge resume``.
+
+    ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
+    """
     use_prices(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
-    facts = {"command": command_line()} if file.run else {}
+    facts = _facts(file, outputs) if file.run else {}
     return with_weights(
         lambda: EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
     )
+
+
+def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> dict[str, object]:
+    from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
+
+    if outputs is None:
+        return facts_to_keep(file)
+    paths = tuple(str(path.absolute()) for path in outputs)
+    return facts_to_keep(replace(file, outputs=paths), but=("output",))
 
 
 def with_weights(make: Callable[[], EvalRun]) -> EvalRun:

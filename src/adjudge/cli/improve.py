@@ -26,11 +26,12 @@ from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, needed_field
 from adjudge.bench.labelled import LabelledSet, labelled_set
 from adjudge.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.cli.bench import BadRows, Labelled, execute_with_labels, labelled_options, spending
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
-from adjudge.cli.inputs import command_line, speak
+from adjudge.cli.inputs import speak
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -55,7 +56,6 @@ from adjudge.prompts.criteria_writing import Case
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.project import find_project
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, BenchedJudge, BenchSettings, benchmark_of
@@ -168,7 +168,7 @@ def improve(wanted: Wanted) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    language = wanted.language or find_project().language or "en"
+    language = wanted.language or current_project().language or "en"
     speak(language)
     use_prices(wanted.prices)
     check_resumed(wanted.run, resume=wanted.resume)
@@ -237,7 +237,7 @@ def _run_of(
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
     facts = {
-        "command": command_line(),
+        **facts_to_keep("criteria improve"),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }
     return EvalRun.of(replace(file, judges=(judge,)), cache=not wanted.no_cache, facts=facts)
@@ -270,7 +270,7 @@ def _model(wanted: Wanted) -> OpenModel:
 def _proposal(
     wanted: Wanted, writer: Writer, criteria: Criteria, cases: Sequence[Case]
 ) -> Proposal:
-    run = Run(wanted.run / WRITER, facts={"command": command_line()})
+    run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve"))
     with resumable(wanted.run, writer.language):
         return writer.propose(criteria, cases, run, left_of(wanted.budget(), (wanted.run,)))
 

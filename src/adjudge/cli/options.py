@@ -554,10 +554,10 @@ def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for
     who opens them.
     """
+    from adjudge.cli.chosen import current_project
     from adjudge.cli.inputs import speak
-    from adjudge.runs.project import find_project
 
-    project = find_project()
+    project = current_project()
     prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)
