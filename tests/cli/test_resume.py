@@ -20,7 +20,7 @@ from adjudge.aio.files import cache_folder
 from adjudge.cli.kept import is_known, without_password
 from adjudge.cli.main import main
 from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DataEntry, EvalFile
 from adjudge.runs.folder import run_info
 from adjudge.runs.kept_eval import read_eval, write_eval
@@ -440,7 +440,7 @@ def test_a_run_folder_with_links_in_it_is_not_written_to(
 
 
 def test_no_password_of_a_model_is_kept() -> None:
-    judge = AspectEntry(kind="aspect", criteria=(Said("conciseness"),))
+    judge = AspectEntry(kind="aspect", criteria=(CriteriaEntry("conciseness"),))
     model = ModelEntry(model="http://me:secret@host/v1#m", base_url="http://k@host/v1")
     file = EvalFile(data=DataEntry(path="rows.csv"), judges=(judge,), models=(model,))
     kept = json.loads(json.dumps(write_eval(file)))

@@ -22,7 +22,7 @@ from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import VARIABLE
-from adjudge.ledger.rows import COLUMNS, insert, sealed
+from adjudge.ledger.rows import COLUMNS, insert, with_checksum
 from adjudge.runs.folder import run_info
 
 EVAL = (
@@ -476,7 +476,7 @@ def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(
 ) -> None:
     adjudge("run", "eval.yaml")
     with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
-        ledger.execute(insert("meta"), sealed(name, value))
+        ledger.execute(insert("meta"), with_checksum(name, value))
         ledger.commit()
     for words in (
         ("runs", "show", "runs/one"),
@@ -499,7 +499,7 @@ def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceb
         rows = ledger.execute(f"SELECT {', '.join(COLUMNS['judgments'])} FROM judgments").fetchall()
         for row in rows:
             forged = {**dict(zip(COLUMNS["judgments"], row, strict=True)), column: value}
-            ledger.execute(insert("judgments"), sealed(*forged.values()))
+            ledger.execute(insert("judgments"), with_checksum(*forged.values()))
         ledger.commit()
     for words in (
         *(("export", "runs/one", "--to", to) for to in ("csv", "jsonl", "html")),

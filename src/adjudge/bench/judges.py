@@ -17,7 +17,7 @@ from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.gateway.redact import shown
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.project import ModelEntry
 
@@ -111,7 +111,7 @@ class Matrix:
         judge = made(
             kind="pairwise" if compares else "direct",
             name=", ".join([named.name, *self._settings(votes, temperature, mode)]),
-            criteria=(Said(named.criteria),),
+            criteria=(CriteriaEntry(named.criteria),),
             strictness=votes,
             temperature=temperature,
             mode=mode,

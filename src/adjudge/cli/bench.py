@@ -212,7 +212,7 @@ class BadRows:
 
 
 @dataclass(frozen=True)
-class Wanted(Labelled):
+class BenchOptions(Labelled):
     """What the command line says of a benchmark."""
 
     named: tuple[str, ...]
@@ -328,8 +328,8 @@ class Wanted(Labelled):
 )
 @as_json
 @quiet
-@given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def bench(data: Path, wanted: Wanted) -> int:
+@given_as("wanted", BenchOptions, [one.name for one in fields(BenchOptions)])
+def bench(data: Path, wanted: BenchOptions) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
@@ -354,7 +354,7 @@ def bench(data: Path, wanted: Wanted) -> int:
     return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
 
 
-def _recorded(data: Path, wanted: Wanted) -> Path:
+def _recorded(data: Path, wanted: BenchOptions) -> Path:
     """The run folder with the judges that the data recorded: itself, or what it is imported to."""
     if holds_run(data):
         return data
@@ -371,11 +371,11 @@ def _imported_from(folder: Path) -> str | None:
     return str(imported.get("source")) if isinstance(imported, dict) else None
 
 
-def _folder(data: Path, wanted: Wanted) -> Path:
+def _folder(data: Path, wanted: BenchOptions) -> Path:
     return wanted.folder or Path("runs") / f"bench-{data.stem or data.name}"
 
 
-def _judge(data: Path, wanted: Wanted, language: str) -> int:
+def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
     told = BadRows(stop=wanted.stop_at_bad_row)
     rows, criteria = labelled_rows(data, wanted, wanted.named, wanted.criterion, language, told)
     folder = _folder(data, wanted)
@@ -440,7 +440,7 @@ def labelled_rows(
 
 
 def _labels(
-    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted
+    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: BenchOptions
 ) -> tuple[list[Label], list[str]]:
     """The labels as answers to each criterion, and what must be said of how they were read."""
     unique: dict[str, Criteria] = {}
@@ -490,7 +490,7 @@ def execute_with_labels(
     return outcome.skipped
 
 
-def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
+def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
     for path in wanted.output:
         write_page(path, found, spoken())
     if wanted.as_json:

@@ -21,7 +21,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.inputs import typed_wrong
+from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.show import clean, print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
@@ -44,7 +44,7 @@ from adjudge.reports.report import ENTRIES, Report
 from adjudge.reports.russian import localised
 from adjudge.reports.table import write_judgments
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import EvalRun, Event, Judged, RowsReadable, Stopping, VoteCast
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 
 if TYPE_CHECKING:
     from adjudge.integrations.otel import Traces
@@ -69,7 +69,7 @@ class Judgments:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, judged: Judged) -> None:
+    def add(self, judged: JudgmentDone) -> None:
         try:
             self._places.append(self._file.seek(0, 2))
             self._numbers.append(judged.number)
@@ -81,7 +81,7 @@ class Judgments:
                 strerror=error.strerror,
             ) from error
 
-    def __iter__(self) -> Iterator[Judged]:
+    def __iter__(self) -> Iterator[JudgmentDone]:
         for index in sorted(range(len(self)), key=self._numbers.__getitem__):
             self._file.seek(self._places[index])
             yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
@@ -206,10 +206,10 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
         flags.margin,
         flags.cluster,
     ) != (None,) * 5
-    with typed_wrong() if typed_gate else nullcontext():
+    with as_usage_error() if typed_gate else nullcontext():
         outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
-    with typed_wrong():
+    with as_usage_error():
         run.check_limit()
     return outcome
 
@@ -349,7 +349,7 @@ class RunDisplay:
         self.outcome.see(event)
         if self.traces:
             self.traces.on_event(event)
-        if isinstance(event, Judged):
+        if isinstance(event, JudgmentDone):
             self.watch.on_result(event.result, event.spent)
             if self.keeps:
                 self.judged.add(event)
@@ -444,7 +444,7 @@ def skipped_rows(outcome: Outcome) -> str:
 
 def finish(
     outcome: Outcome,
-    judged: Iterable[Judged],
+    judged: Iterable[JudgmentDone],
     output: Path | None,
     show: Callable[[], None] | None,
     aggregates: Iterable[Mapping[str, object]] | None = None,
@@ -504,7 +504,7 @@ def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunEr
     return None
 
 
-def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[JudgmentRecord]:
+def judgments_of(outcome: Outcome, judged: Iterable[JudgmentDone]) -> Again[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
     return Again(

@@ -65,7 +65,7 @@ WRITER, AFTER = "writer", "after"
 
 
 @dataclass(frozen=True)
-class Wanted(Labelled):
+class ImproveOptions(Labelled):
     """What the command line says of an improvement."""
 
     file: Path
@@ -152,13 +152,13 @@ improve_options = together(
     click.option("--language", type=LANGUAGE, help="Of prompts: en (the default) or ru."),
     as_json,
     quiet,
-    given_as("wanted", Wanted, [one.name for one in fields(Wanted)]),
+    given_as("wanted", ImproveOptions, [one.name for one in fields(ImproveOptions)]),
 )
 
 
 @command("improve")
 @improve_options
-def improve(wanted: Wanted) -> int:
+def improve(wanted: ImproveOptions) -> int:
     """Propose better criteria by the rows on which a judge and people disagree, and say whether
     they are better.
 
@@ -211,7 +211,7 @@ def improve(wanted: Wanted) -> int:
     return _tell(found, parts, cases, wanted)
 
 
-def _rows(wanted: Wanted, criteria: Criteria, *, compares: bool) -> LabelledSet:
+def _rows(wanted: ImproveOptions, criteria: Criteria, *, compares: bool) -> LabelledSet:
     needed = needed_fields([criteria])
     told = BadRows(stop=wanted.stop_at_bad_row)
     rows = labelled_set(
@@ -230,7 +230,12 @@ def _rows(wanted: Wanted, criteria: Criteria, *, compares: bool) -> LabelledSet:
 
 
 def _run_of(
-    wanted: Wanted, rows: LabelledSet, criteria: Criteria, name: str, folder: Path, language: str
+    wanted: ImproveOptions,
+    rows: LabelledSet,
+    criteria: Criteria,
+    name: str,
+    folder: Path,
+    language: str,
 ) -> EvalRun:
     models = model_entries(wanted.model, wanted.at, wanted.max_concurrency)
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
@@ -244,7 +249,11 @@ def _run_of(
 
 
 def _judged(
-    made: EvalRun, rows: LabelledSet, criteria: Criteria, wanted: Wanted, beside: Sequence[Path]
+    made: EvalRun,
+    rows: LabelledSet,
+    criteria: Criteria,
+    wanted: ImproveOptions,
+    beside: Sequence[Path],
 ) -> BenchedJudge:
     limited = left_of(wanted.budget(), beside)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
@@ -262,20 +271,20 @@ def _judged(
     return judge
 
 
-def _model(wanted: Wanted) -> OpenModel:
+def _model(wanted: ImproveOptions) -> OpenModel:
     (entry,) = model_entries([wanted.writer], wanted.at, wanted.max_concurrency)
     return open_entry(entry, cache=not wanted.no_cache)
 
 
 def _proposal(
-    wanted: Wanted, writer: Writer, criteria: Criteria, cases: Sequence[Case]
+    wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[Case]
 ) -> Proposal:
     run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve"))
     with resumable(wanted.run, writer.language):
         return writer.propose(criteria, cases, run, left_of(wanted.budget(), (wanted.run,)))
 
 
-def _nothing(wanted: Wanted, old: BenchedJudge, parts: Split) -> int:
+def _nothing(wanted: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
     if wanted.as_json:
         print_results("improvement", {"proposals": 0}, [])
     else:
@@ -283,7 +292,7 @@ def _nothing(wanted: Wanted, old: BenchedJudge, parts: Split) -> int:
     return ExitCode.OK
 
 
-def _tell(found: Improvement, parts: Split, cases: Sequence[Case], wanted: Wanted) -> int:
+def _tell(found: Improvement, parts: Split, cases: Sequence[Case], wanted: ImproveOptions) -> int:
     if wanted.as_json:
         print_results("improvement", {"proposals": 1}, [found.to_dict(parts, cases, wanted.target)])
     else:

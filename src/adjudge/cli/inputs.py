@@ -24,7 +24,7 @@ _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts"
 
 
 @contextmanager
-def typed_wrong() -> Iterator[None]:
+def as_usage_error() -> Iterator[None]:
     """What cannot be meant, because it was typed so, is a mistake in usage."""
     try:
         yield
@@ -37,7 +37,7 @@ def check_criteria(run: Path, criteria: str | None) -> None:
     from adjudge.runs.label_scales import label_scale  # not loaded by those who have no labels
 
     if criteria is not None:
-        with typed_wrong():
+        with as_usage_error():
             label_scale(run, criteria)
 
 

@@ -26,7 +26,7 @@ from adjudge.cli.execute import (
     use_prices,
     with_weights,
 )
-from adjudge.cli.inputs import speak, typed_wrong
+from adjudge.cli.inputs import as_usage_error, speak
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     LANGUAGE,
@@ -80,7 +80,7 @@ gates: {fail_under: 0.8}
 
 
 @dataclass(frozen=True)
-class Wanted(RowFlags):
+class RunOptions(RowFlags):
     """What the command line says of a run."""
 
     folder: Path | None
@@ -228,12 +228,12 @@ class Wanted(RowFlags):
 )
 @cluster_options
 @batch_options
-@given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
+@given_as("wanted", RunOptions, [one.name for one in fields(RunOptions)])
 def run(
     file: Path | EvalFile | None,
     show_schema: bool,
     watch: bool,
-    wanted: Wanted,
+    wanted: RunOptions,
     batch: BatchFlags | None,
 ) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
@@ -271,7 +271,7 @@ def run(
     return _on_change(file, wanted, settings)
 
 
-def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
+def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
     from adjudge.cli.on_change import OnChange
 
     def execute(folder: Path | None, fork: Path | None) -> int:
@@ -288,10 +288,10 @@ def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
     return OnChange(path, load, execute).run()
 
 
-def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> int:
+def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
     fork = wanted.reused()
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
-    with typed_wrong():
+    with as_usage_error():
         for path in wanted.output:
             export_format(path, written[path])
     facts = facts_to_keep(file)
@@ -350,7 +350,7 @@ def _format(file: EvalFile, path: Path) -> str | None:
     return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
 
 
-def _spread(made: EvalRun, wanted: Wanted, display: RunDisplay) -> None:
+def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
     from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
 

@@ -16,7 +16,7 @@ from adjudge.gateway.registry import is_url
 from adjudge.reading.toml_text import with_lines
 from adjudge.reading.types import Record, keys_of
 from adjudge.reading.values import Place
-from adjudge.runs.criteria_entry import Aspect, Said
+from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import EvalFile, JudgeEntry, PairwiseEntry
 
 _LOOKED_UP = "looked up"
@@ -84,7 +84,7 @@ def written(value: object) -> object:
     """A value of a file, as the file would say it, without passwords in addresses. Keys that have
     their defaults are left out.
     """
-    if isinstance(value, Said):
+    if isinstance(value, CriteriaEntry):
         return written(value.what)
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
@@ -103,7 +103,7 @@ def written(value: object) -> object:
 
 def _found_criteria(judge: JudgeEntry) -> list[object] | None:
     """What a command has looked up already, which the file's format has no exact words for."""
-    said: tuple[Said, ...] = getattr(judge, "criteria", ())
+    said: tuple[CriteriaEntry, ...] = getattr(judge, "criteria", ())
     found = [one.what for one in said if isinstance(one.what, Criteria | Aspect)]
     if not found:
         return None
@@ -113,7 +113,7 @@ def _found_criteria(judge: JudgeEntry) -> list[object] | None:
 def _with_criteria(judge: JudgeEntry, kept: list[dict[str, Any]] | None) -> JudgeEntry:
     if kept is None:
         return judge
-    return replace(judge, criteria=tuple(Said(_criterion(one)) for one in kept))  # type: ignore[call-arg]
+    return replace(judge, criteria=tuple(CriteriaEntry(_criterion(one)) for one in kept))  # type: ignore[call-arg]
 
 
 def _criterion(kept: Mapping[str, Any]) -> Criteria | Aspect:
