@@ -194,7 +194,7 @@ def given_as(
         @wraps(function)
         def call(**typed: Any) -> int:
             values = {one: typed.pop(one) for one in taken}
-            made = make(**values) if not if_typed or any(map(_was_typed, taken)) else None
+            made = make(**values) if not if_typed or _were_typed(taken) else None
             return function(**{name: made}, **typed)
 
         decorated: Callable[..., int] = together(*options)(call)
@@ -203,8 +203,10 @@ def given_as(
     return decorate
 
 
-def _was_typed(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+def _were_typed(names: Sequence[str]) -> bool:
+    """Whether any of the options was."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is not ParameterSource.DEFAULT for name in names)
 
 
 def _beside(

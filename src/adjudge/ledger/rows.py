@@ -78,7 +78,7 @@ def checksum(*values: object) -> int:
 
 def with_checksum(*values: object) -> tuple[object, ...]:
     """A row as it is written: with its checksum behind it."""
-    return (*values, checksum(*values))
+    return (*values, zlib.crc32(_encoded(values).encode()))
 
 
 def select(table: str) -> str:

@@ -89,11 +89,10 @@ def written(value: object) -> object:
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
     if is_dataclass(value) and not isinstance(value, type):
-        values = {name: getattr(value, name) for name in keys_of(type(value))}
         return {
-            name: written(values[name])
+            name: written(each)
             for name, one in keys_of(type(value)).items()
-            if values[name] != one.default and values[name] != ""
+            if (each := getattr(value, name)) != one.default and each != ""
         }
     if isinstance(value, tuple) and value:
         pairs = all(isinstance(one, tuple) and not isinstance(one, Aspect) for one in value)
