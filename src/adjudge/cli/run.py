@@ -60,7 +60,7 @@ from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
 from adjudge.ledger.file import holds_run
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
@@ -267,7 +267,7 @@ def run(
     if not watch:
         return _carry_out(wanted.file(file), wanted, settings)
     if isinstance(file, EvalFile):
-        raise UsageError("--watch looks at an eval file: use adjudge run FILE --watch")
+        raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
     return _on_change(file, wanted, settings)
 
 
