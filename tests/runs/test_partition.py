@@ -21,7 +21,7 @@ from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
-from adjudge.ledger.stores.store import AccountRecord, Session, Span
+from adjudge.ledger.stores.store import AccountRecord, RowRange, WriterSession
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import Partition, merge_partitions, partitions
 from support.fake_provider import KEY, FakeProvider
@@ -292,7 +292,7 @@ def test_a_segment_is_read_however_many_were_written_before(tmp_path: Path) -> N
     store._numbers = count(999_999)
     store.begin({"judges": {}})
     for _ in range(2):
-        store.append(Session("a", "0" * 12), Span(0, 0), [AccountRecord("0", {})])
+        store.append(WriterSession("a", "0" * 12), RowRange(0, 0), [AccountRecord("0", {})])
     assert len(list(store.records())) == 2
 
 

@@ -16,7 +16,7 @@ from adjudge.engine.written import written
 from adjudge.errors import RunError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
-from adjudge.prompts.criteria_writing import Case, render_criteria_improvement
+from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import find_objects
 
@@ -70,7 +70,7 @@ class Writer:
         """Whether other words are asked for."""
         return self.change != "examples" or self.compares
 
-    def prompt(self, criteria: Criteria, cases: Sequence[Case]) -> Prompt:
+    def prompt(self, criteria: Criteria, cases: Sequence[DisputedRow]) -> Prompt:
         """What the writer is shown."""
         return render_criteria_improvement(
             criteria,
@@ -82,7 +82,11 @@ class Writer:
         )
 
     def propose(
-        self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None
+        self,
+        criteria: Criteria,
+        cases: Sequence[DisputedRow],
+        run: Run | None,
+        budget: Budget | None,
     ) -> Proposal:
         """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
         there is one.
@@ -90,7 +94,11 @@ class Writer:
         return event_loop.run(self._propose(criteria, cases, run, budget))
 
     async def _propose(
-        self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None
+        self,
+        criteria: Criteria,
+        cases: Sequence[DisputedRow],
+        run: Run | None,
+        budget: Budget | None,
     ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
         about = {
@@ -119,7 +127,7 @@ class Writer:
             reason=reason,
         )
 
-    def read(self, text: str, criteria: Criteria, cases: Sequence[Case]) -> Proposal:
+    def read(self, text: str, criteria: Criteria, cases: Sequence[DisputedRow]) -> Proposal:
         """The proposal that ``text`` says. A ValueError says why it says none."""
         said = next((one.data for one in reversed(find_objects(text)) if one.data), None)
         if said is None:
@@ -161,7 +169,9 @@ def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaO
     )
 
 
-def _examples(criteria: Criteria, cases: Sequence[Case], said: object) -> list[CriteriaExample]:
+def _examples(
+    criteria: Criteria, cases: Sequence[DisputedRow], said: object
+) -> list[CriteriaExample]:
     """Only rows that the writer was shown, with what people say of them."""
     numbers = [one for one in said if isinstance(one, int)] if isinstance(said, list) else []
     chosen = [cases[one - 1] for one in dict.fromkeys(numbers) if 1 <= one <= len(cases)]

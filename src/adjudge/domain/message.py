@@ -74,7 +74,7 @@ def _hashed(messages: tuple[ChatMessage, ...]) -> HASH:
 
 
 @light_dataclass(frozen=True)
-class Calibration:
+class LogprobCalibration:
     """How the log-probabilities of one kind of label are read.
 
     As it stands: as they are, the whole prior taken out.
@@ -97,7 +97,7 @@ class Capabilities:
     exact_logprobs: bool = False
     """Of any token asked for, at no further cost: the model is in this process."""
     seed: bool = False
-    calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
+    calibration: Mapping[str, LogprobCalibration] = field(default_factory=FrozenDict)
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they
     are.
     """

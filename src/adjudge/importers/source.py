@@ -15,7 +15,7 @@ from adjudge.data.sources.delimited import delimited_rows
 from adjudge.data.sources.json_rows import JsonDocument, is_lines, line_rows
 from adjudge.data.sources.parquet import parquet_rows
 from adjudge.data.sources.row import BadRow, Origin, Row
-from adjudge.data.sources.text import Text, open_text
+from adjudge.data.sources.text import PeekableText, open_text
 from adjudge.domain.frozen import NOTHING
 from adjudge.errors import RunError
 from adjudge.importers.whole import frame_as_json, is_frame, is_yaml, yaml_as_json
@@ -147,7 +147,7 @@ class ForeignFile:
                 for row in self._rows(text, form):
                     yield (), row.cells
 
-    def _rows(self, text: Text, form: Form) -> Iterator[Row]:
+    def _rows(self, text: PeekableText, form: Form) -> Iterator[Row]:
         found = line_rows(text) if form == "lines" else delimited_rows(text, _delimiter(text))
         for row in found:
             if not isinstance(row, BadRow):
@@ -162,7 +162,7 @@ class ForeignFile:
                 self.bad.append(str(row))
 
     @contextmanager
-    def _text(self) -> Iterator[Text]:
+    def _text(self) -> Iterator[PeekableText]:
         try:
             with io.BytesIO(self._as_json) if self._as_json else self.path.open("rb") as file:
                 yield open_text(file, Origin(self.name, self.path.name, "line"), self.encoding)
@@ -194,10 +194,10 @@ class _HeadIsRead(Exception):
     """Enough was seen of a document."""
 
 
-class _Head(Text):
+class _Head(PeekableText):
     """The beginning of a text."""
 
-    def __init__(self, whole: Text) -> None:
+    def __init__(self, whole: PeekableText) -> None:
         self.origin = whole.origin
         self._whole = whole
 
@@ -210,7 +210,7 @@ class _Head(Text):
                 raise _HeadIsRead
 
 
-def _skeleton(text: Text) -> tuple[Mapping[str, object], bool]:
+def _skeleton(text: PeekableText) -> tuple[Mapping[str, object], bool]:
     """The keys of a document, as far as its head goes; and whether another
     object stands behind it.
     """
@@ -224,7 +224,7 @@ def _skeleton(text: Text) -> tuple[Mapping[str, object], bool]:
         return found, False
 
 
-def _several_lines(text: Text) -> bool:
+def _several_lines(text: PeekableText) -> bool:
     return "\n" in text.head.strip()
 
 
@@ -256,7 +256,7 @@ def _fill_list(document: JsonDocument, items: list[object], depth: int) -> None:
             items.append(document.value())
 
 
-def _first_item(text: Text) -> Mapping[str, object]:
+def _first_item(text: PeekableText) -> Mapping[str, object]:
     document = JsonDocument(text)
     document.take("[", "a list")
     item = {} if document.peek() == "]" else document.value()
@@ -311,6 +311,6 @@ def _places(document: JsonDocument) -> Iterator[int]:
     document.take("]", "']'")
 
 
-def _delimiter(text: Text) -> str:
+def _delimiter(text: PeekableText) -> str:
     first = text.head.partition("\n")[0]
     return "\t" if first.count("\t") > first.count(",") else ","

@@ -123,7 +123,7 @@ class OwnSettings:
     batch_size: int = 32
 
 
-class Asked(TypedDict):
+class AskOptions(TypedDict):
     """How a judge that asks others has them ask."""
 
     language: str

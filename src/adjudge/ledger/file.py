@@ -16,7 +16,7 @@ from typing import Any
 from adjudge.aio.files import locked
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
-from adjudge.ledger.changes import Difference, differences, is_wording
+from adjudge.ledger.changes import SettingChange, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -218,7 +218,7 @@ def refuse_other(
 
 
 def _told(
-    changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]
+    changes: Iterable[SettingChange], before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[str]:
     """Each change; of a judge that only one of them has, just that."""
     old, new = _judges(before), _judges(now)

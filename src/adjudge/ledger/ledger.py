@@ -17,7 +17,7 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import RunError
 from adjudge.ledger.changes import ATTRIBUTES, differences
 from adjudge.ledger.codec import judgment_row, vote_of, vote_row
-from adjudge.ledger.commit_thread import Writer
+from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import (
     FILE,
     connect,
@@ -150,7 +150,7 @@ class Ledger:
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
-            self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
+            self._writer = CommitThread(written, lambda error: str(trouble(self.path, error)))
             self._held.callback(self._writer.close)
         except BaseException:
             self._held.close()

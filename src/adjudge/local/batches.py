@@ -20,7 +20,7 @@ _MOST = 16
 """More in one pass gain nothing and take memory."""
 
 
-class Batches(Generic[Asked, Answer]):
+class CallBatches(Generic[Asked, Answer]):
     """Hands calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once. For
     one event loop.
 

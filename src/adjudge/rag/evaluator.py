@@ -28,7 +28,7 @@ from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Progress
 from adjudge.judges.settings import (
     NO_MODELS,
-    Asked,
+    AskOptions,
     AskSettings,
     ModelPanel,
     OnFailure,
@@ -49,12 +49,12 @@ from adjudge.rag.dimensions import (
 )
 from adjudge.rag.joint import CHECKS, Checks, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
-from adjudge.rag.measures import Measure, weighed_measures
+from adjudge.rag.measures import RagMeasure, weighed_measures
 from adjudge.rag.measuring import Measuring
 from adjudge.rag.parts import row_texts
 from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
-from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows
+from adjudge.rag.rows import RagRows, Row, check_fields, columns_of, needed_fields, read_rows
 from adjudge.rag.standalone import JudgedQuestion
 from adjudge.rag.votes import (
     about_sentences,
@@ -198,7 +198,7 @@ class RagEvaluator(AskSettings, RagPlans):
         return self._scored
 
     @property
-    def measured(self) -> tuple[Measure, ...]:
+    def measured(self) -> tuple[RagMeasure, ...]:
         """What else is measured, with the weights."""
         return self._measuring.measures
 
@@ -214,7 +214,7 @@ class RagEvaluator(AskSettings, RagPlans):
 
     def rows(
         self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None
-    ) -> Rows:
+    ) -> RagRows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
         return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
@@ -385,7 +385,7 @@ class RagEvaluator(AskSettings, RagPlans):
         )
 
     @property
-    def _weighing(self) -> list[Measure]:
+    def _weighing(self) -> list[RagMeasure]:
         return [one for one in self.measured if one.weight]
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
@@ -456,8 +456,8 @@ class RagEvaluator(AskSettings, RagPlans):
             **self._asking(),
         )
 
-    def _asking(self) -> Asked:
-        return Asked(
+    def _asking(self) -> AskOptions:
+        return AskOptions(
             language=self.language,
             temperature=self.temperature,
             seed=self.seed,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.reading.values import Items, Keys, Place, Scalar
+from adjudge.reading.values import Items, Place, Scalar, YamlMapping
 
 _TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
@@ -58,7 +58,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 def _value(value: object, path: tuple[str, ...], lines: _Lines) -> object:
     if isinstance(value, Mapping):
-        made = Keys(
+        made = YamlMapping(
             (str(name), _value(below, (*path, str(name)), lines)) for name, below in value.items()
         )
         made.lines = {name: _line((*path, name), lines) for name in made}

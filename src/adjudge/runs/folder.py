@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adjudge.domain.judged import Judged
+from adjudge.domain.judged import JudgeCriterion
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.shown import Shown
@@ -56,7 +56,7 @@ _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 
 
 @dataclass(frozen=True)
-class CriteriaInfo(Judged):
+class CriteriaInfo(JudgeCriterion):
     """What one judge made of one of its criteria."""
 
     statuses: dict[str, int]

@@ -105,7 +105,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Parts:
+class ReplyParts:
     """What a reply consists of, less what is not its own."""
 
     objects: Sequence[Held]
@@ -124,7 +124,7 @@ class Parts:
         return any(one.data is None for one in self.objects)
 
 
-def parts_of(text: str, *, cut: bool = False) -> Parts:
+def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
     """The objects and the spoken lines of ``text``.
 
     What is the whole reply is spoken, though it be fenced or quoted.
@@ -132,7 +132,7 @@ def parts_of(text: str, *, cut: bool = False) -> Parts:
     text = _unfenced(_DATA.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
     written, objects = _without_objects(text, cut)
     lines = written.split("\n")
-    return Parts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
+    return ReplyParts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
 
 
 def _unfenced(text: str) -> str:

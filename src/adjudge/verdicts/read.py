@@ -25,7 +25,7 @@ from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 
 if TYPE_CHECKING:
-    from adjudge.verdicts.parts import Held, Parts
+    from adjudge.verdicts.parts import Held, ReplyParts
     from adjudge.verdicts.statements import Statement
 
 
@@ -412,7 +412,7 @@ def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
     )
 
 
-def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _Leading | None:
+def _of_lines(lines: Sequence[Statement], parts: ReplyParts, question: Question) -> _Leading | None:
     """The strongest of the lines that state a verdict, the last of several."""
     from adjudge.verdicts.statements import Strength
 
@@ -428,7 +428,7 @@ def _of_lines(lines: Sequence[Statement], parts: Parts, question: Question) -> _
 
 
 def _against(
-    leading: _Leading, lines: Sequence[Statement], parts: Parts, question: Question
+    leading: _Leading, lines: Sequence[Statement], parts: ReplyParts, question: Question
 ) -> str | None:
     """What in the reply says something else.
 
@@ -486,7 +486,7 @@ def _words(reading: Reading, question: Question) -> str:
     return f"{key}: {data[key]}" if key else reading.reason or "null"
 
 
-def _around(best: Statement, parts: Parts) -> str | None:
+def _around(best: Statement, parts: ReplyParts) -> str | None:
     """What stands behind the verdict in its line and in all the others."""
     from adjudge.verdicts.parts import OBJECT
 

@@ -84,7 +84,7 @@ class Remote:
 
 
 @dataclass(frozen=True)
-class Line:
+class BatchAnswer:
     """What came of one request."""
 
     id: str
@@ -186,7 +186,7 @@ class BatchApi(ABC):
         """Have no more of a batch answered; what was answered stays."""
 
     @abstractmethod
-    def read(self, record: Json) -> Line:
+    def read(self, record: Json) -> BatchAnswer:
         """What one record of the results says; KeyError and the like when it is none."""
 
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
@@ -199,13 +199,13 @@ class BatchApi(ABC):
             found.append(target)
         return found
 
-    def lines(self, path: Path) -> Iterator[Line]:
+    def lines(self, path: Path) -> Iterator[BatchAnswer]:
         """What came of each request, in any order. What cannot be read says nothing."""
         for record in self.records(path):
             if (line := self._line(record)) is not None:
                 yield line
 
-    def _line(self, record: Json) -> Line | None:
+    def _line(self, record: Json) -> BatchAnswer | None:
         with suppress(KeyError, TypeError, AttributeError, ValueError):
             return self.read(record)
         return None
@@ -233,20 +233,22 @@ class BatchApi(ABC):
         """
         return clock_ahead(self.endpoint)
 
-    def answered(self, id: str, body: object) -> Line:
+    def answered(self, id: str, body: object) -> BatchAnswer:
         """A request with the provider's usual answer."""
         try:
-            return Line(id, self.provider.reply_in(dict(mapping(body))))
+            return BatchAnswer(id, self.provider.reply_in(dict(mapping(body))))
         except ModelError as error:
-            return Line(id, error=error)
+            return BatchAnswer(id, error=error)
 
-    def failed(self, id: str, status: int, body: object) -> Line:
+    def failed(self, id: str, status: int, body: object) -> BatchAnswer:
         """A request with the provider's usual error."""
-        return Line(id, error=error_for(self.endpoint, status, None, json.dumps(body).encode()))
+        return BatchAnswer(
+            id, error=error_for(self.endpoint, status, None, json.dumps(body).encode())
+        )
 
-    def unanswered(self, id: str, why: str = EXPIRED) -> Line:
+    def unanswered(self, id: str, why: str = EXPIRED) -> BatchAnswer:
         """A request that was not answered, nor paid for."""
-        return Line(id, error=self.endpoint.error(Unavailable, why), asked=False)
+        return BatchAnswer(id, error=self.endpoint.error(Unavailable, why), asked=False)
 
 
 def as_json(path: Path, secrets: Iterable[str]) -> Json:

@@ -22,9 +22,9 @@ from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
-from adjudge.local.batches import Batches
+from adjudge.local.batches import CallBatches
 from adjudge.local.libraries import import_onnxruntime, threads
-from adjudge.local.llama import Llama, Score
+from adjudge.local.llama import LabelLogprobs, Llama
 from adjudge.local.onnx.graph import Precision
 from adjudge.local.onnx.made import made_path, made_weights, precision
 from adjudge.local.prefix_queue import PrefixQueue
@@ -123,7 +123,7 @@ class _Loaded:
         )
 
 
-def _reply(score: Score, latency: float = 0.0) -> Reply:
+def _reply(score: LabelLogprobs, latency: float = 0.0) -> Reply:
     reused = score.prompt_tokens - score.evaluated_tokens
     best = max(score.logprobs, key=score.logprobs.__getitem__)
     usage = Usage(1, score.prompt_tokens, 1, max(0, reused))
@@ -168,7 +168,7 @@ def _batches(
     adapter: Path | None,
     wanted: Precision,
     process: int,  # a fork has to load its own
-) -> Batches[Request, Reply]:
+) -> CallBatches[Request, Reply]:
     import_onnxruntime()
     from adjudge.local.onnx.scorer import Scorer
 
@@ -180,9 +180,11 @@ def _batches(
             [request.prompt for request in requests], [request.labels for request in requests]
         )
         share = (perf_counter() - started) / len(requests)
-        return [_reply(score, share) if isinstance(score, Score) else score for score in scores]
+        return [
+            _reply(score, share) if isinstance(score, LabelLogprobs) else score for score in scores
+        ]
 
-    return Batches(answer, _threads(process), threads())
+    return CallBatches(answer, _threads(process), threads())
 
 
 def _existing(path: str) -> Path:

@@ -36,14 +36,14 @@ _PLACE = (
 _IN_ORDER = f"SELECT judge, {', '.join(_KEPT)} FROM placed ORDER BY judge, row, nth"  # noqa: S608
 
 
-class Merged(NamedTuple):
+class MergeSummary(NamedTuple):
     votes: int
     judgments: int
     account: Account
     """What all its processes spent."""
 
 
-def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
+def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> MergeSummary:
     """Make the ledger in ``folder``; it is there when it is whole.
 
     One that is there already is replaced.
@@ -105,7 +105,7 @@ def sum_of_accounts(records: Iterable[Record]) -> Account:
     return _sum({one.session: one.account for one in records if isinstance(one, AccountRecord)})
 
 
-def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
+def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
     connection.execute("BEGIN")
     connection.execute(_PLACED)
     accounts: dict[str, Mapping[str, object]] = {}
@@ -119,7 +119,7 @@ def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
         judgments += 1
     connection.execute("DROP TABLE placed")
     connection.execute("COMMIT")
-    return Merged(votes, judgments, _sum(accounts))
+    return MergeSummary(votes, judgments, _sum(accounts))
 
 
 def _votes(

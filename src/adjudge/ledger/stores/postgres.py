@@ -20,7 +20,7 @@ from weakref import finalize
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
-from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
+from adjudge.ledger.stores.store import Record, RowRange, StoredVote, Values, WriterSession, is_new
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -195,7 +195,7 @@ class PostgresStore:
             raise RunError("{name} holds no partitions", name=self.name)
         return json.loads(row[0]), float(row[1])
 
-    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
         wide = span.last - span.first
@@ -210,7 +210,7 @@ class PostgresStore:
         self._lasting(write)
         self._widest = max(self._widest, wide)
 
-    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+    def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
         """Those about these rows, and the first time of ``writer``."""
         last, first, own = 0, self._first_near(span), is_new(writer, seen)
         while rows := self._read(
@@ -232,7 +232,7 @@ class PostgresStore:
                     seen.add(str(number))
                     yield record.values
 
-    def _first_near(self, span: Span) -> int:
+    def _first_near(self, span: RowRange) -> int:
         """Before which no record begins that is about these rows; earlier versions did not note how
         wide they are.
         """
@@ -247,20 +247,20 @@ class PostgresStore:
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
-    def offer(self, ranges: Sequence[tuple[Span, str]]) -> None:
+    def offer(self, ranges: Sequence[tuple[RowRange, str]]) -> None:
         """Ranges of rows to be judged, each with what tells its rows from others; where those
         changed it is judged again.
         """
         offered = [(self.run, *span, rows) for span, rows in ranges]
         self._lasting(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
-    def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
+    def take(self, holder: str, seconds: float = LEASE_SECONDS) -> RowRange | None:
         """A range that nobody holds, for so long; None where there is none just now."""
         wanted = (holder, seconds, self.run, holder)
         row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
         if row is None and self._free_those_of_the_gone(holder):
             row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
-        return Span(*row) if row else None
+        return RowRange(*row) if row else None
 
     def guard(self, holder: str) -> None:
         """As long as this store is connected, others see that ``holder`` lives.
@@ -303,7 +303,7 @@ class PostgresStore:
 
         return self._lasting(held)
 
-    def done(self, span: Span) -> None:
+    def done(self, span: RowRange) -> None:
         self._lasting(lambda connection: connection.execute(_DONE, (self.run, span.first)))
 
     def give_back(self, holder: str) -> None:

@@ -22,11 +22,11 @@ from adjudge.ledger.rows import checked, sealed
 from adjudge.ledger.stores.store import (
     AccountRecord,
     Record,
-    Session,
-    Span,
+    RowRange,
     Store,
     StoredJudgment,
     StoredVote,
+    WriterSession,
 )
 
 _SPENDING = "spending"
@@ -66,12 +66,12 @@ class SharedLedger(Ledger):
         """
         self.store = store
         self._before = writer if started_anew else ""
-        self.session = Session(writer, uuid4().hex[:12])
+        self.session = WriterSession(writer, uuid4().hex[:12])
         self._buffer = buffer or Buffer()
         begun_with = store.begin(configuration)
         self._scratch = TemporaryDirectory(prefix="adjudge-", ignore_cleanup_errors=True)
         super().__init__(Path(self._scratch.name), begun_with, lasting=False)
-        self._span = Span(0, 0)
+        self._span = RowRange(0, 0)
         self._seen: set[str] = set()
         self._places: Sequence[tuple[int, int]] = ()
         self._outbox: list[Record] = []
@@ -81,7 +81,7 @@ class SharedLedger(Ledger):
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
 
-    async def begin(self, span: Span) -> None:
+    async def begin(self, span: RowRange) -> None:
         """These rows are next: what others were answered about them is not asked again."""
         await self._ship()
         self._span = span

@@ -8,13 +8,13 @@ from typing import NamedTuple, Protocol
 Values = tuple[object, ...]
 
 
-class Span(NamedTuple):
+class RowRange(NamedTuple):
     """Rows of the data, from the first to the last, both counted from 0 and included."""
 
     first: int
     last: int
 
-    def meets(self, other: Span) -> bool:
+    def meets(self, other: RowRange) -> bool:
         """Whether they have a row in common."""
         return self.first <= other.last and other.first <= self.last
 
@@ -45,7 +45,7 @@ class AccountRecord(NamedTuple):
 Record = StoredVote | StoredJudgment | AccountRecord
 
 
-class Session(NamedTuple):
+class WriterSession(NamedTuple):
     """One process, from when it opens the store until it ends."""
 
     writer: str
@@ -80,13 +80,13 @@ class Store(Protocol):
         """
         ...
 
-    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
         """Keep records about these rows: all of them or, where the process dies before this
         returns, maybe none.
         """
         ...
 
-    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+    def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
         """The votes about rows of ``span``, and those that ``writer`` wrote before this reader
         began; "" is nobody. ``seen``: what this reader was given before, for the store to add to.
         """

@@ -27,7 +27,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE, connect, holds_run, read_meta
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import SharedLedger
-from adjudge.ledger.stores.store import Span
+from adjudge.ledger.stores.store import RowRange
 
 _ITEMS = 64
 """That a worker is given at once."""
@@ -213,7 +213,7 @@ class _Session(Generic[I, R]):
         def on_result(place: int, result: R) -> None:
             self._results.append((numbers[place], result))
 
-        await self._ledger.begin(Span(min(numbers), max(numbers)))
+        await self._ledger.begin(RowRange(min(numbers), max(numbers)))
         self._ledger.place([(number, 0) for number in numbers])
         items = (item for _, item in chunk)
         await self._judge.judge_stream(
