@@ -18,7 +18,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
-from adjudge.verdicts.read import find_objects
+from adjudge.verdicts.objects import find_objects
 
 Change = Literal["wording", "examples", "both"]
 CHANGES: tuple[Change, ...] = get_args(Change)
