@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -65,28 +66,6 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
 """What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
 LAYOUT = 6
 """The version of the tables; an empty file is version 0."""
-_TABLES = (
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER)",
-    """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL,
-    sample INTEGER NOT NULL, outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT,
-    text TEXT, prompt TEXT, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, latency REAL NOT NULL,
-    at REAL NOT NULL, more TEXT, checksum INTEGER)""",
-    "CREATE INDEX votes_by_ballot ON votes (ballot)",
-    """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT,
-    instance TEXT NOT NULL, ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL,
-    criterion TEXT NOT NULL, verdict TEXT, flags INTEGER NOT NULL, result TEXT NOT NULL,
-    checksum INTEGER, PRIMARY KEY (judge, number)) WITHOUT ROWID""",
-    "CREATE INDEX judgments_by_score ON judgments (judge, status, score, number)",
-    """CREATE TABLE batches (id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
-    account TEXT NOT NULL, state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL,
-    remote_id TEXT, expires REAL, counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER)
-    WITHOUT ROWID""",
-    """CREATE TABLE batch_ballots (ballot BLOB NOT NULL, request BLOB NOT NULL,
-    batch TEXT NOT NULL, attempt INTEGER NOT NULL, state TEXT NOT NULL, reply TEXT,
-    checksum INTEGER, PRIMARY KEY (ballot, request)) WITHOUT ROWID""",
-    "CREATE INDEX batch_ballots_by_batch ON batch_ballots (batch, state)",
-)
 
 
 def holds_run(folder: Path) -> bool:
@@ -286,10 +265,16 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
         return
     refuse_strange_schema(connection, path)
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _TABLES:
-        connection.execute(statement)
+    execute_file(connection, "ledger.sql")
     connection.execute(f"PRAGMA user_version = {LAYOUT}")
     connection.execute("COMMIT")
+
+
+def execute_file(connection: sqlite3.Connection, name: str) -> None:
+    """Execute the statements of `data/NAME` in the transaction that is open."""
+    text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
+    for statement in text.split(";\n"):
+        connection.execute(statement)
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -38,28 +39,6 @@ started anew.
 _READ_AT_ONCE = 2000
 _LOCK = 6_003_023
 """The advisory lock under which the tables are made."""
-_TABLES = """
-CREATE TABLE IF NOT EXISTS adjudge_runs (
-    run text PRIMARY KEY, configuration text NOT NULL,
-    started double precision NOT NULL DEFAULT extract(epoch FROM clock_timestamp()));
-CREATE TABLE IF NOT EXISTS adjudge_records (
-    number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL, session text NOT NULL,
-    first_row bigint NOT NULL, last_row bigint NOT NULL, line text NOT NULL);
-CREATE INDEX IF NOT EXISTS adjudge_records_by_rows ON adjudge_records (run, first_row, last_row);
-CREATE TABLE IF NOT EXISTS adjudge_workers (
-    run text NOT NULL, holder text NOT NULL, writer text NOT NULL, until timestamptz,
-    usd double precision NOT NULL DEFAULT 0, calls bigint NOT NULL DEFAULT 0,
-    tokens bigint NOT NULL DEFAULT 0, PRIMARY KEY (run, holder));
-CREATE TABLE IF NOT EXISTS adjudge_lanes (
-    run text NOT NULL, model text NOT NULL, next double precision NOT NULL DEFAULT 0,
-    hold double precision NOT NULL DEFAULT 0, factor double precision NOT NULL DEFAULT 1,
-    cut double precision NOT NULL DEFAULT '-infinity', PRIMARY KEY (run, model));
-CREATE TABLE IF NOT EXISTS adjudge_ranges (
-    run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, holder text,
-    until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
-ALTER TABLE adjudge_ranges ADD COLUMN IF NOT EXISTS rows text;
-ALTER TABLE adjudge_runs ADD COLUMN IF NOT EXISTS widest bigint;
-"""
 _NEEDED = (
     ("adjudge_runs", "widest"),
     ("adjudge_records", "line"),
@@ -175,8 +154,9 @@ class PostgresStore:
     def _make_tables(self, connection: Connection) -> None:
         from psycopg.errors import InsufficientPrivilege
 
+        text = (files("adjudge.ledger") / "data" / "postgres.sql").read_text(encoding="utf-8")
         try:
-            connection.execute(_TABLES)
+            connection.execute(text)
         except InsufficientPrivilege as error:
             raise RunError(
                 "the store {name} lacks tables of adjudge, and this role may not make them "
