@@ -32,6 +32,7 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
 from adjudge.domain.verdict import Chosen, Compared, Rated
@@ -254,7 +255,7 @@ def test_a_changed_configuration_is_refused_and_named(tmp_path: Path) -> None:
 
 
 def test_versions_may_change_and_order_does_not_matter() -> None:
-    now = {
+    now: JsonObject = {
         "judges": {
             "J": {"versions": {"adjudge": "2"}, "models": {"m": {}}, "settings": {"strictness": 3}}
         }

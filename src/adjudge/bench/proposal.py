@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Prompt, Request
 from adjudge.engine.run import Run, everything_in
 from adjudge.engine.written import written
@@ -101,7 +102,7 @@ class Writer:
         budget: Budget | None,
     ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
-        about = {
+        about: dict[str, JsonObject] = {
             "writer": {
                 "judge": "writer",
                 "models": {self.model.name: {"identity": self.model.identity}},

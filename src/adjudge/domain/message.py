@@ -11,6 +11,7 @@ from operator import add, attrgetter, sub
 from typing import TYPE_CHECKING, Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Request:
     """One call: a prompt and how it is to be answered."""
 
     prompt: Prompt
-    schema: Mapping[str, object] | None = None
+    schema: JsonObject | None = None
     """JSON schema of the wanted answer; sent where the provider can constrain its output."""
     temperature: float | None = None
     seed: int | None = None

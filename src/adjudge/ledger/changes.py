@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from adjudge.domain.json_types import JsonObject
+
 ATTRIBUTES = "attributes"
 """Under the settings of a judge of one's own: what it was given beside its fields."""
 
@@ -21,7 +23,7 @@ class SettingChange(NamedTuple):
         return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
 
 
-def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[SettingChange]:
+def differences(before: JsonObject, now: JsonObject) -> list[SettingChange]:
     """What changed. Versions may change, and what a dimension is called in reports."""
     then, today = (json.dumps(one, sort_keys=True) for one in (before, now))
     if then == today:

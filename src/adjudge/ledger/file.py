@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.aio.files import locked
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.changes import SettingChange, differences, is_wording
@@ -135,7 +136,7 @@ def under_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def open_checked(
-    folder: Path, configuration: Mapping[str, object], fork_of: Path | None, *, lasting: bool = True
+    folder: Path, configuration: JsonObject, fork_of: Path | None, *, lasting: bool = True
 ) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
     """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
 
@@ -161,7 +162,7 @@ def open_checked(
 
 
 def _resumed(
-    connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, object]
+    connection: sqlite3.Connection, folder: Path, configuration: JsonObject
 ) -> dict[str, str]:
     path = folder / FILE
     _refuse_damaged(connection, path)
@@ -177,8 +178,8 @@ def _resumed(
 
 def refuse_other(
     folder: str,
-    known: Mapping[str, object],
-    configuration: Mapping[str, object],
+    known: JsonObject,
+    configuration: JsonObject,
     otherwise: str = "or use another folder",
 ) -> None:
     """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
@@ -196,9 +197,7 @@ def refuse_other(
         )
 
 
-def _told(
-    changes: Iterable[SettingChange], before: Mapping[str, object], now: Mapping[str, object]
-) -> Iterator[str]:
+def _told(changes: Iterable[SettingChange], before: JsonObject, now: JsonObject) -> Iterator[str]:
     """Each change; of a judge that only one of them has, just that."""
     old, new = _judges(before), _judges(now)
     yield from (f"judges.{name} is not there any more" for name in sorted(old - new))
@@ -210,12 +209,12 @@ def _told(
     )
 
 
-def _judges(configuration: Mapping[str, object]) -> set[str]:
+def _judges(configuration: JsonObject) -> set[str]:
     found = configuration.get("judges")
     return set(map(str, found)) if isinstance(found, Mapping) else set()
 
 
-def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
+def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:
     """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for
     a new one.
     """
@@ -244,9 +243,7 @@ def delete(path: Path) -> None:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def _wordings(
-    folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]
-) -> dict[str, str]:
+def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
     if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(

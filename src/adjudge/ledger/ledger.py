@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
@@ -94,7 +95,7 @@ _NOTE = insert("meta")
 _KEEP_JUDGMENT = insert("judgments")
 
 
-def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
+def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -> None:
     """Say so before a folder is made when there is nothing to begin it with, or only what another
     judge said.
     """
@@ -129,7 +130,7 @@ class Ledger:
     def __init__(
         self,
         folder: Path,
-        configuration: Mapping[str, object],
+        configuration: JsonObject,
         *,
         fork_of: Path | None = None,
         lasting: bool = True,

@@ -15,6 +15,7 @@ from adjudge.data.dataset import Source
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask_as, prompt_for
@@ -73,7 +74,7 @@ Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
 Where = On | None
-_SINCE_THEN: Mapping[str, object] = {
+_SINCE_THEN: JsonObject = {
     "measures": (),
     "evidence": None,
     "claims": False,
@@ -296,28 +297,22 @@ class RagEvaluator(AskSettings, RagPlans):
             _LOG.warning("%s", read.blank)
         return read.instances
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """With the dimensions as they are scored, wherever they came from, and what is measured
         beside them.
         """
         made = super().configuration(criteria)
-        asked = (
-            {"checks": [plain(one) for one in self._measuring.checks.values()]}
-            if self._measuring.checks
-            else {}
-        )
-        measures = (
-            {"measures": {one.name: plain(one) for one in self.measured}, **asked}
-            if self.measured
-            else {}
-        )
-        found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+        made["dimensions"] = {one.name: plain(one) for one in self._scored}
+        if self.measured:
+            made["measures"] = {one.name: plain(one) for one in self.measured}
+            if self._measuring.checks:
+                made["checks"] = [plain(one) for one in self._measuring.checks.values()]
         checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
         others = [
             *(checks if self._measuring.checks else ()),
             *([standalone.TEMPLATE] if self.rewrite_questions else ()),
         ]
-        return worded(found, self.language, sentences=bool(self.evidence), others=others)
+        return worded(made, self.language, sentences=bool(self.evidence), others=others)
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set; of what there was not always, only what is asked for: earlier runs can be

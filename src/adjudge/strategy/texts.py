@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypedDict, Unpack, overload
 
 from adjudge.aio import event_loop
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.engine.run import RunFolder, everything_in
 from adjudge.engine.session import collecting_keys
@@ -135,7 +136,7 @@ async def _selected(
     search: Search,
     agent: Agent,
     run: RunFolder | None,
-    settings: Mapping[str, Mapping[str, object]],
+    settings: Mapping[str, JsonObject],
     budget: Budget | None,
 ) -> Selection:
     async with everything_in(run, settings, budget) as under_way:

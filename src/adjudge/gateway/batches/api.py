@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead, error_for
@@ -22,7 +23,7 @@ from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
 from adjudge.messages import Message
 
-Json = dict[str, Any]
+Json = JsonDict
 EXPIRED = Message("the batch ended before this request was answered")
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
@@ -276,7 +277,7 @@ def seconds(value: object) -> float | None:
         return None
 
 
-def listed_in(data: Mapping[str, Any], name: str) -> list[Json]:
+def listed_in(data: JsonObject, name: str) -> list[Json]:
     """The objects in a list among what a provider tells."""
     found = data.get(name)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
@@ -291,7 +292,16 @@ def counts_of(data: object) -> dict[str, int]:
     }
 
 
-def error_data(error: ModelError) -> dict[str, object]:
+class ErrorData(TypedDict, total=False):
+    """A ModelError as a ledger keeps it."""
+
+    kind: str
+    message: str
+    hint: str
+    status: int | None
+
+
+def error_data(error: ModelError) -> ErrorData:
     """An error as a JSON-ready dict."""
     kind = (
         type(error).__name__
@@ -303,7 +313,7 @@ def error_data(error: ModelError) -> dict[str, object]:
     return {"kind": kind, "message": error.message, "hint": error.hint, "status": error.status}
 
 
-def error_from(data: Mapping[str, Any], endpoint: Endpoint) -> ModelError:
+def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
     """As ``error_data`` has it."""
     kind = _KINDS.get(str(data.get("kind")), ModelError)
     error = endpoint.error(kind, str(data.get("message", "")), str(data.get("hint", "")))

@@ -157,7 +157,7 @@ class OpenRouterBatches(BatchApi):
         await post_json(await self._at(f"/{id}/cancel"), {})
 
     def records(self, path: Path) -> Iterator[Json]:
-        yield from as_json(path, self.endpoint.secrets).get("results") or []
+        yield from listed_in(as_json(path, self.endpoint.secrets), "results")
 
     def read(self, record: Json) -> BatchAnswer:
         """``{custom_id, response | error}``."""

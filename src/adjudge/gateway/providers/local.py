@@ -14,10 +14,11 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from adjudge.aio.files import sha256
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.base import Connection
@@ -130,8 +131,8 @@ def _reply(score: LabelLogprobs, latency: float = 0.0) -> Reply:
     return Reply(best, usage=usage, logprobs=(FrozenDict(score.logprobs),), latency=latency)
 
 
-def _options(request: Request) -> dict[str, object]:
-    options: dict[str, object] = {
+def _options(request: Request) -> JsonDict:
+    options: JsonDict = {
         "temperature": request.temperature if request.temperature is not None else 0.0,
         "max_tokens": request.max_tokens or _TOKENS_TO_FINISH,
     }
@@ -142,18 +143,19 @@ def _options(request: Request) -> dict[str, object]:
     return options
 
 
-def _bounded(schema: Mapping[str, object]) -> dict[str, object]:
+def _bounded(schema: JsonObject) -> JsonDict:
     """The schema with texts that end."""
     properties = schema.get("properties")
-    found: Mapping[str, Mapping[str, object]] = (
-        properties if isinstance(properties, Mapping) else {}
-    )
+    found = properties if isinstance(properties, Mapping) else {}
     bound = {"minLength": 1, "maxLength": _LONGEST_EXPLANATION}
     texts = {
-        name: {**kind, **bound} if kind.get("type") == "string" and "enum" not in kind else kind
-        for name, kind in found.items()
+        name: {**kind, **bound} if _is_free_text(kind) else kind for name, kind in found.items()
     }
     return {**schema, "properties": texts, "x-guidance": {"whitespace_flexible": False}}
+
+
+def _is_free_text(kind: JsonValue) -> TypeGuard[JsonObject]:
+    return isinstance(kind, Mapping) and kind.get("type") == "string" and "enum" not in kind
 
 
 @lru_cache(maxsize=4)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from importlib.util import find_spec
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import finalize
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
@@ -135,7 +136,7 @@ class PostgresStore:
         parts = urlsplit(self._url)
         return f"postgresql://{parts.hostname or ''}{parts.path}, run {self.run}"
 
-    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+    def begin(self, configuration: JsonObject) -> JsonObject:
         """The first of all processes makes the tables and writes down what the run is; the others
         compare.
         """
@@ -166,7 +167,7 @@ class PostgresStore:
                 splitlines=str(error).splitlines()[0],
             ) from error
 
-    def begun_with(self) -> tuple[Mapping[str, object], float]:
+    def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the run was begun."""
         with self.opened() as connection:
             asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"

@@ -14,11 +14,12 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
@@ -78,7 +79,7 @@ class SegmentStore:
             raise self._trouble(error) from error
         return True
 
-    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+    def begin(self, configuration: JsonObject) -> JsonObject:
         """The first of all processes writes down what the store is for; the others compare."""
         if not self.is_begun:
             begun = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
@@ -90,7 +91,7 @@ class SegmentStore:
         refuse_other(self.name, known, configuration, "or use another store")
         return known
 
-    def begun_with(self) -> tuple[Mapping[str, object], float]:
+    def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the store was made."""
         try:
             found = json.loads(self._place.read(BEGUN))

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row
@@ -56,7 +57,7 @@ class SharedLedger(Ledger):
         self,
         store: Store,
         writer: str,
-        configuration: Mapping[str, object],
+        configuration: JsonObject,
         buffer: Buffer | None = None,
         *,
         started_anew: bool = True,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
+
+from adjudge.domain.json_types import JsonObject
+from adjudge.gateway.layers.account import AccountData
 
 Values = tuple[object, ...]
 
@@ -39,7 +42,7 @@ class AccountRecord(NamedTuple):
     """What one session has spent so far; its last one counts."""
 
     session: str
-    account: Mapping[str, object]
+    account: AccountData
 
 
 Record = StoredVote | StoredJudgment | AccountRecord
@@ -74,7 +77,7 @@ class Store(Protocol):
         """What people are told that it is."""
         ...
 
-    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+    def begin(self, configuration: JsonObject) -> JsonObject:
         """The configuration that the store was begun with; OtherConfiguration where this one cannot
         go on with it.
         """
@@ -96,6 +99,6 @@ class Store(Protocol):
         """Everything, the oldest first."""
         ...
 
-    def begun_with(self) -> tuple[Mapping[str, object], float]:
+    def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the store was made. A RunError where there is none."""
         ...

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Reply, Usage
 from adjudge.engine.backends.batch.request_file import parsed_id
 from adjudge.gateway.batches.api import BatchAnswer, error_data
@@ -91,7 +92,7 @@ class Collector:
             waiting.clear()
 
 
-def _kept(reply: Reply) -> dict[str, object]:
+def _kept(reply: Reply) -> JsonDict:
     whole = {
         "text": reply.text,
         "usage": plain(reply.usage),

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import Result
 from adjudge.engine.backends.ray.cluster import Hearing
 from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
@@ -46,7 +47,7 @@ class Judging(Protocol[I_contra, R_co]):
     @property
     def panel(self) -> Mapping[str, OpenModel]: ...
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Everything that decides what is asked and how it is pooled."""
         ...
 
