@@ -234,7 +234,7 @@ class PartOfRun(RecordedVotes):
         self._collected = outer.keys
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """What the ledger knows."""
+        """The votes that the ledger holds already."""
         self._collected += map(self._key, ballots)
         return super().recall(ballots)
 

@@ -130,7 +130,7 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
 
 
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
-    """Read every row once."""
+    """Check the checksum of every row of every table."""
     for table in COLUMNS:
         for row in connection.execute(select(table)):
             checked(table, row)

@@ -426,7 +426,7 @@ class OpenBudget:
         return max(1, int(min([_LEASE, *most])))
 
     async def _woken(self, seconds: float | None) -> None:
-        """Until something is given back or the run ends, or the time is up."""
+        """Wait until budget is released, the run halts, or the timeout expires."""
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(change)
         try:
@@ -441,7 +441,7 @@ class OpenBudget:
 
 @light_dataclass(frozen=True)
 class Caller:
-    """Who sends requests."""
+    """Who sends requests: a run with its budget, and the judge that asks."""
 
     budget: OpenBudget | None = None
     """What its run may still spend."""

@@ -215,5 +215,5 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def open_local(connection: Connection) -> LocalModel:
-    """``local/NAME``."""
+    """Open what ``local/NAME`` names."""
     return LocalModel(connection.name)
