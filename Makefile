@@ -122,7 +122,7 @@ test-properties: $(VENV)/ready
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
-	$(BIN)/python -m pytest tests/data tests/judges/test_inputs.py tests/reports/test_export.py
+	$(BIN)/python -m pytest tests/data tests/judges/test_inputs.py tests/exporters/test_export.py
 
 DATA ?= ../shared/data
 LIMIT ?= 60
@@ -195,7 +195,7 @@ test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 
 test-work: $(VENV)/ready
 	ADJUDGE_CI_RUNS=2000 ADJUDGE_WORKERS=4 ADJUDGE_REPORT_ROWS=100000 $(BIN)/python -m pytest -q -s tests/integrations/test_simulated_ci.py \
-		tests/integrations/test_pytest_plugin.py tests/reports/test_github.py
+		tests/integrations/test_pytest_plugin.py tests/exporters/test_github.py
 	rm -rf build/wheel
 	$(BIN)/python tools/published.py build/published
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel build/published build/published/plugins/pytest

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from adjudge.domain.message import Reply, Request
+from adjudge.exporters.pages import write_reports
 from adjudge.rag import RagEvaluator
-from adjudge.reports.pages import write_reports
-from adjudge.reports.report import judgments_of, report_of
+from adjudge.results.report import judgments_of, report_of
 
 
 class Digest:

@@ -16,13 +16,13 @@ import pytest
 
 from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.domain.record import JudgmentRecord
+from adjudge.exporters.export import export
+from adjudge.exporters.pages import write_html, write_reports
 from adjudge.gateway.open import ModelLike
 from adjudge.rag import RagEvaluator
-from adjudge.reports.export import export
-from adjudge.reports.pages import write_html, write_reports
-from adjudge.reports.rag_row import score_of
-from adjudge.reports.report import ReportTally, judgments_of, report_of
-from adjudge.reports.setup import Setup
+from adjudge.results.rag_row import score_of
+from adjudge.results.report import ReportTally, judgments_of, report_of
+from adjudge.results.setup import Setup
 from support.rag import EXAMPLE, ROW, gives, varied
 
 if TYPE_CHECKING:

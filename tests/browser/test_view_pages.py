@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.ledger.labels import LabelStore
 from adjudge.trust.benchmark import FACT
 from adjudge.web.opener import opener
 from support.fake_provider import KEY, FakeProvider

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.reports.table import read_rows
+from adjudge.exporters.table import read_rows
 from support import commands
 
 ROWS = "question,response,contexts\nQ1,A1,C1\n,,\n \u00a0,,\nQ2,A2,C2\n,,,,,\n"

@@ -9,7 +9,7 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.runs.folder import run_info
 from adjudge.trust.leanings import leanings_of
 from support import commands

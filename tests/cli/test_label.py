@@ -19,8 +19,8 @@ import pytest
 from adjudge import DirectJudge, Instance, ScriptedModel
 from adjudge.cli.label_screen import screen
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.ledger.labels import LabelStore
-from adjudge.runs.labelling import Annotator, labelling
+from adjudge.labels.session import Annotator, labelling
+from adjudge.labels.store import LabelStore
 from support import commands
 from support.labels import compared, identity, judged, label
 

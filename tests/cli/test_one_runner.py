@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge.cli.main import app
-from adjudge.reports.export import to_markdown
+from adjudge.exporters.export import to_markdown
 from adjudge.runs.folder import run_info
 from support import commands
 

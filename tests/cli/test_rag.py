@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.cli.main import main
-from adjudge.reports.table import read_rows
+from adjudge.exporters.table import read_rows
 from adjudge.runs.folder import run_info
 from support import commands
 from support.fake_provider import KEY, FakeProvider, Says

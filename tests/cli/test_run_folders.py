@@ -203,7 +203,7 @@ def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover
 def test_outputs_that_cannot_be_written_are_told_of_before_anything_is_asked(
     adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch, output: str, why: str
 ) -> None:
-    monkeypatch.setattr("adjudge.reports.export.find_spec", lambda name: None)
+    monkeypatch.setattr("adjudge.exporters.export.find_spec", lambda name: None)
     Path("folder.csv").mkdir()
     Path("eval.yaml").write_text(EVAL.format(judge="", more=f"outputs: [{output}]"))
     code, _, complaint = adjudge("run", "eval.yaml")

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from adjudge.messages import Message, read_catalogue, term
-from adjudge.reports import numbers
-from adjudge.reports.gate import GateResult
-from adjudge.reports.russian import in_russian
+from adjudge.results import numbers
+from adjudge.results.gate import GateResult
+from adjudge.results.russian import in_russian
 from support.commands import adjudge
 
 SOURCE = Path(numbers.__file__).parents[1]

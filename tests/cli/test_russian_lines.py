@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from adjudge import AspectCritic, Instance, PairwiseJudge, ScriptedModel
 from adjudge.cli.inputs import speak
 from adjudge.cli.main import app
-from adjudge.reports.russian import translate_line
+from adjudge.results.russian import translate_line
 
 SENTENCE = re.compile(r"(?<![\w/.\[-])[A-Za-z][a-z']+(?: [A-Za-z][a-z']+){2,}")
 """Three Latin words in a row."""

@@ -14,7 +14,7 @@ from adjudge import Instance, SetupError
 from adjudge.cli.main import app
 from adjudge.data.conversations import conversation_of, parts_of, turns_of
 from adjudge.data.dataset import read_instances
-from adjudge.reports.export import report_of_run
+from adjudge.results.run_report import report_of_run
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.domain.shown import html_of
-from adjudge.reports.export import report_of_run
+from adjudge.results.run_report import report_of_run
 from adjudge.runs.diff import run_diff
 from adjudge.runs.folder import run_info
 from adjudge.trust.comparison import compare_runs

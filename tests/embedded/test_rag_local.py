@@ -10,7 +10,7 @@ import pytest
 
 from adjudge import Status
 from adjudge.rag import RagEvaluator
-from adjudge.reports.report import report_of
+from adjudge.results.report import report_of
 from support.rag import EXAMPLE
 
 

@@ -19,7 +19,7 @@ from adjudge.engine.schedule import _ask_all
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.account import NO_COUNT, measured, token_count
 from adjudge.gateway.layers.budget import Budget
-from adjudge.reports.summary import summarise
+from adjudge.results.summary import summarise
 from adjudge.runs.folder import run_info
 from support.asking import a_request, ask, critic, marked, open_at
 from support.fake_provider import Bills, FakeProvider, always

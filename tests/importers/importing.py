@@ -9,7 +9,7 @@ from typing import Any
 
 from adjudge.domain.label import Label
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from support.exported import judgments
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "imports"

@@ -18,10 +18,10 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.domain.instance import Instance
+from adjudge.exporters.export import export
+from adjudge.exporters.test_case_files import files_of
 from adjudge.importers.case_in import case_in
 from adjudge.importers.run import import_file
-from adjudge.reports.export import export
-from adjudge.reports.test_case_files import files_of
 from adjudge.runs.folder import run_info
 from support.exported import judgments
 

@@ -13,7 +13,7 @@ from importing import imported
 
 from adjudge.bench.labelled import LabelledSource, labelled_set
 from adjudge.errors import RunError
-from adjudge.reports.foreign import to_evalassist
+from adjudge.exporters.foreign import to_evalassist
 from adjudge.runs.rows_again import rows_of_run
 from adjudge.trust.calibration import calibrate_run
 

@@ -15,11 +15,11 @@ from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import RunError
+from adjudge.exporters.export import export
 from adjudge.importers.table import TableColumns
-from adjudge.ledger.labels import LabelStore
-from adjudge.reports.export import export
+from adjudge.labels.scales import label_scales
+from adjudge.labels.store import LabelStore
 from adjudge.runs.folder import run_info
-from adjudge.runs.label_scales import label_scales
 from adjudge.trust import calibrate_run
 
 HOSTILE = st.text(alphabet=st.characters(exclude_categories=()), max_size=20) | st.sampled_from(

@@ -20,8 +20,8 @@ from adjudge import (
 )
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
+from adjudge.exporters.export import column_types
 from adjudge.integrations.frames import rows_of, to_arrow, to_pandas, to_polars
-from adjudge.reports.export import column_types
 
 SAID = '{"explanation": "so", "selected_option": "PASS"}'
 

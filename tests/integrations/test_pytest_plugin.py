@@ -18,7 +18,7 @@ import yaml  # noqa: F401
 
 from adjudge.cli.init import starters
 from adjudge.errors import RunError
-from adjudge.reports.summary import Sureness
+from adjudge.results.summary import Sureness
 from support.fake_provider import Says
 from support.suites import BARE, GROUP, INSTALLED, NAMED, PLUGIN, Suite
 

@@ -17,7 +17,7 @@ from adjudge.domain.threshold import Threshold
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.learnt import CascadeThresholds, Learnt
-from adjudge.reports.export import report_of_run
+from adjudge.results.run_report import report_of_run
 from adjudge.runs.known import KnownVotes
 from adjudge.trust import calibrate_cascades
 from adjudge.trust.cascades import CascadeSettings

@@ -17,9 +17,9 @@ from adjudge.domain.evidence_result import EvidenceResult, scale_of
 from adjudge.domain.instance import Instance
 from adjudge.engine.ask import prompt_for
 from adjudge.errors import BudgetSpent, ModelError, SetupError
+from adjudge.exporters.export import export
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.evidence import EvidenceJudge, Method
-from adjudge.reports.export import export
 
 FRAGMENTS = ["The tower was finished in 1889.", "It is 330 metres tall.", "Nobody lives there."]
 ROW = {

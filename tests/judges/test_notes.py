@@ -26,8 +26,8 @@ from adjudge import (
     ScriptedModel,
     open_model,
 )
+from adjudge.exporters.export import export
 from adjudge.rag import RagEvaluator
-from adjudge.reports.export import export
 
 GRADES = Criteria(
     "grade", "How good is it?", [CriteriaOption(name, "so", float(name)) for name in "12345"]

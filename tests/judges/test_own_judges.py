@@ -18,13 +18,13 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.vote import Outcome
 from adjudge.engine.run import Run
 from adjudge.errors import ModelError, Refused, RunError
+from adjudge.exporters.export import export
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.pairwise import BasePairwiseJudge
 from adjudge.ledger.changes import differences
-from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 
 TONE = Criteria(

@@ -17,7 +17,7 @@ from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
 from adjudge.rag.dimensions import absent, rag_dimensions
-from adjudge.reports.rag import summarise_rag
+from adjudge.results.rag import summarise_rag
 from support.rag import EXAMPLE, GOOD, ROW, asked_about, gives, shown_fields, varied
 from support.records import rag_rows
 

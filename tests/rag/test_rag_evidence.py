@@ -13,17 +13,18 @@ import pytest
 
 from adjudge.domain.message import Request
 from adjudge.errors import SetupError
+from adjudge.exporters.export import export
+from adjudge.exporters.pages import write_reports
+from adjudge.exporters.table import read_rows
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.importers.run import import_file
 from adjudge.ledger.codec import record_of
 from adjudge.rag import RagEvaluator, RagResult
-from adjudge.reports import pages
-from adjudge.reports.evidence import evidence_of
-from adjudge.reports.export import export
-from adjudge.reports.pages import html_page, markdown_page, write_reports
-from adjudge.reports.report import Report, judgments_of, report_of
-from adjudge.reports.table import read_rows
+from adjudge.results.report import Report, judgments_of, report_of
 from adjudge.runs.eval_file import parse_eval
+from adjudge.view import pages
+from adjudge.view.evidence import evidence_of
+from adjudge.view.pages import html_page, markdown_page
 from support.rag import EXAMPLE, asked_about, varied
 
 ROW = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.exporters.pages import write_reports
 from adjudge.rag import RagEvaluator
-from adjudge.reports.pages import write_reports
-from adjudge.reports.report import judgments_of, report_of
+from adjudge.results.report import judgments_of, report_of
 from support.rag import EXAMPLE, varied
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -14,8 +14,8 @@ from adjudge.domain.message import Request
 from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator
-from adjudge.reports.pages import html_page, markdown_page
-from adjudge.reports.report import report_of
+from adjudge.results.report import report_of
+from adjudge.view.pages import html_page, markdown_page
 from support.rag import GOOD, ROW, asked_about, shown_fields
 
 FOLLOW_UP = {

@@ -32,10 +32,10 @@ from adjudge import AspectCritic
 from adjudge.aio import event_loop
 from adjudge.cli.main import app
 from adjudge.errors import AdjudgeError, ModelUnusable
+from adjudge.exporters.export import export
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.registry import our_providers
-from adjudge.reports.export import export
 from support.asking import a_request
 from support.raw_server import RawServer, answer
 

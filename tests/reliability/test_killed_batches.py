@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.ledger.batches import BatchState
-from adjudge.reports.export import report_of_run
+from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth, wait_until
 from support.batching import QUICK, eval_run, exported, judged, news, results

@@ -13,10 +13,10 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, ScriptedModel
 from adjudge.cli.main import main
 from adjudge.domain.criteria import yes_no_criteria
+from adjudge.exporters.export import export
 from adjudge.gateway.open import open_model
 from adjudge.ledger.file import FILE, connect, under_lock
 from adjudge.ledger.ledger import BloomFilter
-from adjudge.reports.export import export
 from adjudge.runs import Run
 from adjudge.runs.folder import delete_run, find_runs, last_written, run_info
 from adjudge.runs.known import KnownVotes

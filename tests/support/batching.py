@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
+from adjudge.exporters.export import export
 from adjudge.gateway.layers.budget import Budget
-from adjudge.reports.export import export
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.execute import EvalRun, Event, Judged
 from support.asking import marked

@@ -12,7 +12,7 @@ from adjudge import AspectCritic, Cascade, Instance, open_model
 from adjudge.domain.label import Label
 from adjudge.domain.results import AspectResult
 from adjudge.judges.learnt import Learnt
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from support.asking import marked, truth
 from support.fake_provider import KEY, FakeProvider
 

@@ -22,8 +22,8 @@ from contextlib import suppress
 from typing import Any
 
 import adjudge
-from adjudge.reports import pages
-from adjudge.reports.russian import in_russian
+from adjudge.results.russian import in_russian
+from adjudge.view import pages
 
 NOT_LOADED = (
     "adjudge.__main__",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from adjudge.reports.export import export
+from adjudge.exporters.export import export
 from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import EvalRun
 

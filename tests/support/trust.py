@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from adjudge.domain.label import Label
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from support.labels import identity, judged
 
 Row = tuple[str, bool, bool]

@@ -26,8 +26,8 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.errors import SetupError
-from adjudge.reports.trusted import trust_sentence
-from adjudge.runs.label_scales import label_scale
+from adjudge.labels.scales import label_scale
+from adjudge.results.trusted import trust_sentence
 from adjudge.stats.correction import corrected_mean
 from adjudge.stats.intervals import share_interval
 from adjudge.trust import Calibration, calibrate, calibrate_run

@@ -19,9 +19,9 @@ from adjudge import AspectCritic, Cascade, DirectJudge, Instance, SetupError
 from adjudge.domain.label import Design, Label
 from adjudge.engine.identity import panel_identity
 from adjudge.judges.learnt import Learnt
-from adjudge.ledger.labels import LabelStore
-from adjudge.reports.export import report_of_run
-from adjudge.reports.judge_card import judge_card_page
+from adjudge.labels.store import LabelStore
+from adjudge.results.judge_card import judge_cards
+from adjudge.results.run_report import report_of_run
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
@@ -30,6 +30,7 @@ from adjudge.runs.project import ModelEntry
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.trust import calibrate_cascades
 from adjudge.trust.cascades import CascadeSettings
+from adjudge.view.judge_card import judge_card_page
 from support import commands
 from support.asking import marked, truth
 from support.cascades import CHEAP, DEAR, answers, dear_calls, label
@@ -346,7 +347,7 @@ def test_weights_from_labels_decide_and_say_where_they_come_from(weighed: Path) 
     )
     assert (
         f"learnt from 60 labels of 2023-11-14 (judge identity {learnt.identity})"
-        in judge_card_page(weighed / "second")
+        in judge_card_page(judge_cards(weighed / "second"))
     )
     assert replace(critic, early_stop=True).shares == critic.shares
     configuration = run_info(weighed / "second").configuration["judges"]["AspectCritic"]

@@ -13,7 +13,7 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.runs.diff import run_diff
 from adjudge.stats.difference import ComparisonOutcome, compare, labelled_difference
 from adjudge.trust.comparison import (

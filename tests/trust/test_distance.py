@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.reports.calibrated import distance_text
 from adjudge.stats.conformal import conformal_distance
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
+from adjudge.view.calibrated import distance_text
 
 GRADES = Measure("score", ("1", "2", "3"), {"1": 0.0, "2": 0.5, "3": 1.0}, (1.0, 3.0))
 

@@ -13,12 +13,12 @@ from adjudge import EvidenceJudge, Instance, RagEvaluator, ScriptedModel
 from adjudge.domain.label import Answer, Label
 from adjudge.domain.message import Request
 from adjudge.errors import RunError
-from adjudge.ledger.labels import LabelStore
-from adjudge.reports.judge_card import judge_cards
+from adjudge.labels.files import LabelDefaults, read_labels, run_rows
+from adjudge.labels.scales import label_scale
+from adjudge.labels.session import Annotator, labelling
+from adjudge.labels.store import LabelStore
+from adjudge.results.judge_card import judge_cards
 from adjudge.runs.folder import records_of
-from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
-from adjudge.runs.label_scales import label_scale
-from adjudge.runs.labelling import Annotator, labelling
 from adjudge.trust import calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
 from adjudge.trust.rows import Rows
@@ -98,7 +98,7 @@ def test_the_share_of_supported_texts_is_corrected(tmp_path: Path) -> None:
 
 
 def test_the_card_of_the_judge_says_what_it_judges(run: Path) -> None:
-    (card,) = judge_cards(run)
+    (card,) = judge_cards(run).cards
     assert card.questions == (
         ("support", "Do the sources say what the text says?", "supported, contradicted, not found"),
     )

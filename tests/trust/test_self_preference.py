@@ -9,7 +9,7 @@ import pytest
 from adjudge import AspectCritic, Instance, PairwiseInstance, PairwiseJudge
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.stats.bias import preference_among_equals
 from adjudge.trust.self_preference import family, self_preference_text
 from support.labels import model

@@ -19,8 +19,8 @@ from jsonschema import Draft202012Validator
 
 from adjudge import AspectCritic, ScriptedModel
 from adjudge.cli.serve_api import KEY_VARIABLE
+from adjudge.exporters.json_schema import results_schema
 from adjudge.gateway.layers.budget import Budget
-from adjudge.reports.json_schema import results_schema
 from adjudge.runs.project import ModelEntry
 from adjudge.service.judging import JudgingService
 from adjudge.service.run_shelf import RunShelf

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.ledger.criteria_notes import notes_in
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.criteria_notes import notes_in
+from adjudge.labels.store import LabelStore
 from support.labels import compared, judged
 from support.page import Page, served
 

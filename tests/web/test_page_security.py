@@ -25,8 +25,8 @@ import pytest
 
 from adjudge import AspectCritic, Instance
 from adjudge.domain.label import Label
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.rows import COLUMNS, insert, sealed, select
 from adjudge.rag import RagEvaluator
 from adjudge.trust.benchmark import FACT

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from adjudge.catalog import criteria as catalog
 from adjudge.errors import AdjudgeError
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.runs.case_file import TestCase, parse_case
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited

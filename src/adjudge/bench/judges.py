@@ -16,7 +16,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.gateway.redact import shown
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.project import ModelEntry

@@ -21,9 +21,9 @@ from adjudge.importers.pool import criteria_of, instance_of
 from adjudge.importers.record import Asked, Mark, Recorded
 from adjudge.importers.records import RECORDS
 from adjudge.importers.run import ImportOptions, recorded_in
+from adjudge.labels.scales import label_scales
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import holds_run
-from adjudge.ledger.labels import LabelStore
-from adjudge.runs.label_scales import label_scales
 from adjudge.runs.rows_again import rows_of_run
 
 _ASKED_BY = ("question", "prompt", "instruction", "query", "input")

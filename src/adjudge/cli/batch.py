@@ -15,8 +15,8 @@ from adjudge.domain.light import light_dataclass
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.errors import BatchesOpen
 from adjudge.messages import Message, render
-from adjudge.reports.counts import count_batches, count_requests
-from adjudge.reports.russian import localised
+from adjudge.results.counts import count_batches, count_requests
+from adjudge.results.russian import localised
 from adjudge.runs.eval_file import EvalFile
 
 _APIS = click.Choice(

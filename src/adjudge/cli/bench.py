@@ -62,14 +62,14 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.errors import RunError, SetupError
+from adjudge.exporters.benchmark import benchmark_facts, check_page, write_page
 from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
-from adjudge.reports.benchmark import benchmark_facts, check_page, write_page
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.outcome import Outcome
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.outcome import Outcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project

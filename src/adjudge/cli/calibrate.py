@@ -26,10 +26,10 @@ from adjudge.cli.show_calibration import show_calibration, show_cascades
 from adjudge.domain.label import DESIGNS, Design, Label
 from adjudge.errors import RunError, SetupError
 from adjudge.judges.learnt import Learnt
+from adjudge.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.messages import Message, reason_of
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import reading
-from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings

@@ -38,10 +38,10 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
+from adjudge.exporters.table import check_writable
 from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.table import check_writable
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry
 

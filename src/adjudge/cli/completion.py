@@ -7,7 +7,7 @@ from click.shell_completion import FishComplete, ShellComplete, get_completion_c
 
 from adjudge.cli.options import argument, command
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 
 SHELLS = ("bash", "zsh", "fish")
 

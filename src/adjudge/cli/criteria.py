@@ -23,7 +23,7 @@ from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
 from adjudge.errors import RunError
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 
 _language = click.option(
     "--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}."

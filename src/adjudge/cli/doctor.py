@@ -27,8 +27,8 @@ from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import key_for, load_providers
 from adjudge.plugins import Part, installed
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.russian import verbatim
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.russian import verbatim
 from adjudge.runs.build import open_entry
 from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
 

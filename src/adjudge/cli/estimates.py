@@ -11,9 +11,9 @@ from adjudge.cli.json_text import print_results
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, render
-from adjudge.reports.counts import count_votes
-from adjudge.reports.numbers import figure
-from adjudge.reports.outcome import Outcome
+from adjudge.results.counts import count_votes
+from adjudge.results.numbers import figure
+from adjudge.results.outcome import Outcome
 
 
 def estimated(

@@ -31,17 +31,17 @@ from adjudge.domain.results import Result
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.exporters.table import write_judgments
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of, render
-from adjudge.reports.again import Again
-from adjudge.reports.counts import count_rows
-from adjudge.reports.exit_code import INTERRUPTED, ExitCode
-from adjudge.reports.outcome import Outcome
-from adjudge.reports.report import ENTRIES, Report
-from adjudge.reports.russian import localised
-from adjudge.reports.table import write_judgments
+from adjudge.reading.reiterable import Reiterable
+from adjudge.results.counts import count_rows
+from adjudge.results.exit_code import INTERRUPTED, ExitCode
+from adjudge.results.outcome import Outcome
+from adjudge.results.report import ENTRIES, Report
+from adjudge.results.russian import localised
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, Judged, RowsReadable, Stopping, VoteCast
 
@@ -85,9 +85,9 @@ class Judgments:
             self._file.seek(self._places[index])
             yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
 
-    def results(self, kind: type[R]) -> Again[R]:
+    def results(self, kind: type[R]) -> Reiterable[R]:
         """The results of this kind."""
-        return Again(lambda: (one.result for one in self if isinstance(one.result, kind)))
+        return Reiterable(lambda: (one.result for one in self if isinstance(one.result, kind)))
 
 
 def _close(file: SpooledTemporaryFile[bytes]) -> None:
@@ -468,11 +468,11 @@ def kept_in(folder: Path | None) -> Mapping[str, object] | None:
     return run_with_configuration(folder)
 
 
-def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunError | None:
+def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> RunError | None:
     """Why the rows are not in ``output``, if they are not: what was paid for is
     shown all the same.
     """
-    from adjudge.reports.pages import write_html, write_markdown
+    from adjudge.exporters.pages import write_html, write_markdown
 
     ending = output.suffix.lower()
     try:
@@ -489,10 +489,10 @@ def _written(rows: Again[JudgmentRecord], report: Report, output: Path) -> RunEr
     return None
 
 
-def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[JudgmentRecord]:
+def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Reiterable[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
-    return Again(
+    return Reiterable(
         lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)
     )
 

@@ -38,12 +38,12 @@ from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.engine.run import Run
 from adjudge.errors import NoValidCandidate, RunError
+from adjudge.exporters.files import text_file
+from adjudge.exporters.table import check_writable
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.messages import Message, reason_of
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.files import text_file
-from adjudge.reports.table import check_writable
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.project import ServerEntry, find_project

@@ -29,9 +29,9 @@ from adjudge.domain.results import Result
 from adjudge.engine.session import Call
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.gate import worst
-from adjudge.reports.russian import verbatim
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.gate import worst
+from adjudge.results.russian import verbatim
 from adjudge.runs.eval_file import DataEntry, EvalFile
 from adjudge.runs.execute import Called, EvalRun, Judged
 from adjudge.runs.goldens import Goldens, Tried, accepted

@@ -24,9 +24,9 @@ from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
 from adjudge.importers.table import TABLE, TableColumns
-from adjudge.reports.counts import count_judgments, count_rows, count_votes
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.russian import verbatim
+from adjudge.results.counts import count_judgments, count_rows, count_votes
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.russian import verbatim
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 _MOST_SHOWN = 12

@@ -52,7 +52,7 @@ from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.criteria_writing import DisputedRow
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import find_project

@@ -13,7 +13,7 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import told
 from adjudge.errors import RunError
-from adjudge.reports.russian import verbatim
+from adjudge.results.russian import verbatim
 
 _RUN = "adjudge run eval.yaml"
 _NEXT = {

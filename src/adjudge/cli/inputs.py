@@ -48,7 +48,7 @@ def typed_wrong() -> Iterator[None]:
 
 def check_criteria(run: Path, criteria: str | None) -> None:
     """Say so when a run of which nothing was found does not ask such criteria at all."""
-    from adjudge.runs.label_scales import label_scale  # not loaded by those who have no labels
+    from adjudge.labels.scales import label_scale  # not loaded by those who have no labels
 
     if criteria is not None:
         with typed_wrong():

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from adjudge.reports.json_version import SCHEMA
-from adjudge.reports.workflow_commands import defused_json
+from adjudge.exporters.json_version import SCHEMA
+from adjudge.exporters.workflow_commands import defused_json
 
 
 def print_results(

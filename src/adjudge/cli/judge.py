@@ -59,12 +59,12 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
+from adjudge.exporters.table import check_writable
 from adjudge.messages import Message
 from adjudge.pooling.composite import composite
-from adjudge.reports.again import Again
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.outcome import Outcome
-from adjudge.reports.table import check_writable
+from adjudge.reading.reiterable import Reiterable
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.outcome import Outcome
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
 from adjudge.runs.execute import Judged
@@ -133,7 +133,7 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     )
     if judgments is None:
         return ExitCode.OK
-    rows = Again(
+    rows = Reiterable(
         lambda: (
             (row, composite(each[0].instance, multi, each))
             for row, each in _by_row(judgments, len(wanted))
@@ -142,7 +142,7 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     shown = (
         None
         if asked.as_json
-        else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
+        else partial(show_judgments, Reiterable(lambda: (one for _, one in rows)), flags.language)
     )
     aggregates = (
         ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None

@@ -30,15 +30,15 @@ from adjudge.cli.options import (
 from adjudge.cli.show import clean, told
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.queue import FIRST, QUEUES, Queue
+from adjudge.labels.scales import keys_of, label_scale
+from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
+from adjudge.labels.store import LabelStore
 from adjudge.messages import Message, render
 from adjudge.prompts.render import check_language
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.russian import verbatim
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.russian import verbatim
 from adjudge.runs.folder import reading
-from adjudge.runs.label_queue import FIRST, QUEUES, Queue
-from adjudge.runs.label_scales import keys_of, label_scale
-from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
 
 if TYPE_CHECKING:
     from adjudge.data.sources.row import BadRow
@@ -318,7 +318,7 @@ def _import(
     *,
     skip: bool,
 ) -> int:
-    from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
+    from adjudge.labels.files import LabelDefaults, read_labels, run_rows
 
     bad: list[BadRow] = []
     with run_rows(run) as rows:
@@ -356,7 +356,7 @@ def _says_the_same(one: Label, other: Label | None) -> bool:
 
 
 def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
-    from adjudge.reports.label_files import write_labels
+    from adjudge.exporters.label_files import write_labels
 
     if wide and history:
         raise UsageError("--wide shows what counts: leave --history out, or --wide")

@@ -17,7 +17,7 @@ import adjudge
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
 from adjudge.errors import AdjudgeError
 from adjudge.plugins import Parts
-from adjudge.reports.exit_code import INTERRUPTED, ExitCode
+from adjudge.results.exit_code import INTERRUPTED, ExitCode
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -215,6 +215,6 @@ def _complain(message: str, code: int) -> int:
 def _in_its_language(message: str) -> str:
     from adjudge.cli.inputs import spoken  # not loaded by those who have nothing to complain of
     from adjudge.cli.show import clean
-    from adjudge.reports.russian import localised
+    from adjudge.results.russian import localised
 
     return clean(localised(message, spoken()))

@@ -12,7 +12,7 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.options import LANGUAGE, PATH, argument, command, models, no_cache, prices, server
 from adjudge.cli.services import judging_service
 from adjudge.errors import SetupError
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import ServerEntry
 
 

@@ -21,8 +21,8 @@ from adjudge.cli.show import clean, told
 from adjudge.data.dataset import STDIN
 from adjudge.errors import AdjudgeError, OtherConfiguration, SetupError
 from adjudge.ledger.file import holds_run
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.russian import verbatim
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.russian import verbatim
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
     AspectEntry,

@@ -10,7 +10,7 @@ from adjudge.cli.execute import say_stopping
 from adjudge.cli.show import clean
 from adjudge.cli.watch import Watch
 from adjudge.messages import Message, render
-from adjudge.reports.counts import count_rows, count_votes
+from adjudge.results.counts import count_rows, count_votes
 from adjudge.runs.execute import Stopping
 from adjudge.runs.partition import Partition, Progress
 

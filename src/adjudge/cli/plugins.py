@@ -12,7 +12,7 @@ from adjudge.cli.options import as_json, command
 from adjudge.cli.show import told
 from adjudge.errors import SetupError
 from adjudge.plugins import Part, installed
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 
 OK = "works"
 _WIDE = 1000

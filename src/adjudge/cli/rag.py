@@ -44,11 +44,11 @@ from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
+from adjudge.exporters.pages import write_reports
 from adjudge.gateway.registry import MISTRAL, key_for
 from adjudge.messages import Message, reason_of
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.pages import write_reports
-from adjudge.reports.report import ENTRIES
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.report import ENTRIES
 from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
 

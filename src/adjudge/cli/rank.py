@@ -15,14 +15,14 @@ from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import RunError
+from adjudge.exporters.files import text_file
 from adjudge.messages import Message, reason_of
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.files import text_file
-from adjudge.reports.leaderboard import leaderboard_html, leaderboard_markdown, shown_rank
-from adjudge.reports.russian import verbatim
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.russian import verbatim
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
 from adjudge.trust.leaderboard import Leaderboard, RankingSettings, leaderboards
+from adjudge.view.leaderboard import leaderboard_html, leaderboard_markdown, shown_rank
 
 SCHEMA = "adjudge.ranking/1"
 _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}

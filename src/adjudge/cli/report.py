@@ -11,13 +11,13 @@ from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean, told
 from adjudge.errors import RunError
+from adjudge.exporters.export import ENDINGS, to_html, to_markdown
+from adjudge.exporters.files import STDOUT, text_file
+from adjudge.exporters.junit import to_junit
+from adjudge.exporters.table import check_writable
 from adjudge.messages import reason_of
-from adjudge.reports.counts import count_judgments
-from adjudge.reports.export import ENDINGS, to_html, to_markdown
-from adjudge.reports.files import STDOUT, text_file
-from adjudge.reports.junit import to_junit
-from adjudge.reports.russian import verbatim
-from adjudge.reports.table import check_writable
+from adjudge.results.counts import count_judgments
+from adjudge.results.russian import verbatim
 from adjudge.runs.folder import reading
 
 
@@ -74,7 +74,7 @@ _WRITERS = {"md": to_markdown, "html": to_html, "junit": to_junit}
 
 
 def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -> None:
-    from adjudge.reports.github import GithubReport
+    from adjudge.exporters.github import GithubReport
 
     made = GithubReport(folder, baseline)
     page = made.summary(max_kib)

@@ -55,11 +55,11 @@ from adjudge.cli.show_diff import show_comparison
 from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
+from adjudge.exporters.export import check_export, export, export_format
 from adjudge.ledger.file import holds_run
 from adjudge.messages import reason_of
-from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.export import check_export, export, export_format
-from adjudge.reports.outcome import Outcome
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models

@@ -8,8 +8,8 @@ from pathlib import Path
 from adjudge.cli.show import print_json
 from adjudge.errors import RunError
 from adjudge.ledger.batches import Batch
-from adjudge.reports.cost import cost_of
-from adjudge.reports.report import Report
+from adjudge.results.cost import cost_of
+from adjudge.results.report import Report
 from adjudge.runs.folder import RunInfo, records_of, run_info
 
 

@@ -27,11 +27,13 @@ from adjudge.cli.show import clean, reasons_told, told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import RunError
+from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
+from adjudge.exporters.files import STDOUT
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
 from adjudge.messages import render
-from adjudge.reports.counts import (
+from adjudge.results.counts import (
     count_calls,
     count_failed_calls,
     count_judgments,
@@ -40,10 +42,9 @@ from adjudge.reports.counts import (
     count_tokens,
     count_votes,
 )
-from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
-from adjudge.reports.files import STDOUT
-from adjudge.reports.russian import verbatim
-from adjudge.reports.trusted import calibrations_of, trust_sentence
+from adjudge.results.run_report import report_of_run
+from adjudge.results.russian import verbatim
+from adjudge.results.trusted import calibrations_of, trust_sentence
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
@@ -259,7 +260,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
 
 
 def _say_left_out(folder: Path, format_: str) -> None:
-    from adjudge.reports.scores_out import without_verdict
+    from adjudge.exporters.scores_out import without_verdict
 
     if count := without_verdict(folder):
         click.echo(

@@ -17,7 +17,7 @@ def schema() -> None:
 @schema.command()
 def results() -> int:
     """What --json prints, for every command that has it."""
-    from adjudge.reports.json_schema import results_schema
+    from adjudge.exporters.json_schema import results_schema
 
     click.echo(json.dumps(results_schema(), ensure_ascii=False, indent=2))
     return 0

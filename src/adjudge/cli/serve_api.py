@@ -33,7 +33,7 @@ from adjudge.cli.options import (
 )
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import ModelEntry, ServerEntry, find_project
 
 KEY_VARIABLE = "ADJUDGE_API_KEY"

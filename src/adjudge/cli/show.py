@@ -24,22 +24,22 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
+from adjudge.exporters.workflow_commands import defused
 from adjudge.messages import Message, join, plural, render, term
-from adjudge.reports.counts import count_calls, count_failed_calls, count_rows, count_tokens
-from adjudge.reports.numbers import figure, percent
-from adjudge.reports.russian import localised, translate_line
-from adjudge.reports.summary import Summary
-from adjudge.reports.terms import rule_title
-from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.workflow_commands import defused
+from adjudge.results.counts import count_calls, count_failed_calls, count_rows, count_tokens
+from adjudge.results.numbers import figure, percent
+from adjudge.results.russian import localised, translate_line
+from adjudge.results.summary import Summary
+from adjudge.results.trusted import trust_sentence
+from adjudge.view.terms import rule_title
 
 if TYPE_CHECKING:
     from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
     from adjudge.domain.record import JudgmentRecord
     from adjudge.judges.aspect import AspectCritic
-    from adjudge.reports.contests import ContestSummary
-    from adjudge.reports.rag import DimensionSummary, RagSummary
-    from adjudge.reports.report import Report, Section
+    from adjudge.results.contests import ContestSummary
+    from adjudge.results.rag import DimensionSummary, RagSummary
+    from adjudge.results.report import Report, Section
     from adjudge.stats.intervals import Interval
 
 
@@ -527,7 +527,7 @@ def _systems(found: ContestSummary, language: str) -> Table:
 
 
 def _show_order(console: Console, found: ContestSummary, language: str) -> None:
-    from adjudge.reports.contests import noise_floor  # not loaded where nothing is compared
+    from adjudge.results.contests import noise_floor  # not loaded where nothing is compared
 
     if not found.leader:
         console.print(

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console, plain_table
-from adjudge.reports.benchmark import beside, table_of, title_of
-from adjudge.reports.counts import count_rows
-from adjudge.reports.russian import verbatim
+from adjudge.results.counts import count_rows
+from adjudge.results.russian import verbatim
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
+from adjudge.view.benchmark import beside, table_of, title_of
 
 _RIGHT = (
     "rank",

@@ -13,20 +13,20 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console, plain_table
 from adjudge.messages import render
-from adjudge.reports.calibrated import (
+from adjudge.results.counts import count_rows
+from adjudge.results.russian import verbatim
+from adjudge.results.trusted import trust_sentence
+from adjudge.trust.agreement import AgreementReport
+from adjudge.trust.calibration import Calibration
+from adjudge.trust.cascades import CascadeReport
+from adjudge.trust.panel_check import ConsensusReport, PanelReport
+from adjudge.view.calibrated import (
     calibration_lines,
     limits_text,
     option_name,
     people_lines,
     value_text,
 )
-from adjudge.reports.counts import count_rows
-from adjudge.reports.russian import verbatim
-from adjudge.reports.trusted import trust_sentence
-from adjudge.trust.agreement import AgreementReport
-from adjudge.trust.calibration import Calibration
-from adjudge.trust.cascades import CascadeReport
-from adjudge.trust.panel_check import ConsensusReport, PanelReport
 
 
 def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:

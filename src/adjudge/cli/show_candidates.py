@@ -16,7 +16,7 @@ from adjudge.cli.show import clean, told
 from adjudge.cli.terminal import open_console
 from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
 from adjudge.messages import Message, render
-from adjudge.reports.russian import verbatim
+from adjudge.results.russian import verbatim
 from adjudge.strategy.candidate import Candidate, Selection, Try
 
 _STYLES = {"won": "bold green", "lost": "bold", "failed": "bold red", "stopped": "yellow"}

@@ -14,8 +14,8 @@ from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean, told
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message, render
-from adjudge.reports.compared import comparison_lines
-from adjudge.reports.russian import verbatim
+from adjudge.results.compared import comparison_lines
+from adjudge.results.russian import verbatim
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 from adjudge.trust.contestants import system_at

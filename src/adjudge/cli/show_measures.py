@@ -10,9 +10,9 @@ from rich.text import Text
 from adjudge.cli.terminal import plain_table
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, render, term
-from adjudge.reports import numbers
-from adjudge.reports.measure_titles import measure_title
-from adjudge.reports.measures import MeasuresSummary, blamed, measured
+from adjudge.results import numbers
+from adjudge.results.measures import MeasuresSummary, blamed, measured
+from adjudge.view.measure_titles import measure_title
 
 _MOST_ROWS = 10
 

@@ -12,7 +12,7 @@ import click
 
 from adjudge.cli.options import LANGUAGE, PATH, argument, command
 from adjudge.errors import SetupError
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import find_project
 
 if TYPE_CHECKING:

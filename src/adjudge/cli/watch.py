@@ -15,7 +15,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, render
-from adjudge.reports.counts import count_votes
+from adjudge.results.counts import count_votes
 
 if TYPE_CHECKING:
     from rich.progress import Progress

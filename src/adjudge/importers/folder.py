@@ -21,8 +21,8 @@ from adjudge.importers.directions import turned
 from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
 from adjudge.importers.record import NAMELESS, NOT_SAID, Asked, Mark, Recorded, RecordedVote
 from adjudge.importers.scales import goodness
+from adjudge.labels.store import Draw, LabelStore
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
-from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.messages import reason_of
 from adjudge.runs.folder import UNFINISHED
 from adjudge.verdicts.styles import UnreadablePolicy, with_policy

@@ -18,8 +18,8 @@ from adjudge.domain.multi_results import (
 )
 from adjudge.domain.results import Result
 from adjudge.errors import SetupError
-from adjudge.reports.export import column_types, flat_rows, typed_row
-from adjudge.reports.table import flat
+from adjudge.exporters.export import column_types, flat_rows, typed_row
+from adjudge.exporters.table import flat
 
 if TYPE_CHECKING:
     import pandas

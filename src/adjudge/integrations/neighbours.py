@@ -16,7 +16,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.direct import DirectJudge
 from adjudge.messages import Message
-from adjudge.reports.passed import passed
+from adjudge.results.passed import passed
 
 TextJudge = AspectCritic | DirectJudge
 Cells = Mapping[str, object]

@@ -19,6 +19,7 @@ from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
+from adjudge.exporters.workflow_commands import defused
 from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.providers.replay import NOT_RECORDED
 from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
@@ -26,11 +27,10 @@ from adjudge.integrations.pytest_purse import Purse, cost_of
 from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, join, plural, term
-from adjudge.reports.gate import GateResult
-from adjudge.reports.outcome import Outcome
-from adjudge.reports.paired import pairing_message
-from adjudge.reports.russian import translate_line, translate_report
-from adjudge.reports.workflow_commands import defused
+from adjudge.results.gate import GateResult
+from adjudge.results.outcome import Outcome
+from adjudge.results.paired import pairing_message
+from adjudge.results.russian import translate_line, translate_report
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import (
@@ -102,8 +102,8 @@ class JudgedRun:
         """Row by row, against the run in the folder ``other``: true, false, or the test ends
         undecided.
         """
-        from adjudge.reports.paired_gate import paired_gates
-        from adjudge.reports.setup import Setup
+        from adjudge.results.paired_gate import paired_gates
+        from adjudge.results.setup import Setup
 
         setup = replace(
             Setup.of_run(run_info(self.folder)),

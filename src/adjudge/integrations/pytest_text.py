@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from textwrap import shorten
 
 from adjudge.domain.results import Result, Status
+from adjudge.exporters.workflow_commands import defused
 from adjudge.messages import Message, term
-from adjudge.reports.passed import passed
-from adjudge.reports.workflow_commands import defused
+from adjudge.results.passed import passed
 
 _LONGEST = 300
 _STATUSES = {

@@ -24,6 +24,7 @@ from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import Batch, batches_in, collectable
 from adjudge.ledger.file import (
     FILE,
+    LABEL_FILES,
     LOCK,
     OWN,
     check_layout,
@@ -38,7 +39,6 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.labels import OWN as LABELS
 from adjudge.ledger.records import records
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -334,8 +334,8 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
         if only_try:
             return
         _delete_batches(place / BATCHES)
-        alone = {path.name for path in place.iterdir()} <= {*OWN, *LABELS, *_EXPORTED, LOCK}
-        for name in (*OWN, *LABELS, *(_EXPORTED if alone else ()), LOCK):
+        alone = {path.name for path in place.iterdir()} <= {*OWN, *LABEL_FILES, *_EXPORTED, LOCK}
+        for name in (*OWN, *LABEL_FILES, *(_EXPORTED if alone else ()), LOCK):
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()

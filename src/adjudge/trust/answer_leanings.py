@@ -9,10 +9,10 @@ from itertools import combinations
 from pathlib import Path
 
 from adjudge.domain.record import JudgmentRecord, column_of
+from adjudge.labels.scales import label_scales
 from adjudge.ledger.file import holds_labels
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
-from adjudge.runs.label_scales import label_scales
 from adjudge.stats.bias import halo, padding_effect
 from adjudge.stats.estimate import Figure
 from adjudge.trust.labelled_rows import labelled_rows

@@ -13,11 +13,11 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
+from adjudge.labels.scales import judge_scales
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
-from adjudge.ledger.labels import LabelStore
 from adjudge.ledger.records import records, votes_of
 from adjudge.runs.folder import reading
-from adjudge.runs.label_scales import judge_scales
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of

@@ -17,7 +17,7 @@ from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message
 from adjudge.runs.folder import reading

@@ -15,7 +15,7 @@ from adjudge.domain.threshold import Threshold
 from adjudge.engine.identity import step_identities
 from adjudge.errors import SetupError
 from adjudge.judges.learnt import CascadeThresholds
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal

@@ -18,11 +18,11 @@ from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.scales import label_scales
+from adjudge.labels.store import LabelStore
 from adjudge.pooling.majority import one_order_note
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
-from adjudge.runs.label_scales import label_scales
 from adjudge.stats.difference import (
     LEAST_DISCORDANT,
     ComparisonOutcome,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from adjudge.domain.label import Label
 from adjudge.engine.identity import judge_identity
+from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.ledger.file import read_meta
 from adjudge.runs.folder import reading
-from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 
 

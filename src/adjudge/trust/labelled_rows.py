@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.scales import label_scales
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
-from adjudge.runs.label_scales import label_scales
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.rows import Rows, by_row
 

@@ -13,7 +13,7 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail, StepRecord, VoteRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
-from adjudge.runs.label_queue import FAILED, verdict_of
+from adjudge.labels.queue import FAILED, verdict_of
 from adjudge.trust.contestants import Contestants, system_at
 from adjudge.trust.measure import Measure, measure_of
 

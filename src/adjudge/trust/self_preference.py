@@ -17,11 +17,11 @@ from adjudge.domain.label import LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.queue import verdict_of
+from adjudge.labels.scales import JudgedScale, label_scales
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading, run_info
-from adjudge.runs.label_queue import verdict_of
-from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.stats.bias import preference_among_equals, self_preference
 from adjudge.trust.measure import measure_of
 

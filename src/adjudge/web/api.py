@@ -28,8 +28,8 @@ from adjudge.catalog.lint import Finding, lint
 from adjudge.domain.frozen import plain
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
+from adjudge.exporters.json_schema import openapi_schemas
 from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of, text, texts, what
-from adjudge.reports.json_schema import openapi_schemas
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem

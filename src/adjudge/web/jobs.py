@@ -19,7 +19,7 @@ from typing import IO
 from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import reason_of
-from adjudge.reports.exit_code import ExitCode
+from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import spent_in
 from adjudge.web.spending import Share, Spending
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from adjudge.errors import AdjudgeError
-from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
+from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
 from adjudge.web.library import RunPlace
 
 _MOST = 50

@@ -19,11 +19,11 @@ from adjudge.ledger.browse import Mean, figures_of, judges_in
 from adjudge.ledger.file import (
     FILE,
     LABELS,
+    NOTES,
     holds_labels,
     holds_run,
     read_meta,
 )
-from adjudge.ledger.labels import NOTES
 from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.service.run_shelf import NoSuchRun
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message, term
-from adjudge.reports.russian import translate_stored
+from adjudge.results.russian import translate_stored
 
 LANGUAGES = ("en", "ru")
 NAMES: Mapping[str, Mapping[str, str]] = {

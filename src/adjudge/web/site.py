@@ -24,10 +24,10 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.messages import Message, plural, render, term
-from adjudge.reports.evidence import evidence_html, evidence_style
-from adjudge.reports.numbers import figure, percent
-from adjudge.reports.pages import measures_html
+from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
+from adjudge.view.evidence import evidence_html, evidence_style
+from adjudge.view.pages import measures_html
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions

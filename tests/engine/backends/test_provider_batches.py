@@ -40,8 +40,8 @@ from adjudge.ledger.batches import FOLDER, BatchState
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.prompts.render import render
-from adjudge.reports.cost import cost_of
-from adjudge.reports.export import report_of_run
+from adjudge.results.cost import cost_of
+from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth
 from support.batching import MODELS, QUICK, eval_run, exported, judged, news, results

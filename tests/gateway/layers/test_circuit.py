@@ -16,7 +16,7 @@ from adjudge.errors import ModelError, ModelPaused, ModelUnusable, Unavailable, 
 from adjudge.gateway.layers import retry
 from adjudge.gateway.layers.budget import Budget, calling
 from adjudge.gateway.layers.retry import Circuit
-from adjudge.reports.export import report_of_run
+from adjudge.results.run_report import report_of_run
 from support.asking import ask, ask_all, critic, marked, open_at, truth
 from support.fake_provider import (
     CUT_EARLY,

@@ -13,8 +13,7 @@ from starlette.routing import Route
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.messages import Message, join
-from adjudge.reports.benchmark import EXPLAINED, against_best, beside, title_of
-from adjudge.reports.russian import translate_report
+from adjudge.results.russian import translate_report
 from adjudge.runs.folder import reading
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import (
@@ -25,6 +24,7 @@ from adjudge.trust.benchmark import (
     Ranking,
     benchmark_of,
 )
+from adjudge.view.benchmark import EXPLAINED, against_best, beside, title_of
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.errors import SetupError
-from adjudge.ledger.labels import LabelStore
-from adjudge.reports.compared import comparison_lines
-from adjudge.reports.russian import translate_report
+from adjudge.labels.store import LabelStore
+from adjudge.results.compared import comparison_lines
+from adjudge.results.russian import translate_report
 from adjudge.runs.diff import Came, JudgedRow, Pair, RunDiff, run_diff
 from adjudge.trust.comparison import compare_runs
 from adjudge.web.library import RunPlace

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
-from adjudge.reports.russian import translate_stored
+from adjudge.results.russian import translate_stored
 from adjudge.runs.folder import spent_in
 from adjudge.web.forms import form_of
 from adjudge.web.jobs import Job

@@ -17,11 +17,11 @@ from starlette.routing import Route
 
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
-from adjudge.ledger.criteria_notes import add_note
+from adjudge.labels.criteria_notes import add_note
+from adjudge.labels.queue import FIRST, QUEUES
+from adjudge.labels.scales import keys_of, label_scales, read_fields
+from adjudge.labels.session import Annotator, Labelling, ShownRow
 from adjudge.messages import Message
-from adjudge.runs.label_queue import FIRST, QUEUES
-from adjudge.runs.label_scales import keys_of, label_scales, read_fields
-from adjudge.runs.labelling import Annotator, Labelling, ShownRow
 from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.web.forms import form_of, whole
 from adjudge.web.library import RunPlace

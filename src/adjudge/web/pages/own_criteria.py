@@ -14,7 +14,7 @@ from adjudge.catalog.lint import Finding, lint_file
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
-from adjudge.reports.russian import translate_stored
+from adjudge.results.russian import translate_stored
 from adjudge.web.home import FoundFile, chosen
 from adjudge.web.plan import own_criteria
 from adjudge.web.site import site_of

@@ -18,11 +18,11 @@ from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.exporters.test_case_files import EXPORTS
 from adjudge.gateway.open import open_model
 from adjudge.messages import Message, join, term
 from adjudge.prompts.case_writing import TEXT_ACTIONS
-from adjudge.reports.russian import translate_report
-from adjudge.reports.test_case_files import EXPORTS
+from adjudge.results.russian import translate_report
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry

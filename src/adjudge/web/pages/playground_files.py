@@ -17,9 +17,9 @@ from starlette.routing import Route
 from adjudge.aio.files import write_new
 from adjudge.catalog.criteria_file import as_file
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.exporters.test_case_files import EXPORTS, files_of
 from adjudge.importers.case_in import case_in
 from adjudge.messages import Joined, Message, join
-from adjudge.reports.test_case_files import EXPORTS, files_of
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.web.forms import whole
 from adjudge.web.pages.playground import (

@@ -18,8 +18,8 @@ from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, same_text
 from adjudge.ledger.file import FILE
 from adjudge.ledger.records import records
+from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.runs.folder import reading
-from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 

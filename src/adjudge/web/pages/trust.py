@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.ledger.criteria_notes import notes_in
-from adjudge.ledger.labels import Conflict, LabelStore
-from adjudge.reports.calibrated import calibration_lines, people_lines
-from adjudge.reports.russian import translate_report
-from adjudge.reports.trusted import trust_sentence
+from adjudge.labels.criteria_notes import notes_in
+from adjudge.labels.store import Conflict, LabelStore
+from adjudge.results.russian import translate_report
+from adjudge.results.trusted import trust_sentence
 from adjudge.trust.calibration import Calibration, calibrate_run
+from adjudge.view.calibrated import calibration_lines, people_lines
 from adjudge.web.library import RunPlace
 from adjudge.web.site import site_of
 

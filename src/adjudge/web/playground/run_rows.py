@@ -15,11 +15,11 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.labels import LabelStore
+from adjudge.labels.scales import JudgedScale, label_scales
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
 from adjudge.runs.folder import reading, records_of
-from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.runs.rows_again import rows_of_run
 
 _LOOKED_AT = 5_000

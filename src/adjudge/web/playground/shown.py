@@ -9,7 +9,7 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import prompt_for
-from adjudge.reports.russian import translate_report, translate_stored
+from adjudge.results.russian import translate_report, translate_stored
 from adjudge.runs.case_file import letter_of
 from adjudge.web.playground.trial import Trial
 

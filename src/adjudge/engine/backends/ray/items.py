@@ -14,8 +14,8 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import Result
+from adjudge.engine.backends.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.cluster import Hearing
-from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.place import Cluster, On
 from adjudge.engine.backends.ray.run import ClusterRun
 from adjudge.engine.backends.ray.worker import Opened

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from adjudge.aio import event_loop, threads
 from adjudge.domain.json_types import JsonObject
+from adjudge.engine.backends.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.cluster import (
     Hearing,
     Spread,
@@ -20,7 +21,6 @@ from adjudge.engine.backends.ray.cluster import (
     check_installed,
     connected,
 )
-from adjudge.engine.backends.ray.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.place import Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
 from adjudge.engine.run import check_prices

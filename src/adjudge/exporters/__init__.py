@@ -1,0 +1,1 @@
+"""A run in the formats of others: CSV, JSONL, Parquet, JUnit, GitHub, other tools."""

@@ -1,0 +1,239 @@
+"""What ``--json`` prints, as types: the same envelope for every command, and what its results are
+by ``kind``.
+
+``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md``
+explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from adjudge.domain.record import JudgmentRecord
+from adjudge.exporters.bench_shapes import ImprovementShape, RankingShape
+from adjudge.exporters.shapes import (
+    AggregateShape,
+    CalibrationShape,
+    CameShape,
+    ChangeShape,
+    ComparisonShape,
+    ConflictShape,
+    Count,
+    CriteriaShape,
+    EntryShape,
+    EstimateShape,
+    FindingShape,
+    GateShape,
+    ImportShape,
+    LeaderboardShape,
+    ModelShape,
+    PluginShape,
+    ReachedShape,
+    RunShape,
+    SelectionShape,
+    SkippedShape,
+    SummaryShape,
+    ThresholdsShape,
+)
+
+
+class Envelope(TypedDict):
+    """What every document has."""
+
+    schema: Literal["adjudge.results/1"]
+    criteria: Sequence[CriteriaShape]
+    gates: Sequence[GateShape]
+    notes: Annotated[Sequence[str], "what a reader must know"]
+
+
+class Judgments(Envelope):
+    """check, judge, compare, rag, run; runs show, without votes."""
+
+    kind: Literal["judgments"]
+    summary: SummaryShape
+    reasons: Annotated[Count, "why judgments have no score, over all criteria"]
+    skipped: SkippedShape
+    remarks: NotRequired[
+        Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]
+    ]
+    comparisons: NotRequired[
+        Annotated[
+            Sequence[ComparisonShape], "against --baseline, row by row; of a run that is kept"
+        ]
+    ]
+    aggregates: NotRequired[
+        Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]
+    ]
+    files: NotRequired[Annotated[Sequence[str], "what was written"]]
+    run: NotRequired[RunShape]
+    results: Sequence[JudgmentRecord]
+
+
+class Estimates(Envelope):
+    """Any command with --dry-run."""
+
+    kind: Literal["estimate"]
+    summary: Count
+    results: Annotated[Sequence[EstimateShape], "one"]
+
+
+class Runs(Envelope):
+    """runs list."""
+
+    kind: Literal["runs"]
+    summary: Count
+    results: Sequence[RunShape]
+
+
+class Diff(Envelope):
+    """runs diff."""
+
+    kind: Literal["diff"]
+    summary: Count
+    settings: Sequence[str]
+    comparisons: Annotated[
+        Sequence[ComparisonShape], "by each judge and criteria that both runs have"
+    ]
+    results: Annotated[Sequence[ChangeShape], "judgments that differ"]
+    only_in_one: Sequence[CameShape]
+    only_in_two: Sequence[CameShape]
+
+
+class Models(Envelope):
+    """models."""
+
+    kind: Literal["models"]
+    summary: Count
+    results: Sequence[ModelShape]
+
+
+class Doctor(Envelope):
+    """doctor."""
+
+    kind: Literal["doctor"]
+    summary: Count
+    version: str
+    python: str
+    system: str
+    configuration: Annotated[str | None, "the file that was read"]
+    extras: Annotated[Mapping[str, bool], "extra: whether it is installed"]
+    keys: Annotated[Mapping[str, bool], "environment variable: whether it is set"]
+    broken_plugins: Annotated[Sequence[str], "what is wrong with each"]
+    results: Sequence[ReachedShape]
+
+
+class Plugins(Envelope):
+    """plugins."""
+
+    kind: Literal["plugins"]
+    summary: Count
+    results: Sequence[PluginShape]
+
+
+class Selections(Envelope):
+    """generate."""
+
+    kind: Literal["selection"]
+    summary: Count
+    results: Sequence[SelectionShape]
+
+
+class Catalogue(Envelope):
+    """criteria, criteria show."""
+
+    kind: Literal["criteria"]
+    summary: Count
+    results: Sequence[EntryShape]
+
+
+class Findings(Envelope):
+    """criteria check."""
+
+    kind: Literal["findings"]
+    summary: Count
+    file: str
+    results: Sequence[FindingShape]
+
+
+class Conflicts(Envelope):
+    """label --conflicts."""
+
+    kind: Literal["conflicts"]
+    summary: Count
+    results: Sequence[ConflictShape]
+
+
+class Calibrations(Envelope):
+    """calibrate."""
+
+    kind: Literal["calibrations"]
+    summary: Count
+    results: Sequence[CalibrationShape]
+
+
+class Cascades(Envelope):
+    """calibrate --cascade."""
+
+    kind: Literal["cascades"]
+    summary: Count
+    results: Sequence[ThresholdsShape]
+
+
+class Leaderboards(Envelope):
+    """rank."""
+
+    kind: Literal["leaderboards"]
+    summary: Count
+    results: Sequence[LeaderboardShape]
+
+
+class Imports(Envelope):
+    """import."""
+
+    kind: Literal["imports"]
+    summary: Count
+    results: Sequence[ImportShape]
+
+
+class Bench(Envelope):
+    """bench."""
+
+    kind: Literal["bench"]
+    summary: Count
+    data: str
+    missing: Annotated[
+        Literal["drop", "tie", "wrong"], "what a judgment without a verdict counts as"
+    ]
+    level: float
+    results: Annotated[
+        Sequence[RankingShape], "one; where recorded judges answer several questions, one for each"
+    ]
+
+
+class Improvements(Envelope):
+    """criteria improve."""
+
+    kind: Literal["improvement"]
+    summary: Count
+    results: Annotated[
+        Sequence[ImprovementShape], "one, or none where there was nothing to improve"
+    ]
+
+
+DOCUMENTS: tuple[type, ...] = (
+    *(
+        Judgments,
+        Estimates,
+        Runs,
+        Diff,
+        Models,
+        Plugins,
+        Doctor,
+        Selections,
+        Catalogue,
+        Findings,
+        Conflicts,
+    ),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
+)

@@ -1,0 +1,230 @@
+"""A run as a file that others read: CSV, JSONL, Parquet, Markdown or one HTML page. Rows pass one
+by one.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+
+from adjudge.data.cells import cell
+from adjudge.domain.label import Label
+from adjudge.domain.record import JudgmentRecord
+from adjudge.errors import RunError, SetupError
+from adjudge.exporters.files import text_file, whole_file
+from adjudge.exporters.table import check_writable, flat
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.codec import exported_judgment
+from adjudge.ledger.records import records
+from adjudge.ledger.rows import LABELS
+from adjudge.messages import Message, reason_of
+from adjudge.plugins import Parts
+from adjudge.results.run_report import report_of_run
+from adjudge.results.setup import Setup
+from adjudge.runs.folder import reading, records_of, run_info
+
+IDENTITY = "judge_identity"
+"""The column that says which judge it was, whatever it was called: one hash over everything that
+decides its verdicts.
+"""
+_BATCH = 1000
+_NUMBERS: Mapping[str, set[type]] = {"score": {float}, "agreement": {float}}
+_KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
+
+
+def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
+    """Write the run to ``path``; the format is ``to``, else the file's ending.
+
+    Says how many rows there were.
+    """
+    target = Path(path)
+    format_ = check_export(target, to)
+    part = FORMATS.find(format_)
+    try:
+        with part.blamed() if part else nullcontext():
+            return FORMATS[format_](Path(run), target)
+    except OSError as error:
+        raise RunError(
+            "{target} cannot be written: {reason}", target=target, reason=reason_of(error)
+        ) from error
+
+
+def export_format(target: Path, to: str | None = None) -> str:
+    """The one that was named, or that the name ends in. A SetupError where there is none such."""
+    format_ = (to or target.suffix.lstrip(".")).lower()
+    format_ = "junit" if format_ == "xml" else format_
+    if format_ not in FORMATS:
+        raise SetupError(
+            "a run can be exported to {FORMATS}, not to {format!r}",
+            FORMATS=", ".join(FORMATS),
+            format=format_ or Message("a file without an ending"),
+        )
+    return format_
+
+
+def check_export(target: Path, to: str | None = None) -> str:
+    """The format that ``target`` would be written in.
+
+    A SetupError says why it could not be, before anything is paid for.
+    """
+    format_ = export_format(target, to)
+    if format_ == "parquet" and find_spec("pyarrow") is None:
+        raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'")
+    check_writable(target)
+    return format_
+
+
+def to_csv(run: Path, target: Path) -> int:
+    """Write the judgments as CSV."""
+    count, setup = 0, Setup.of_run(run_info(run))
+    with _at_one_moment(run) as ledger:
+        columns = list(dict.fromkeys(name for row in _flat(records(ledger), setup) for name in row))
+        with text_file(target, "utf-8-sig") as file:
+            writer = csv.writer(file)
+            writer.writerow([cell(name) for name in columns])
+            for row in _flat(records(ledger), setup):
+                writer.writerow([cell(row.get(name)) for name in columns])
+                count += 1
+    return count
+
+
+def to_jsonl(run: Path, target: Path) -> int:
+    """Write the judgments as JSONL, with votes and labels."""
+    count, setup = 0, Setup.of_run(run_info(run))
+    with text_file(target) as file:
+        for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
+            row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
+            row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def _with_labels(
+    found: Iterable[JudgmentRecord], labels: Iterable[Label]
+) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
+    """Each label with the first judgment of its row, those corrected or taken back too; what is
+    about no row, with the last.
+    """
+    given: dict[str, list[Label]] = {}
+    for label in labels:
+        given.setdefault(label.row, []).append(label)
+    held: tuple[JudgmentRecord, list[Label]] | None = None
+    for one in found:
+        if held is not None:
+            yield held
+        held = one, given.pop(one.identity, []) if given else []
+    if held is not None:
+        last, own = held
+        yield last, [*own, *(label for left in given.values() for label in left)]
+
+
+def to_parquet(run: Path, target: Path) -> int:
+    """Write the judgments as Parquet."""
+    import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
+    from pyarrow import parquet
+
+    count, setup = 0, Setup.of_run(run_info(run))
+    with _at_one_moment(run) as ledger:
+        types = column_types(_flat(records(ledger), setup))
+        schema = pa.schema(
+            [(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()]
+        )
+        rows = _flat(records(ledger), setup)
+        with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
+            while batch := [typed_row(row, types) for row in islice(rows, _BATCH)]:
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                count += len(batch)
+    return count
+
+
+def to_markdown(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write the page for code hosts and mail."""
+    from adjudge.exporters.pages import write_markdown
+
+    report = report_of_run(run, baseline=baseline)
+    write_markdown(report, target)
+    return report.total
+
+
+def to_html(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write the page for browsers."""
+    from adjudge.exporters.pages import write_html
+
+    report = report_of_run(run, baseline=baseline)
+    others = records_of(run) if report.total > len(report.entries) else ()
+    write_html(report, others, target)
+    return report.total
+
+
+ENDINGS: Mapping[str, str] = {
+    **{
+        name: f"{name}.json"
+        for name in ("evalassist", "promptfoo", "inspect", "langfuse", "phoenix")
+    },
+    "junit": "junit.xml",
+}
+"""How files of other tools' formats end; all others end in their format's name."""
+FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
+"""A run folder and a file → how many rows were written."""
+
+
+def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
+    """Every judgment of a run folder as a row of its tables."""
+    return _flat(records_of(run), Setup.of_run(run_info(run)))
+
+
+def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[dict[str, object]]:
+    for one in found:
+        identity = one.judge_identity or setup.identities.get(one.judge)
+        yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
+
+
+@contextmanager
+def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
+    """The run's ledger, to be read twice: for the columns, and for the rows. What is written
+    meanwhile is not seen.
+    """
+    with reading(run) as ledger:
+        ledger.execute("BEGIN")
+        yield ledger
+
+
+def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+    """Parquet wants one type a column: the one that all its values have, else text. Scores are
+    numbers also where all failed.
+    """
+    seen: dict[str, set[type]] = {}
+    for row in rows:
+        for name, value in row.items():
+            seen.setdefault(name, set()).update([] if value is None else [type(value)])
+    kinds = {name: found or _NUMBERS.get(name, set()) for name, found in seen.items()}
+    return {
+        name: next((kind for kind, fits in _KINDS.items() if found and found <= fits), "string")
+        for name, found in kinds.items()
+    }
+
+
+def typed_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
+    """What is nested, or of several types, goes in as JSON."""
+    return {
+        _encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name)
+        for name, kind in types.items()
+    }
+
+
+def _as_text(value: object) -> str | None:
+    if value is None:
+        return None
+    return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair has no UTF-8: its escape stands for it."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,206 @@
+"""A run as GitHub shows it: a job summary, annotations and the outputs of a step, within the limits
+of each.
+
+A summary above 1 MiB is lost as a whole and a comment holds 64 KiB; of annotations a step shows
+ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from adjudge.ledger.file import holds_run
+from adjudge.messages import Message, render
+from adjudge.results.cost import cost_of
+from adjudge.results.gate import GateResult
+from adjudge.results.paired_gate import against_baseline, paired_gates
+from adjudge.results.report import Report
+from adjudge.results.run_report import report_of_run
+from adjudge.results.russian import translate_report
+from adjudge.runs.folder import run_info
+from adjudge.view.decision import decision
+from adjudge.view.template import environment
+
+SUMMARY_KIB = 900
+"""The most that a summary takes, by default."""
+_WORST = 10
+_MOST_ANNOTATIONS = 10
+_LONGEST = 300
+"""Characters of a text in the table of rows."""
+_MARKS = {"holds": "✅", "failed": "❌", "inconclusive": "❔", "none": "ℹ️"}
+
+
+@dataclass(frozen=True)
+class GithubReport:
+    """A run, and the one that it is compared with."""
+
+    run: Path
+    baseline: Path | None = None
+
+    @cached_property
+    def report(self) -> Report:
+        """The same as of every other page."""
+        return report_of_run(self.run, _WORST, self.baseline)
+
+    @cached_property
+    def gates(self) -> tuple[GateResult, ...]:
+        """The run's own, then how it compares with the baseline."""
+        if self.baseline is None or not holds_run(self.baseline):
+            return self.report.gates
+        setup = against_baseline(self.report.setup, self.baseline)
+        own = tuple(gate for gate in self.report.gates if gate.measure != "difference")
+        return (*own, *paired_gates(setup, self.run))
+
+    @property
+    def verdict(self) -> str:
+        """holds, failed, inconclusive, or none where there is no gate.
+
+        A baseline only fails a run that is surely worse.
+        """
+        counting = {gate.verdict for gate in self._deciding}
+        return next((one for one in ("failed", "inconclusive", "holds") if one in counting), "none")
+
+    @property
+    def _deciding(self) -> tuple[GateResult, ...]:
+        return tuple(
+            gate for gate in self.gates if gate.verdict == "failed" or gate in self.report.gates
+        )
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """What later steps can use. Figures are of the first judge and criteria."""
+        first = self.report.sections[0].summary if self.report.sections else None
+        limits = first.interval if first else None
+        figures = {
+            "score": first.mean if first else None,
+            "lower": limits.lower if limits else None,
+            "upper": limits.upper if limits else None,
+        }
+        cost = cost_of(self.report.used)["cost_usd"]
+        told = {name: "" if value is None else f"{value:.4f}" for name, value in figures.items()}
+        return {**told, "verdict": self.verdict, "cost": "" if cost is None else f"{cost:.6f}"}
+
+    def summary(self, most_kib: float = SUMMARY_KIB) -> str:
+        """The Markdown page, cut where it would be too long."""
+        report = self.report
+        made = environment(report.language, html=False)
+        made.filters["cut"] = _cut
+        befores = [
+            next((each.before for each in report.changes(one)), None) for one in report.sections
+        ]
+        page = made.get_template("github.md.jinja").render(
+            report=report,
+            mark=_MARKS[self.verdict],
+            decision=decision(replace(report, gates=self._deciding)),
+            gates=self.gates,
+            changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
+            worst=report.entries[:_WORST],
+            cost=cost_of(report.used)["cost_usd"],
+        )
+        return _within(page.strip() + "\n", int(most_kib * 1024))
+
+    def annotations(self) -> list[str]:
+        """Workflow commands for what did not hold, no more than are shown; the last one says how
+        many there are.
+        """
+        found = [*self._of_gates(), *self._of_reasons()]
+        if len(found) > _MOST_ANNOTATIONS:
+            left = len(found) - _MOST_ANNOTATIONS + 1
+            more = self._said(Message("and {left} more: see the summary", left=left))
+            found = [*found[: _MOST_ANNOTATIONS - 1], _command("notice", "", 0, "adjudge", more)]
+        return found
+
+    def _of_gates(self) -> Iterator[str]:
+        for gate in self.gates:
+            if gate.verdict == "failed" or (
+                gate.verdict == "inconclusive" and gate in self.report.gates
+            ):
+                file, line = self._place((gate.name, gate.judge, "fail_under", "judges"))
+                kind = "error" if gate.verdict == "failed" else "warning"
+                yield _command(
+                    kind,
+                    file,
+                    line,
+                    f"adjudge: {gate.name or gate.judge}",
+                    render(gate.sentence(), self.report.language),
+                )
+
+    def _of_reasons(self) -> Iterator[str]:
+        file, line = self._place(("models", "judges"))
+        for reason, count in self.report.reasons.items():
+            yield _command(
+                "warning",
+                file,
+                line,
+                f"adjudge: {self._said(Message('no score'))}",
+                f"{count}: {self._said(translate_report(reason))}",
+            )
+
+    def _said(self, text: Message) -> str:
+        return render(text, self.report.language)
+
+    def _place(self, names: Sequence[str]) -> tuple[str, int]:
+        """The line of the eval file that says one of these; nowhere where there is no such file."""
+        file, lines = self._eval_file
+        for name in filter(None, names):
+            for number, text in enumerate(lines, 1):
+                if name in text:
+                    return file, number
+        return file, 1 if file else 0
+
+    @cached_property
+    def _eval_file(self) -> tuple[str, list[str]]:
+        """As the command that made the run names it, seen from here."""
+        command = run_info(self.run).facts.get("command")
+        words = command.get("argv") if isinstance(command, dict) else None
+        for one in words if isinstance(words, list) else ():
+            path = Path(str(one))
+            if (
+                path.suffix in (".yaml", ".yml")
+                and not path.is_absolute()
+                and ".." not in path.parts
+                and path.is_file()
+            ):
+                return path.as_posix(), path.read_text(
+                    encoding="utf-8", errors="replace"
+                ).splitlines()
+        return "", []
+
+
+def _command(kind: str, file: str, line: int, title: str, message: str) -> str:
+    """``::error file=…,line=…,title=…::message``; nothing in a text ends a line or begins another
+    command.
+    """
+    where = {"file": file, "line": line or "", "title": title}
+    properties = ",".join(
+        f"{name}={_property(str(value))}" for name, value in where.items() if value
+    )
+    return f"::{kind} {properties}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return _cut(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _cut(text: object) -> str:
+    said = str(text)
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
+
+
+def _within(page: str, most: int) -> str:
+    """The page; cut after a whole line, and saying so, where it has more bytes."""
+    if len(page.encode("utf-8", "backslashreplace")) <= most:
+        return page
+    note = (
+        "\n\n</details>\n\n*This page was cut: it would be longer than its place allows. The "
+        "run folder holds all of it.*\n"
+    )
+    kept = page.encode("utf-8", "backslashreplace")[: max(0, most - len(note.encode()))]
+    return kept[: kept.rfind(b"\n") + 1].decode("utf-8", "ignore") + note

@@ -1,0 +1,52 @@
+"""Labels as files: one label a row, or one column per annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from adjudge.domain.label import Label
+from adjudge.errors import RunError, SetupError
+from adjudge.exporters.table import check_writable, write_rows
+from adjudge.labels.files import ANSWERS, NAMES
+from adjudge.messages import reason_of
+
+ENDINGS = (".csv", ".jsonl")
+
+
+def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> int:
+    """Write labels to a .csv or .jsonl file.
+
+    ``wide``: one row for each row, and a column per annotator with the answer alone.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise SetupError(
+            "labels are written to {ENDINGS}, not to {name!r}",
+            ENDINGS=" or ".join(ENDINGS),
+            name=path.name,
+        )
+    check_writable(path)
+    found = list(labels)
+    try:
+        write_rows(path, _wide(found) if wide else [label.to_dict() for label in found])
+    except OSError as error:
+        raise RunError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
+    return len(found)
+
+
+def _wide(labels: list[Label]) -> list[dict[str, object]]:
+    rows: dict[tuple[str, str], dict[str, object]] = {}
+    annotators = dict.fromkeys(label.annotator for label in labels)
+    if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
+        raise SetupError(
+            "the annotator {taken!r} cannot have a column of that name: write one label a "
+            "row, without --wide",
+            taken=taken[0],
+        )
+    for label in labels:
+        about = {"row": label.row, "id": label.id, "criteria": label.criteria}
+        row = rows.setdefault((label.criteria, label.row), {**about, **dict.fromkeys(annotators)})
+        row[label.annotator] = label.answer
+    return list(rows.values())

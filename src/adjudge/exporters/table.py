@@ -1,0 +1,174 @@
+"""Judgments as rows of a file: one row per judgment, and CSV that is safe to
+open in a spreadsheet.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.data.cells import cell, text_of
+from adjudge.domain.record import JudgmentRecord
+from adjudge.errors import RunError, SetupError
+from adjudge.exporters.files import STDOUT, text_file
+from adjudge.messages import reason_of
+from adjudge.reading.reiterable import Reiterable
+from adjudge.results.rag_row import explanation_of, rag_detail, score_of
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
+
+_LONGEST_CELL = 100_000_000
+_IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
+"""What a RAG result holds for every dimension."""
+_MEASURED = ("measures", "parts", "blame", "votes_on_measures")
+"""What it holds of its measures."""
+
+
+def check_writable(path: Path | None) -> None:
+    """Before anything is paid for, not after."""
+    if path is None or path == STDOUT:
+        return
+    folder = path.absolute().parent
+    try:
+        if path.is_dir() or not folder.is_dir():
+            raise SetupError(
+                "{path} cannot be written: it is a folder, or its folder does not exist", path=path
+            )
+        if not os.access(path if path.exists() else folder, os.W_OK):
+            raise SetupError(
+                "{path} cannot be written: it is read-only, or its folder is", path=path
+            )
+    except OSError as error:
+        raise SetupError(
+            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+        ) from error
+
+
+def write_judgments(
+    path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]
+) -> None:
+    """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers.
+
+    For a .csv file the judgments are gone through twice.
+    """
+    if path.suffix.lower() == ".csv":
+        write_rows(
+            path,
+            Reiterable(lambda: (flat(one, dimensions.get(one.judge, ())) for one in judgments)),
+        )
+    else:
+        write_rows(path, (one.to_dict() for one in judgments))
+
+
+def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> dict[str, object]:
+    """One level: the columns of the input by their names, the result beside them."""
+    own: dict[str, object] = {"judge": one.judge, "row": one.row, "id": one.id}
+    rag = rag_detail(one)
+    scored, measures = bool(dimensions or rag), (rag.measures if rag else None) or {}
+    apart = (*(_IN_COLUMNS_OF_THEIR_OWN if scored else ()), *(_MEASURED if measures else ()))
+    own |= {name: value for name, value in one.outcome().items() if name not in apart}
+    own |= _scores(one, dimensions) if scored else {}
+    own |= _measures(one, measures) if measures else {}
+    own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
+    given = {
+        **one.input,
+        **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
+    }
+    return {
+        _free(name, own, given): value
+        for name, value in given.items()
+        if own.get(name, own) != value
+    } | own
+
+
+def _evidence(found: object) -> dict[str, object]:
+    """The counts of sentences, and the sentences themselves as JSON."""
+    held: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    counts = {
+        f"evidence_{name}": held.get(name)
+        for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
+    }
+    return {**counts, "evidence_sentences": json.dumps(held.get("sentences"), ensure_ascii=False)}
+
+
+def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
+    """What a column of the input is called beside ours and its own kind."""
+    free = name
+    while free in own or (free != name and free in given):
+        free = f"input_{free}"
+    return free
+
+
+def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> dict[str, object]:
+    """Each dimension's score and its explanation, and the composite with its bounds. A run that was
+    imported does not say what its dimensions were: there the judgment does.
+    """
+    own: dict[str, object] = {}
+    rag, known = rag_detail(one), {each.name: each for each in dimensions}
+    for name in known or (rag.scores if rag else ()):
+        score, kept = score_of(one, name), rag.normalized.get(name) if rag else None
+        own[f"{name}_score"] = score
+        own[f"{name}_normalized"] = (
+            None if score is None else known[name].normalized(score) if name in known else kept
+        )
+        own[f"{name}_explanation"] = explanation_of(one, name) or None
+    made = rag.composite if rag else None
+    bounds = {"composite_lower": made and made.lower, "composite_upper": made and made.upper}
+    return {**own, "composite": made and made.value, **bounds, "rule": made and made.rule}
+
+
+def _measures(one: JudgmentRecord, names: Iterable[str]) -> dict[str, object]:
+    """Each measure, why it has no number where it has none, and whom the row blames."""
+    from adjudge.results.measures import blamed, measured  # not loaded where only models judge
+
+    own: dict[str, object] = {}
+    for name in names:
+        own[name], reason = measured(one, name)
+        own[f"{name}_reason"] = reason or None
+    return {**own, "blame": blamed(one)}
+
+
+def _stands_in(value: object, row: Mapping[str, object]) -> bool:
+    """Whether a field's text, or each of its texts, is in a column of the row."""
+    if isinstance(value, str):
+        return value in row.values()
+    texts = list(value) if isinstance(value, list | tuple) else [value]
+    return bool(row) and (texts in row.values() or all(text in row.values() for text in texts))
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """A .csv file, or JSONL under any other name.
+
+    Rows pass one by one; for a .csv file twice, since all of them have columns.
+    """
+    if path.suffix.lower() != ".csv":
+        with text_file(path) as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with text_file(path, "utf-8-sig") as file:
+        writer = csv.writer(file)
+        writer.writerow([cell(name) for name in columns])
+        writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
+
+
+def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
+    """The rows of a .csv file that ``write_rows`` wrote, every text as it was before."""
+    csv.field_size_limit(_LONGEST_CELL)
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        columns = [text_of(name) for name in next(reader, [])]
+        for row in reader:
+            if len(row) != len(columns):
+                raise RunError(
+                    "{path}, line {line_num}: the row has another number of cells than "
+                    "there are columns",
+                    path=path,
+                    line_num=reader.line_num,
+                )
+            yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}

@@ -1,0 +1,336 @@
+"""Labels from files: CSV, JSONL and whatever else holds rows; one label a row, or one column per
+annotator.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from adjudge.data.cells import text_of
+from adjudge.data.sources.open import open_source
+from adjudge.data.sources.row import BadRow, Origin, Row, is_blank
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Design, Kind, Label, LabelScale
+from adjudge.domain.rag_record import RagDetail
+from adjudge.errors import RunError, SetupError
+from adjudge.labels.scales import JudgedScale, label_scales
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
+
+ANSWERS = ("label", "option", "score", "winner")
+"""Columns that hold an answer, the first that is there; ``label`` is whichever of the others the
+criteria asks for.
+"""
+_OF_AN_EXPORT = "votes_requested"
+"""Where this column is, the file is an export of a run: its option and score are the judge's."""
+NAMES = tuple(entry.name for entry in fields(Label))
+_OF_THE_ROW = (*NAMES, "judge", "label")
+"""Columns that are no annotator's."""
+_TABLE = (
+    "CREATE TABLE rows (criteria TEXT, judge TEXT, number INTEGER, id TEXT, identity TEXT, "
+    "responses INTEGER)"
+)
+_IDENTITY = 32
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True)
+class LabelDefaults:
+    """What labels of a file are where it does not say."""
+
+    annotators: tuple[str, ...] = ()
+    """Who gave them; where the file has a column per annotator, which columns those are."""
+    criteria: str | None = None
+    kind: Kind = "human"
+    design: Design = "chosen"
+    judge_visible: bool = False
+
+
+_DEFAULTS = LabelDefaults()
+
+
+class RunRows:
+    """The rows of a run by everything that a file may call them."""
+
+    def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
+        self._table = table
+        self._scales: dict[str, JudgedScale] = {}
+        for one in scales:
+            self._scales.setdefault(one.name, one)  # of one name the first, as for those who label
+
+    def scale(self, criteria: str | None) -> LabelScale:
+        """The scale of a criterion; a ValueError says which there are."""
+        if criteria is None and len(self._scales) == 1:
+            return next(iter(self._scales.values())).scale
+        if criteria is None or criteria not in self._scales:
+            wrong = (
+                "no criteria is named" if criteria is None else f"there is no criteria {criteria!r}"
+            )
+            raise ValueError(f"{wrong}; the run has {', '.join(map(repr, self._scales))}")
+        return self._scales[criteria].scale
+
+    def find(
+        self, criteria: str, row: str | None, id: str | None, judge: str | None
+    ) -> tuple[str, str | None, int]:
+        """(identity, id, number of responses) of a row, by its identity, its place in an export, or
+        its id.
+        """
+        if row is not None and len(row) == _IDENTITY:
+            return self._one(criteria, f"with the identity {row!r}", "identity = ?", row)
+        if row is not None and row.isdecimal():
+            named = ("number = ?", "judge = ?") if judge else ("number = ?",)
+            return self._one(
+                criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ())
+            )
+        if id is not None and row is None:
+            return self._one(criteria, f"with the id {id!r}", "id = ?", id)
+        if row is not None:
+            raise ValueError(
+                f"{row!r} is neither the identity of a row nor its place in an export of the run"
+            )
+        raise ValueError(
+            "nothing says which row it is: give the column row (an identity, or the place "
+            "in an export) or id"
+        )
+
+    def _one(
+        self, criteria: str, what: str, which: str, *values: object
+    ) -> tuple[str, str | None, int]:
+        query = (
+            f"SELECT identity, id, responses FROM rows WHERE criteria = ? AND {which} GROUP BY "  # noqa: S608
+            "identity LIMIT 2"
+        )
+        found = self._table.execute(query, (criteria, *values)).fetchall()
+        if len(found) != 1:
+            raise ValueError(
+                f"the run has {'several rows' if found else 'no row'} {what} under criteria "
+                f"{criteria!r}"
+            )
+        ((identity, id, responses),) = found
+        return str(identity), id, int(responses)
+
+
+@contextmanager
+def run_rows(folder: str | Path) -> Iterator[RunRows]:
+    """The rows of a run, in a temporary file."""
+    scales = label_scales(folder)
+    with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
+        table.execute(_TABLE)
+        for result in records(ledger):
+            judged = result.fields.get("response", "")
+            responses = 1 if isinstance(judged, str) else len(judged)
+            own = (result.judge, result.row, result.id, result.identity, responses)
+            scores = result.detail.scores if isinstance(result.detail, RagDetail) else None
+            for criterion in [result.criterion] if scores is None else scores:
+                values = (criterion, *own)
+                table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)
+        for columns in ("criteria, identity", "criteria, id", "criteria, number"):
+            table.execute(f"CREATE INDEX {columns.replace(', ', '_')} ON rows ({columns})")
+        yield RunRows(table, scales)
+
+
+def read_labels(
+    path: str | Path,
+    rows: RunRows,
+    defaults: LabelDefaults = _DEFAULTS,
+    on_bad_row: Callable[[BadRow], None] | None = None,
+) -> Iterator[Label]:
+    """The labels of a file about a run's rows. A RunError names the file, the row and the column of
+    what is wrong.
+
+    ``on_bad_row`` is told of rows that cannot be read instead, and they are left out.
+    """
+    origin, found = open_source(path)
+    is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
+    for row in found:
+        read = (
+            row if isinstance(row, BadRow) else _row_labels(row, origin, is_table, rows, defaults)
+        )
+        if not isinstance(read, BadRow):
+            yield from read
+        elif on_bad_row is None:
+            raise RunError(str(read))
+        else:
+            on_bad_row(read)
+
+
+def _row_labels(
+    row: Row, origin: Origin, is_table: bool, rows: RunRows, defaults: LabelDefaults
+) -> list[Label] | BadRow:
+    cells = {} if isinstance(row.cells, Instance) else row.cells
+    texts = {
+        _named(str(name), cells): _of_table(value) if is_table else value
+        for name, value in cells.items()
+    }
+    reader = _RowReader(texts, rows, defaults)
+    try:
+        return list(reader.labels())
+    except (ValueError, SetupError) as error:
+        column = f", column {reader.column!r}" if reader.column else ""
+        return BadRow(f"{origin.where(row.number)}{column}", str(error))
+
+
+def _named(column: str, beside: Collection[object]) -> str:
+    """A column of ours in our spelling, however a spreadsheet wrote it: "ID" and "Label " are id
+    and label.
+    """
+    plain = column.strip().casefold()
+    return plain if plain in _OF_THE_ROW and plain not in beside else column
+
+
+def _of_table(value: object) -> object:
+    """What was written into a cell, without what defuses it and without white space around it."""
+    return text_of(value).strip() if isinstance(value, str) else value
+
+
+class _RowReader:
+    """One row of a file → its labels. ``column`` is the one that is being read."""
+
+    def __init__(self, cells: Mapping[str, object], rows: RunRows, defaults: LabelDefaults) -> None:
+        self.column: str | None = None
+        self._cells = cells
+        self._rows = rows
+        self._defaults = defaults
+
+    def labels(self) -> Iterator[Label]:
+        """One where a column holds the answer, else one per annotator who gave any."""
+        if self._answers:
+            yield self._long()
+        else:
+            yield from self._wide()
+
+    @property
+    def _answers(self) -> list[str]:
+        return [
+            name
+            for name in ANSWERS
+            if name in self._cells and (name == "label" or _OF_AN_EXPORT not in self._cells)
+        ]
+
+    def _long(self) -> Label:
+        about, scale, responses = self._about()
+        state = self._text("state") or "given"
+        return self._label(
+            about,
+            self._answer(scale, responses) if state == "given" else {},
+            self._annotator(),
+            state,
+        )
+
+    def _wide(self) -> Iterator[Label]:
+        about, scale, responses = self._about()
+        columns = self._defaults.annotators or [
+            name for name in self._cells if name not in _OF_THE_ROW
+        ]
+        self.column = None
+        if _OF_AN_EXPORT in self._cells and not self._defaults.annotators:
+            raise ValueError(
+                "this is an export of a run, whose verdicts are the judge's: put people's "
+                "answers in a column label"
+            )
+        if missing := [name for name in columns if name not in self._cells]:
+            raise ValueError(f"there is no column {missing[0]!r}; it has {', '.join(self._cells)}")
+        if not columns:
+            raise ValueError(
+                f"no column holds an answer: name it {', '.join(ANSWERS)}, or give each "
+                "annotator a column"
+            )
+        for name in columns:
+            if text := self._text(name):
+                yield self._label(about, _read(scale, text, responses), name, "given")
+
+    def _about(self) -> tuple[dict[str, object], LabelScale, int]:
+        """What the label is about, and what may be said of it."""
+        given = self._text("criteria")
+        scale = self._rows.scale(given or self._defaults.criteria)
+        name, row, judge = self._text("id"), self._text("row"), self._text("judge")
+        self.column = "row" if row else "id" if name else None
+        identity, id, responses = self._rows.find(scale.name, row, name, judge)
+        own = self._text("criteria_identity")
+        return (
+            {"row": identity, "id": id, "criteria": scale.name, "criteria_identity": own},
+            scale,
+            responses,
+        )
+
+    def _label(
+        self, about: Mapping[str, object], answer: Mapping[str, object], annotator: str, state: str
+    ) -> Label:
+        values = {
+            **about,
+            **answer,
+            "annotator": annotator,
+            "state": state,
+            "kind": self._text("kind") or self._defaults.kind,
+            "design": self._text("design") or self._defaults.design,
+            "judge_visible": self._as(_truth, "judge_visible", self._defaults.judge_visible),
+            "note": self._note(),
+            "at": self._as(_float, "at", time.time()),
+            "seed": self._as(_integer, "seed", None),
+            "drawn_at": self._as(_float, "drawn_at", None),
+            "drawn_under": self._text("drawn_under"),
+        }
+        self.column = None
+        return Label(**values)  # type: ignore[arg-type]  # what is wrong with them, it says
+
+    def _answer(self, scale: LabelScale, responses: int) -> dict[str, object]:
+        for name in self._answers:
+            if (text := self._text(name)) is not None:
+                return _read(scale, text, responses)
+        raise ValueError("the row holds no answer")
+
+    def _annotator(self) -> str:
+        if found := self._text("annotator"):
+            return found
+        if len(self._defaults.annotators) != 1:
+            raise ValueError(
+                "nothing says who gave the label: add a column annotator, or --annotator NAME"
+            )
+        return self._defaults.annotators[0]
+
+    def _note(self) -> str:
+        """As it was written, blank or not."""
+        value = self._cells.get("note")
+        return value if isinstance(value, str) else self._text("note") or ""
+
+    def _as(self, read: Callable[[str], object], name: str, default: object) -> object:
+        text = self._text(name)
+        return default if text is None else read(text)
+
+    def _text(self, name: str) -> str | None:
+        """A cell as text; None where it holds nothing."""
+        self.column = name if name in self._cells else self.column
+        value = self._cells.get(name)
+        if value is None or (isinstance(value, str) and is_blank(value)):
+            return None
+        return value if isinstance(value, str) else repr(value)
+
+
+def _read(scale: LabelScale, text: str, responses: int) -> dict[str, object]:
+    answer = scale.read(text, responses)
+    return {"option": answer.option, "score": answer.score, "winner": answer.winner}
+
+
+def _truth(text: str) -> bool:
+    if text.casefold() not in _TRUTH:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return _TRUTH[text.casefold()]
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number of seconds") from None
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a whole number") from None

@@ -1,0 +1,299 @@
+"""One annotator at work on one criterion of a run: the next row, the answer, undo. Terminal and
+page show it in their own ways.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from adjudge.domain.label import Answer, Kind, Label, State
+from adjudge.errors import RunError, SetupError
+from adjudge.labels.queue import FIRST, Queue, QueuedRow, row_index
+from adjudge.labels.scales import JudgedScale, label_scale
+from adjudge.labels.store import Draw, LabelStore
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
+
+_NOTHING = Answer()
+_DONE: tuple[State, ...] = ("given", "unsure")
+_OF_LATE = 20
+"""Labels by which the pace is told."""
+_BREAK = 600.0
+"""Seconds between two labels in which somebody did something else."""
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Who labels, and which rows."""
+
+    name: str
+    kind: Kind = "human"
+    queue: Queue = "random"
+    count: int = FIRST
+    overlap: int | None = None
+    """Rows that every annotator labels; the others are divided among them.
+
+    None: everybody labels all of them.
+    """
+    seed: int | None = None
+
+
+class ShownRow(NamedTuple):
+    """A row as an annotator sees it: nothing in it depends on a verdict."""
+
+    queued: QueuedRow
+    fields: Mapping[str, str | Sequence[str]]
+    """Its texts; of compared responses in the order they are shown."""
+    order: tuple[int, ...]
+    """Which of the row's own responses is shown at each place; empty where none are compared."""
+
+
+class Progress(NamedTuple):
+    """How far an annotator is."""
+
+    done: int
+    total: int
+
+
+class Labelling:
+    """One annotator's way through the rows.
+
+    Every answer is on the disk before the next row is shown.
+    """
+
+    def __init__(
+        self,
+        store: LabelStore,
+        judged: JudgedScale,
+        who: Annotator,
+        draw: Draw,
+        plan: Sequence[QueuedRow],
+        rows: int,
+    ) -> None:
+        self.judged = judged
+        self.rows = rows
+        """Of the run, each text once."""
+        self._store = store
+        self._who = who
+        self._draw = draw
+        self._plan = {row.identity: row for row in plan}
+        self._passed: set[str] = set()
+        """Skipped in this session."""
+        self._again: str | None = None
+        """The row whose label was taken back."""
+        self._known: tuple[object, list[Label]] | None = None
+        """The labels there are, and until which."""
+        self._began = time.time()
+
+    @property
+    def draw(self) -> Draw:
+        """The permutation that rows are taken from."""
+        return self._draw
+
+    def progress(self) -> Progress:
+        """Rows that are labelled, of those that are this annotator's to label."""
+        own, others = self._labelled()
+        done = len(own & self._plan.keys())
+        return Progress(done, done + len(self._open(own, others)))
+
+    def pace(self) -> float | None:
+        """Seconds that this annotator took for a row of late; None until a few are labelled."""
+        return seconds_per_row(
+            label.at for label in self._labels(self._who.name) if label.state in _DONE
+        )
+
+    def everybodys(self) -> Iterator[Label]:
+        """What all annotators say of the rows of this criteria."""
+        return self._labels()
+
+    def next(self) -> ShownRow | None:
+        """The row to label now; None when there are no more.
+
+        What was skipped in earlier sessions comes last.
+        """
+        open_rows = [
+            identity for identity in self._open(*self._labelled()) if identity not in self._passed
+        ]
+        if self._again in open_rows:
+            return self._shown(self._plan[self._again])
+        skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
+        open_rows.sort(key=lambda identity: identity in skipped)
+        return self._shown(self._plan[open_rows[0]]) if open_rows else None
+
+    def answer(
+        self, shown: ShownRow, answer: Answer, note: str = "", *, judge_visible: bool = False
+    ) -> Label:
+        """Keep an answer; of compared responses, by the place where they were shown.
+
+        ``judge_visible``: the annotator has seen the judge's verdict on this row.
+        """
+        winner = answer.winner
+        if isinstance(winner, int):
+            winner = shown.order[winner]
+        return self._keep(
+            shown, "given", note, replace(answer, winner=winner), judge_visible=judge_visible
+        )
+
+    def unsure(self, shown: ShownRow, note: str = "", *, judge_visible: bool = False) -> Label:
+        """The annotator cannot say: that is a label, too."""
+        return self._keep(shown, "unsure", note, judge_visible=judge_visible)
+
+    def skip(self, shown: ShownRow, note: str = "") -> Label:
+        """Leave the row for later."""
+        self._passed.add(shown.queued.identity)
+        return self._keep(shown, "skipped", note)
+
+    def undo(self, seen: Container[int] = ()) -> Label | None:
+        """Take the annotator's last label back and show its row again; says which it was.
+
+        ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
+        """
+        label = self._store.last(
+            self.judged.name, self._who.name, chosen=self._who.queue != "random"
+        )
+        if label is not None:
+            row = self._plan.get(label.row)
+            self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
+            self._passed.discard(label.row)
+            self._again = label.row
+        return label
+
+    def _keep(
+        self,
+        shown: ShownRow,
+        state: State,
+        note: str,
+        answer: Answer = _NOTHING,
+        *,
+        judge_visible: bool = False,
+    ) -> Label:
+        row = shown.queued
+        label = Label(
+            row=row.identity,
+            id=row.id,
+            criteria=self.judged.name,
+            criteria_identity=self.judged.scale.criteria.identity,
+            annotator=self._who.name,
+            kind=self._who.kind,
+            option=answer.option,
+            score=answer.score,
+            winner=answer.winner,
+            state=state,
+            design=row.design,
+            judge_visible=judge_visible,
+            note=note,
+            at=time.time(),
+            seed=self._draw.seed if row.design != "chosen" else None,
+            drawn_at=self._draw.at if row.design != "chosen" else None,
+            drawn_under=self.judged.identity if row.design == "random_within_verdict" else None,
+        )
+        self._store.add(label)
+        self._again = None
+        return label
+
+    def given(self, shown: ShownRow) -> list[Label]:
+        """What annotators said of a row so far: for who decides between them."""
+        return [
+            one
+            for one in self._labels()
+            if one.row == shown.queued.identity and one.state == "given"
+        ]
+
+    def _labelled(self) -> tuple[set[str], set[str]]:
+        """Rows that this annotator labelled, and rows that others did. A row that was only looked
+        at because somebody chose it is labelled anew when it is drawn: otherwise the random sample
+        would lack it.
+        """
+        if (
+            self._who.queue == "conflicts"
+        ):  # who labelled such a row before may well change their mind about it
+            return {
+                one.row
+                for one in self._labels(self._who.name)
+                if one.state in _DONE and one.at >= self._began
+            }, set()
+        wanted = [
+            label
+            for label in self._labels()
+            if label.state in _DONE and (label.is_random or self._who.queue != "random")
+        ]
+        own = {label.row for label in wanted if label.annotator == self._who.name}
+        return own, {label.row for label in wanted if label.annotator != self._who.name}
+
+    def _open(self, own: set[str], others: set[str]) -> list[str]:
+        """Rows that are left to this annotator."""
+        shared = len(self._plan) if self._who.overlap is None else self._who.overlap
+        return [
+            one
+            for place, one in enumerate(self._plan)
+            if one not in own and (place < shared or one not in others)
+        ]
+
+    def _labels(self, annotator: str | None = None) -> Iterator[Label]:
+        """Read anew when there are new ones: they are asked for several times for each row."""
+        newest = self._store.newest()
+        if self._known is None or self._known[0] != newest:
+            self._known = newest, list(self._store.current(self.judged.name))
+        return (one for one in self._known[1] if annotator in (None, one.annotator))
+
+    def _shown(self, row: QueuedRow) -> ShownRow:
+        fields = self._fields(row)
+        if not self.judged.scale.compares:
+            return ShownRow(row, fields, ())
+        compared = self.judged.scale.criteria.to_evaluate_field
+        texts = fields.get(compared)
+        if texts is None or isinstance(texts, str):
+            raise SetupError(
+                "row {id} holds no responses to compare in its field {compared!r}",
+                id=row.id or row.number + 1,
+                compared=compared,
+            )
+        order = list(range(len(texts)))
+        random.Random(f"{self._draw.seed}:{self._who.name}:{row.identity}").shuffle(order)  # noqa: S311 - no secret
+        return ShownRow(
+            row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
+        )
+
+    def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
+        with reading(self._store.folder) as ledger:
+            found = next(records(ledger, judge=row.judge, index=row.number), None)
+        if found is None or found.identity != row.identity:
+            raise RunError(
+                "the rows of {folder} changed meanwhile: start again; every label until now "
+                "is kept",
+                folder=self._store.folder,
+            )
+        return found.fields
+
+
+def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -> Labelling:
+    """One annotator's session. The rows are drawn when the first annotator begins."""
+    judged = label_scale(folder, criteria)
+    store = LabelStore(folder)
+    draw = store.draw(judged.name, who.seed)
+    with row_index(folder, judged, draw.seed, votes=who.queue == "low-confidence") as index:
+        if who.queue == "conflicts":
+            plan = index.rows(
+                one.row
+                for one in islice(
+                    (one for one in store.conflicts(judged.name) if one.is_open), who.count
+                )
+            )
+        else:
+            plan = index.plan(who.queue, who.count)
+        rows = index.count()
+    return Labelling(store, judged, who, draw, plan, rows)
+
+
+def seconds_per_row(times: Iterable[float]) -> float | None:
+    """Of late, by when each label was given; None until a few are."""
+    lately = sorted(times)[-_OF_LATE:]
+    gaps = [after - before for before, after in pairwise(lately) if 0 < after - before < _BREAK]
+    return median(gaps) if len(gaps) > 1 else None

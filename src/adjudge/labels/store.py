@@ -1,0 +1,354 @@
+"""The labels of a run: a file beside its ledger to which labels are only ever added.
+
+Several processes may write at once, and what ``add`` returned from is on the disk. Of one
+annotator's labels of a row and criteria the last counts; the earlier ones stay.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
+from pathlib import Path
+
+from adjudge.aio.files import locked
+from adjudge.domain.label import DESIGNS, Label
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import (
+    LABEL_FILES,
+    LABELS,
+    LABELS_LOCK,
+    PATIENCE,
+    connect,
+    execute_file,
+    refuse_links,
+    refuse_strange_schema,
+)
+from adjudge.ledger.rows import checksum, columns_in
+from adjudge.messages import reason_of
+
+_VERSION = 1
+_COLUMNS = tuple(entry.name for entry in fields(Label))
+_NAMES = ", ".join(_COLUMNS)
+_REALS = ("score", "at", "drawn_at")
+_ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({','.join('?' * (len(_COLUMNS) + 1))})"  # noqa: S608 - names of ours
+_WHICH = (
+    "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
+)
+_SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
+_OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The permutation of rows that a criterion's labels are drawn by: once per run, for all
+    annotators.
+    """
+
+    seed: int
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conflict:
+    """A row of which annotators say different things."""
+
+    criteria: str
+    row: str
+    labels: tuple[Label, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has to decide: no answer has more annotators than any other. Of numbers,
+        a third one decides.
+        """
+        counts = sorted(Counter(str(label.answer) for label in self.labels).values())
+        has_numbers = any(label.score is not None for label in self.labels)
+        return (
+            len(counts) > 1
+            and counts[-1] == counts[-2]
+            and not (has_numbers and len(self.labels) > 2)
+        )
+
+
+class LabelStore:
+    """The labels of one run folder. The file is made when the first label is added."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / LABELS
+
+    def add(self, *labels: Label) -> None:
+        """Append labels, all or none; they are on the disk when this returns."""
+        rows = [_row(label) for label in labels]
+        with self._writing() as connection:
+            connection.executemany(_ADD, rows)
+
+    def current(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
+        """What each annotator says of each row: the last label counts, and one that was withdrawn
+        does not.
+        """
+        found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, annotator)
+        for _, history in groupby(
+            found, lambda label: (label.criteria, label.row, label.annotator)
+        ):
+            if label := _standing(list(history)):
+                yield label
+
+    def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
+        """The same for corrections: where rows of equal content were labelled apart, each under its
+        own id, the last label of each of them; where one was changed by somebody who had seen the
+        judge's verdict meanwhile, the one from before that.
+        """
+        found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, None)
+        for _, history in groupby(
+            found, lambda label: (label.criteria, label.row, label.annotator)
+        ):
+            known = list(history)
+            yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
+
+    def newest(self) -> tuple[int, int]:
+        """Another whenever a label was added."""
+        if not self.path.is_file():
+            return 0, 0
+        with self._connected(writable=False) as connection:
+            known = columns_in(connection, "labels")
+            (number,) = (
+                connection.execute("SELECT max(number) FROM labels").fetchone() if known else (0,)
+            )
+        return self.path.stat().st_ino, number or 0
+
+    def history(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
+        """Every label that was ever added, in that order."""
+        return self._read(f"{_SELECT} ORDER BY number", criteria, annotator)
+
+    def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
+        """The rows of which annotators give different answers."""
+        for (name, row), labels in groupby(
+            self.current(criteria), lambda label: (label.criteria, label.row)
+        ):
+            given = [label for label in labels if label.state == "given"]
+            if len({str(label.answer) for label in given}) > 1:
+                yield Conflict(criteria=name, row=row, labels=tuple(given))
+
+    def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
+        """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what
+        undo takes back.
+        """
+        newest = (
+            "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND "
+            "state <> 'withdrawn'"
+        )
+        which = f"{newest} AND design {'=' if chosen else '<>'} 'chosen'"
+        return next(
+            self._read(f"{_SELECT} AND {which} ORDER BY number DESC LIMIT 1", criteria, annotator),
+            None,
+        )
+
+    def withdraw(self, label: Label, *, judge_visible: bool = False) -> None:
+        """Take a label back: it stays in the history and counts no more.
+
+        ``judge_visible``: the annotator has seen the judge's verdict since. What they say then is
+        no blind label, so that the one taken back goes on correcting (``of_each_copy``).
+        """
+        nothing = {
+            "option": None,
+            "score": None,
+            "winner": None,
+            "note": "",
+            "judge_visible": judge_visible,
+        }
+        self.add(replace(label, state="withdrawn", at=time.time(), **nothing))  # type: ignore[arg-type]
+
+    def draw(self, criteria: str, seed: int | None = None) -> Draw:
+        """The draw of a criterion's rows, made now with ``seed`` unless there is one: another seed
+        is then refused.
+        """
+        with self._writing() as connection:
+            values = (criteria, 0 if seed is None else seed, time.time())
+            connection.execute("INSERT OR IGNORE INTO draws VALUES (?, ?, ?)", values)
+            known = Draw(
+                *connection.execute(
+                    "SELECT seed, drawn_at FROM draws WHERE criteria = ?", (criteria,)
+                ).fetchone()
+            )
+        if seed is not None and seed != known.seed:
+            raise SetupError(
+                "the rows of {folder} were drawn with seed {seed} for criteria "
+                "{criteria!r}, not {seed2}: one draw keeps the labels of all annotators one "
+                "random sample. Leave --seed out",
+                folder=self.folder,
+                seed=known.seed,
+                criteria=criteria,
+                seed2=seed,
+            )
+        return known
+
+    def keep_draw(self, criteria: str, draw: Draw) -> None:
+        """The draw that imported labels come from, so that further ones belong
+        to the same sample.
+        """
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO draws VALUES (?, ?, ?)",
+                (_storable("", criteria), draw.seed, draw.at),
+            )
+
+    def _read(self, query: str, criteria: str | None, annotator: str | None) -> Iterator[Label]:
+        if not self.path.is_file():
+            return
+        with self._connected(writable=False) as connection:
+            if not columns_in(connection, "labels"):
+                return  # it is being made at this moment
+            for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
+                yield _label(row)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is committed at the end.
+
+        The lock is between processes that would make the file at once.
+        """
+        if not self.folder.is_dir():
+            raise RunError("{folder} is not a folder", folder=self.folder)
+        refuse_links(self.folder, LABEL_FILES)
+        with (
+            _reported(self.path),
+            locked(self.folder / LABELS_LOCK),
+            self._connected() as connection,
+        ):
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _connected(self, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
+        refuse_links(self.folder, LABEL_FILES)
+        with _reported(self.path), connect(self.path, writable=writable) as connection:
+            refuse_strange_schema(connection, self.path, ("labels", "draws"))
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version > _VERSION:
+                raise RunError(
+                    "{path} was written by a newer adjudge (version {version} of the "
+                    "labels): install that one",
+                    path=self.path,
+                    version=version,
+                )
+            if version < _VERSION and writable:
+                _make(connection)
+            yield connection
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    execute_file(connection, "labels.sql")
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
+    """By id, the one that was labelled last at the end.
+
+    A label without an id, or one that was taken back, is of all copies.
+    """
+    found: dict[str | None, list[Label]] = {}
+    for label in history:
+        if label.id is None or label.state == "withdrawn":
+            found = {None: [one for own in found.values() for one in own] + [label]}
+        else:
+            found[label.id] = [*found.pop(label.id, []), label]
+    return found.values()
+
+
+def _standing(history: Sequence[Label]) -> Label | None:
+    """The last label. A row that was once drawn at random stays in the random sample, also when its
+    label is corrected later.
+    """
+    taken_back = [place for place, label in enumerate(history) if label.state == "withdrawn"]
+    since = history[taken_back[-1] + 1 :] if taken_back else history
+    if not since:
+        return None
+    drawn = min(since, key=lambda label: DESIGNS.index(label.design))
+    last = since[-1]
+    if drawn.design == last.design:
+        return last
+    return replace(
+        last,
+        design=drawn.design,
+        seed=drawn.seed,
+        drawn_at=drawn.drawn_at,
+        drawn_under=drawn.drawn_under,
+    )
+
+
+def _blind(label: Label, history: Sequence[Label]) -> Label:
+    """The label, or, where it was given with the judge's verdict in sight, the one that stood
+    before.
+    """
+    if not label.judge_visible:
+        return label
+    blind = (one for one in history if not one.judge_visible and one.state != "skipped")
+    own = [one for one in blind if one.id is None or one.id == label.id]
+    return _standing(own) or label
+
+
+def _row(label: Label) -> tuple[object, ...]:
+    values = [_storable(name, value) for name, value in label.to_dict().items()]
+    return (*values, checksum(*values))
+
+
+def _storable(name: str, value: object) -> object:
+    """As SQLite gives it back from its column; half a surrogate pair, which has no UTF-8, as its
+    escape.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, bool | int | float):
+        return float(value) if name in _REALS else str(value) if name == "winner" else int(value)
+    return value
+
+
+def _label(row: Sequence[object]) -> Label:
+    *values, kept = row
+    if checksum(*values) != kept:
+        raise sqlite3.DatabaseError(
+            f"the label of row {str(row[0])[:40]!r} is not what was written"
+        )
+    found = dict(zip(_COLUMNS, values, strict=True))
+    winner = found["winner"]
+    found["winner"] = int(winner) if isinstance(winner, str) and winner.isdecimal() else winner
+    found["judge_visible"] = bool(found["judge_visible"])
+    return Label(**found)  # type: ignore[arg-type]  # checked: they are what was written
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """What happened to the file, and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+        if code == sqlite3.SQLITE_FULL:
+            advice = "the disk is full: make room; every label until now is kept"
+        elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            advice = f"locked by another program for {PATIENCE:.0f} s: close that, then go on"
+        elif code in (
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_PERM,
+            sqlite3.SQLITE_IOERR,
+        ):
+            advice = "see that the file and its folder can be read and written"
+        else:
+            advice = "it is damaged: put it aside and import the labels from an export"
+        raise RunError(
+            "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
+        ) from error
+    except OSError as error:
+        raise RunError(
+            "the labels {path} cannot be used: {reason}", path=path, reason=reason_of(error)
+        ) from error

@@ -1,1 +1,0 @@
-"""Results → what people read. Every number comes from one summary, computed once."""

@@ -1,0 +1,1 @@
+"""Records → numbers: tallies, summaries, contests, gates, comparisons. Knows no language."""

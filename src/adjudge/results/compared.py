@@ -1,0 +1,105 @@
+"""Which of two runs is better, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adjudge.messages import Message, plural
+from adjudge.results.counts import count_rows
+from adjudge.results.numbers import level_text
+from adjudge.results.paired import pairing_message
+from adjudge.results.russian import translate_report
+from adjudge.stats.difference import ComparisonOutcome
+from adjudge.trust.comparison import RunComparison
+
+
+def comparison_lines(found: RunComparison, two: str) -> Iterator[Message]:
+    """Which run is better by one criterion, in words, and what stands behind it: below the first
+    line, each begins with two blanks.
+    """
+    first, *more = _lines(found, two)
+    yield first
+    for line in more:
+        yield Message("  {line}", line=line)
+
+
+def _lines(found: RunComparison, two: str) -> Iterator[Message]:
+    shown, pairing, name = found.shown, found.pairing, found.name
+    if not pairing.paired:
+        yield Message(
+            "{name}: cannot tell: no row could be paired, of {before} before and {now} now",
+            name=name,
+            before=pairing.rows[0],
+            now=pairing.rows[1],
+        )
+        yield Message(
+            "no id is in both, and nothing beside the judged text names the same row: name the "
+            "column that does with --id"
+        )
+        return
+    if found.first is None or found.second is None:
+        yield Message("{name}: cannot tell: no row has a number in both runs", name=name)
+        yield pairing_message(pairing)
+        return
+    if shown.value is None:
+        yield Message(
+            "{name}: cannot tell: {reason}", name=name, reason=translate_report(shown.reason)
+        )
+        yield pairing_message(pairing)
+        return
+    yield Message(
+        "{name}: {outcome}: {of} {first:.3f} → {second:.3f} on {rows}",
+        name=name,
+        outcome=_outcome(found.outcome, two),
+        of=Message("win rate of {name}", name=found.system) if found.system else Message("mean"),
+        first=float(found.first),
+        second=float(found.second),
+        rows=count_rows(found.rows),
+    )
+    yield pairing_message(pairing)
+    if shown.lower is not None and shown.upper is not None:
+        yield Message(
+            "difference {value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level}){by}",
+            value=float(shown.value),
+            lower=float(found.on_the_scale(shown.lower)),
+            upper=float(found.on_the_scale(shown.upper)),
+            level=level_text(found.level),
+            by=Message(", corrected by labels of {rows} rows", rows=found.labels)
+            if found.corrected
+            else "",
+        )
+    if found.corrected and found.difference.estimate.value is not None:
+        yield Message("uncorrected {value:+.3f}", value=found.difference.estimate.value)
+    if found.outcome is ComparisonOutcome.CANNOT_TELL and found.difference.smallest is not None:
+        yield plural(
+            "the smallest difference that {count} row would show in 80% of comparisons is "
+            "{smallest:.3f}",
+            "the smallest difference that {count} rows would show in 80% of comparisons is "
+            "{smallest:.3f}",
+            found.rows,
+            smallest=found.difference.smallest,
+        )
+    noise = found.noise
+    if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
+        narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
+        yield Message(
+            "{share:.0%} of the variance is vote noise{more}",
+            share=noise.share,
+            more=Message(
+                ": with 5 votes a row ±{now:.3f} would be ±{then:.3f}",
+                now=noise.half_width,
+                then=noise.with_votes[5],
+            )
+            if narrower
+            else "",
+        )
+    for note in found.notes:
+        yield translate_report(note)
+
+
+def _outcome(outcome: ComparisonOutcome, run: str) -> Message:
+    if outcome is ComparisonOutcome.BETTER:
+        return Message("{run} is better", run=run)
+    if outcome is ComparisonOutcome.WORSE:
+        return Message("{run} is worse", run=run)
+    return Message("cannot tell")

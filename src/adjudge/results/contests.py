@@ -1,0 +1,203 @@
+"""Who won: wins, ties and losses of the compared systems, and whether the judge goes by the order
+they are shown in.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
+from adjudge.messages import Message
+from adjudge.results.numbers import figure
+from adjudge.results.summary import UNSURE, Sureness, interval_dict, interval_of
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
+
+_OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
+_STRONG = 0.2
+"""The share of verdicts that may turn with the order before it has to be said wherever a decision
+is.
+"""
+
+
+@dataclass(frozen=True)
+class SystemSummary:
+    """How one system fared against the others."""
+
+    name: str
+    wins: int
+    ties: int
+    losses: int
+    winrate: float | None
+    """Mean over the rows; a tie counts a half. None without a row that has an outcome."""
+    interval: Interval | None
+    """Of the win rate; None with too few rows."""
+    missing: int
+    """Rows without an outcome."""
+    rows: int
+    confident: Interval | None = None
+    """Of the win rate, at the confidence that gates ask for."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The win rate if it lost every row without an outcome, and if it won them."""
+        rows = self.rows + self.missing
+        total = (self.winrate or 0.0) * self.rows
+        return (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
+
+    def to_dict(self) -> dict[str, object]:
+        """This summary as a JSON-ready dict."""
+        games = {"system": self.name, "wins": self.wins, "ties": self.ties, "losses": self.losses}
+        return {
+            **games,
+            "win_rate": self.winrate,
+            "interval": interval_dict(self.interval),
+            "missing": self.missing,
+        }
+
+
+@dataclass(frozen=True)
+class OrderEffect:
+    """What showing the responses in another order changed."""
+
+    rows: int
+    """Rows that were judged in both orders."""
+    turned: int
+    """Rows whose outcome changed with the order."""
+    flip_rate: float | None
+    """Share of the votes that change with the order, mean over the rows."""
+    noise_rate: float | None
+    """The noise floor: the share that differs within one order. None with one vote per order."""
+
+    @property
+    def strong(self) -> bool:
+        """Whether the order decides so much, beyond the noise, that no figure should be read
+        without that.
+        """
+        share = self.turned / self.rows if self.flip_rate is None else self.flip_rate
+        return share - (self.noise_rate or 0.0) >= _STRONG
+
+    @property
+    def excess(self) -> float | None:
+        """What the order alone does."""
+        return (
+            None
+            if self.flip_rate is None or self.noise_rate is None
+            else self.flip_rate - self.noise_rate
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        rates = {"flip_rate": self.flip_rate, "noise_rate": self.noise_rate, "excess": self.excess}
+        return {"rows": self.rows, "turned": self.turned, **rates}
+
+
+@dataclass(frozen=True)
+class ContestSummary:
+    """All comparisons together."""
+
+    systems: tuple[SystemSummary, ...]
+    order: OrderEffect | None
+    """None where only one order was asked."""
+
+    @property
+    def leader(self) -> SystemSummary | None:
+        """The system that is better beyond doubt: its interval lies above one half, or above all
+        others'.
+        """
+        if len(self.systems) < 2 or (first := self.systems[0]).interval is None:
+            return None
+        others = [one.interval.upper for one in self.systems[1:] if one.interval]
+        least = 0.5 if len(self.systems) == 2 else max(others, default=1.0)
+        return first if first.interval and first.interval.lower > least else None
+
+
+class _System:
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.rates = array("d")
+        self.groups: list[Hashable] = []
+        self.missing = 0
+
+    def add(
+        self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
+    ) -> None:
+        for each in contests:
+            if each is not None and each in _OUTCOMES:
+                self.outcomes[_OUTCOMES[each]] += 1
+        if rate is None:
+            self.missing += 1
+        else:
+            self.rates.append(rate)
+            self.groups += group
+
+    def summary(self, name: str, sureness: Sureness) -> SystemSummary:
+        wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
+        rate = sum(self.rates) / len(self.rates) if self.rates else None
+        sure, plain = (
+            sureness.interval(self.rates, self.groups),
+            interval_of(self.rates, self.groups),
+        )
+        return SystemSummary(
+            name, wins, ties, losses, rate, plain, self.missing, len(self.rates), sure
+        )
+
+
+class ContestTally:
+    """Adds up comparisons as they come."""
+
+    def __init__(self, sureness: Sureness = UNSURE) -> None:
+        self._sureness = sureness
+        self._systems: dict[str, _System] = {}
+        self._checked = self._turned = 0
+        self._flips, self._noise = array("d"), array("d")
+
+    def add(self, one: JudgmentRecord) -> None:
+        if not isinstance(one.detail, PairwiseDetail):
+            return
+        for name, system in zip(
+            one.detail.system_names, one.detail.per_system_results, strict=True
+        ):
+            rate = system.winrate if one.scored else None
+            self._systems.setdefault(name, _System()).add(
+                system.contest_results, rate, self._sureness.group(one)
+            )
+        if one.detail.positional_bias:
+            self._add_orders(one.detail.positional_bias)
+
+    def _add_orders(self, bias: OrderCheck) -> None:
+        if bias.detected is None:
+            return
+        self._checked += 1
+        self._turned += bias.detected
+        for rates, rate in ((self._flips, bias.flip_rate), (self._noise, bias.noise_rate)):
+            if rate is not None:
+                rates.append(rate)
+
+    def summary(self) -> ContestSummary:
+        """What they come to so far."""
+        systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
+        order = (
+            OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise))
+            if self._checked
+            else None
+        )
+        return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
+
+
+def _mean(rates: array[float]) -> float | None:
+    return sum(rates) / len(rates) if rates else None
+
+
+def noise_floor(order: OrderEffect) -> Message:
+    """How much verdicts change within one order."""
+    if order.noise_rate is None:
+        return Message(
+            "noise floor not measured: it takes several votes per order (--self-consistency)"
+        )
+    return Message("noise floor (within one order): {rate}", rate=figure(order.noise_rate))

@@ -1,0 +1,121 @@
+"""What was looked up in the sources of many answers, added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from adjudge.domain.evidence_record import EvidenceDetail, EvidenceRecord
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import JudgmentRecord
+from adjudge.messages import Message, join
+
+COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
+Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"]
+MARKS: Mapping[Mark, Message] = {
+    "supported": Message("supported"),
+    "contradicted": Message("contradicted"),
+    "not found": Message("not found"),
+    "unanswered": Message("no verdict"),
+    "unchecked": Message("nothing found by rule; not asked"),
+}
+
+
+def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
+    """What a judgment found in the sources; None where they were not looked up."""
+    return one.detail.evidence if isinstance(one.detail, EvidenceDetail | RagDetail) else None
+
+
+@dataclass(frozen=True)
+class EvidenceSummary:
+    """The sentences of all rows."""
+
+    rows: int
+    claims: int
+    supported: int
+    contradicted: int
+    not_found: int
+    unanswered: int
+    with_unsupported: int
+    """Rows with a sentence that is not supported."""
+    with_contradicted: int
+    invented: Mapping[str, int] = field(default_factory=dict)
+    """Model → quotes that do not exist."""
+
+    def sentence(self, name: str) -> Message:
+        """What the sentences came to, in a line."""
+        counts = (
+            (Message("sentences that claim something"), self.claims),
+            (MARKS["supported"], self.supported),
+            (MARKS["contradicted"], self.contradicted),
+            (MARKS["not found"], self.not_found),
+            *(((MARKS["unanswered"], self.unanswered),) if self.unanswered else ()),
+            (Message("has an unsupported sentence"), self.with_unsupported),
+        )
+        each = (Message("{what} {number}", what=what, number=number) for what, number in counts)
+        return Message("{name}: {counts}", name=name, counts=join(", ", each))
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            **{
+                "rows": self.rows,
+                "claims": self.claims,
+                "supported": self.supported,
+                "contradicted": self.contradicted,
+            },
+            **{"not_found": self.not_found, "unanswered": self.unanswered},
+            **{
+                "rows_with_unsupported": self.with_unsupported,
+                "rows_with_contradicted": self.with_contradicted,
+            },
+            "invented_quotes": dict(self.invented),
+        }
+
+
+class EvidenceTally:
+    """Adds up judgments as they come."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._invented: Counter[str] = Counter()
+
+    def add(self, one: JudgmentRecord) -> None:
+        found = found_in(one)
+        if found is None:
+            return
+        self._counts.update({name: getattr(found, name) for name in COUNTED})
+        self._counts["rows"] += 1
+        self._counts["with_unsupported"] += is_unsupported(one)
+        self._counts["with_contradicted"] += is_contradicted(one)
+        self._invented.update(found.invented_quotes)
+
+    def summary(self) -> EvidenceSummary | None:
+        """What they come to so far; None where no sentence was looked up."""
+        counts = self._counts
+        if not counts["rows"]:
+            return None
+        return EvidenceSummary(
+            rows=counts["rows"],
+            claims=counts["claims"],
+            supported=counts["supported"],
+            contradicted=counts["contradicted"],
+            not_found=counts["not_found"],
+            unanswered=counts["unanswered"],
+            with_unsupported=counts["with_unsupported"],
+            with_contradicted=counts["with_contradicted"],
+            invented=dict(self._invented),
+        )
+
+
+def is_unsupported(one: JudgmentRecord) -> bool:
+    """Whether a sentence is not found or contradicted."""
+    found = found_in(one)
+    return found is not None and found.not_found + found.contradicted > 0
+
+
+def is_contradicted(one: JudgmentRecord) -> bool:
+    """Whether a sentence is contradicted."""
+    found = found_in(one)
+    return found is not None and found.contradicted > 0

@@ -1,0 +1,492 @@
+"""Whether results are good enough: what was measured, the bar, and what would be needed, in words
+and as an exit code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.pairing import Pairing
+from adjudge.domain.rounding import above, equal
+from adjudge.errors import SetupError
+from adjudge.messages import Message, capitalize, join
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.numbers import level_text
+from adjudge.results.paired import pairing_message
+from adjudge.results.russian import translate_report
+from adjudge.results.summary import Summary
+from adjudge.runs.eval_file import FailUnder
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
+
+Measure = Literal["mean", "composite", "win rate", "missing", "difference"]
+Verdict = Literal["holds", "failed", "inconclusive"]
+_CODES: Mapping[Verdict, ExitCode] = {
+    "holds": ExitCode.OK,
+    "failed": ExitCode.GATE_FAILED,
+    "inconclusive": ExitCode.GATE_INCONCLUSIVE,
+}
+
+
+@light_dataclass(frozen=True)
+class Bar:
+    judge: str
+    least: float
+    name: str = ""
+    """The criteria, or the compared system; empty: every criterion of the judge."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """A bar, and whether it was reached."""
+
+    judge: str
+    name: str
+    """The criteria, or the compared system."""
+    measure: Measure
+    value: float | None
+    bar: float
+    lower: float
+    """The value if every row without a score were the worst it can be."""
+    upper: float
+    """The value if every one of them were the best."""
+    rows: int
+    missing: int
+    """Rows without a score; where two runs are compared, without one in both."""
+    confidence: float | None = None
+    """How sure the gate must be: ``lower`` and ``upper`` are then limits at this confidence. None:
+    the mean is compared.
+    """
+    sure: bool = False
+    """Whether there are enough rows for such limits."""
+    against: str = ""
+    """The run that must not be better, where two are compared; ``bar`` is then what may be lost,
+    below 0.
+    """
+    among: int = 1
+    """Criteria that have such a gate. Where two runs are compared, ``upper`` is a limit for all of
+    them together (Holm); a bar is held by each criterion by itself.
+    """
+    cluster: str = ""
+    """The column whose equal values belong together, where rows are not independent."""
+    same_judge: bool = True
+    """Where two runs are compared: whether both have the very same judge."""
+    pairing: Pairing | None = None
+    """Where two runs are compared: which rows with which. Those without a counterpart are among the
+    ``missing``.
+    """
+    system: str = ""
+    """Where two runs are compared that compare responses: whose win rate must not be lower."""
+    reason: str = ""
+    """Where two runs are compared: why they cannot be."""
+    stopped: bool = False
+    """Whether the run has not come to its end: rows that nobody was asked about yet could change
+    it.
+    """
+
+    @property
+    def verdict(self) -> Verdict:
+        """Decided only where the rows without a score could not change it."""
+        if self.stopped:
+            return "inconclusive"
+        if self.measure == "missing":
+            return "failed" if self.missing > self.allowed else "holds"
+        if self.confidence is not None and not self.sure:
+            return "inconclusive"
+        if above(self.bar, self.upper):
+            return "failed"
+        return "inconclusive" if above(self.bar, self.lower) else "holds"
+
+    @property
+    def code(self) -> ExitCode:
+        return _CODES[self.verdict]
+
+    @property
+    def allowed(self) -> int:
+        """Rows that may be without a score: 29 of 100 at 0.29, which is 28.999999999999996 to a
+        computer.
+        """
+        share = self.bar * self.rows
+        return round(share) if equal(share, round(share)) else math.floor(share)
+
+    @property
+    def margin(self) -> float | None:
+        """By how much the bar was reached; below 0 where it was missed."""
+        return None if self.value is None else self.value - self.bar
+
+    @property
+    def needed(self) -> int:
+        """Rows that would have to turn from the worst score to the best; of missing scores, those
+        that must be there.
+        """
+        if self.measure == "missing":
+            return max(0, self.missing - self.allowed)
+        return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
+
+    def sentence(self) -> Message:
+        """What was measured, the bar, by how much, and what would be needed."""
+        said = [self._outcome()]
+        if self.pairing and self.pairing.paired:
+            said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if not self.same_judge:
+            said.append(
+                Message(
+                    "That run had another judge (criteria, model or settings): part of the "
+                    "difference may be the judges'."
+                )
+            )
+        return join(" ", said)
+
+    def _outcome(self) -> Message:
+        if self.stopped:
+            return Message(
+                "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
+                of=self._of,
+                so_far=self.pairing.rows[1] if self.pairing else self.rows,
+            )
+        if self.measure == "difference" and (self.pairing is None or not self.pairing.paired):
+            return self._unpaired_outcome()
+        if self.measure == "missing":
+            return self._missing_outcome()
+        if self.confidence is not None and self.rows:
+            return self._difference_outcome() if self.measure == "difference" else self._sure()
+        return self._plain_outcome()
+
+    def _unpaired_outcome(self) -> Message:
+        before, now = self.pairing.rows if self.pairing else (0, 0)
+        if self.pairing:
+            return Message(
+                "Gate undecided: no row of {of} could be paired with one of {against} "
+                "({before} rows there, {now} here): no id is in both, and nothing beside the "
+                "judged text names the same row in both. Name the column that does: --id "
+                "COLUMN, or id under data of an eval file.",
+                of=self._of,
+                against=self.against,
+                before=before,
+                now=now,
+            )
+        if self.judge:
+            return Message(
+                "Gate undecided: {of} is in {against}, and not in this run.",
+                of=self._of,
+                against=self.against,
+            )
+        return Message(
+            "Gate undecided: no judge of this run is in {against}, too: there is nothing to "
+            "compare.",
+            against=self.against,
+        )
+
+    def _missing_outcome(self) -> Message:
+        values = {
+            "of": self._of,
+            "missing": self.missing,
+            "rows": self.rows,
+            "allowed": self.allowed,
+            "needed": self.needed,
+        }
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
+                "Needed: scores for {needed} more.",
+                **values,
+            )
+        return Message(
+            "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
+            **values,
+        )
+
+    def _difference_outcome(self) -> Message:
+        values = self._figures | {
+            "of": self._of,
+            "against": self.against,
+            "reason": translate_report(self.reason),
+            "margin_allowed": -self.bar,
+        }
+        if not self.sure or self.value is None:
+            return Message(
+                "Gate undecided: {of} cannot be compared with {against}: {reason}.", **values
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate holds: {of} is not worse than in {against}: difference {value:+.3f}, at "
+                "least {lower:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {of} is worse than in {against}: difference {value:+.3f}, at most "
+                "{upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
+                **values,
+            )
+        return Message(
+            "Gate undecided: whether {of} is worse than in {against} cannot be told: difference "
+            "{value:+.3f}, between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} "
+            "may be lost.",
+            **values,
+        )
+
+    def _sure(self) -> Message:
+        """Where the limits decide."""
+        values = self._figures | {"what": self._what}
+        if not self.sure or self.value is None:
+            return Message(
+                "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. The "
+                "bar is {bar:.3f}.",
+                scored=self.rows - self.missing,
+                **values,
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate holds: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {what} is {value:.3f}, at most {upper:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        said = Message(
+            "Gate undecided: {what} is {value:.3f}, between {lower:.3f} and {upper:.3f} at "
+            "{level}, the bar is {bar:.3f}.",
+            **values,
+        )
+        if self.enough is None:
+            return said
+        more = Message(
+            "Needed: about {enough} rows, if the figure stays what it is.", enough=self.enough
+        )
+        return join(" ", (said, more))
+
+    def _plain_outcome(self) -> Message:
+        values = self._figures | {
+            "what": self._what,
+            "rows": self.rows,
+            "missing": self.missing,
+            "needed": self.needed,
+            "margin": abs(self.margin or 0.0),
+        }
+        verdict = self.verdict
+        if verdict == "inconclusive":
+            if not self.rows and self.measure == "win rate":
+                return Message("Gate undecided: no system is called {of}.", of=self._of)
+            return Message(
+                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+                "{bar:.3f}. Needed: scores for the {missing} of {rows} rows that have none.",
+                **values,
+            )
+        clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
+        if verdict == "holds":
+            if clear:
+                return Message(
+                    "Gate holds: {what} is {value:.3f}, the bar is {bar:.3f}: reached with "
+                    "{margin:.3f} to spare.",
+                    **values,
+                )
+            return Message(
+                "Gate holds: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
+            )
+        if clear:
+            return Message(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
+                "{margin:.3f}. Needed: {needed} more of {rows} rows at 1 instead of 0.",
+                **values,
+            )
+        return Message(
+            "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.", **values
+        )
+
+    @property
+    def _figures(self) -> dict[str, object]:
+        return {
+            "value": float(self.value or 0.0),
+            "bar": float(self.bar),
+            "lower": float(self.lower or 0.0),
+            "upper": float(self.upper or 0.0),
+            "level": self._level(),
+        }
+
+    @property
+    def _of(self) -> str:
+        """The criterion, with its judge where that has another name."""
+        name: str = self.name
+        if self.system:
+            name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
+        if name in (self.judge, ""):
+            return name or self.judge
+        return Message("{name} (judge {judge})", name=name, judge=self.judge)
+
+    @property
+    def _what(self) -> Message:
+        if self.measure == "composite":
+            return Message("mean composite of {of}", of=self._of)
+        if self.measure == "win rate":
+            return Message("win rate of {of}", of=self._of)
+        return Message("mean score of {of}", of=self._of)
+
+    def _level(self) -> Message:
+        """How sure the limits are, over what, and which rows pass for one."""
+        said = [level_text(self.confidence or 0.0)]
+        if self.among != 1 and self.verdict != "holds":
+            said.append(
+                Message("over all {among} criteria", among=self.among)
+                if self.measure == "difference"
+                else Message("(each of {among} criteria by itself)", among=self.among)
+            )
+        if self.cluster:
+            said.append(Message("with rows of one {cluster} taken together", cluster=self.cluster))
+        return join(" ", said)
+
+    @property
+    def enough(self) -> int | None:
+        """About how many rows would decide it, if the figure stays what it is; None where that
+        cannot be said.
+        """
+        if not self.sure or self.missing or not self.margin:
+            return None
+        reach = max(self.upper - (self.value or 0.0), (self.value or 0.0) - self.lower)
+        return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
+
+    def to_dict(self) -> dict[str, object]:
+        """This gate as a JSON-ready dict."""
+        measured = {
+            "measure": self.measure,
+            "value": self.value,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
+        decided = {
+            "bar": self.bar,
+            "margin": self.margin,
+            "needed": self.needed,
+            "verdict": self.verdict,
+        }
+        counts: dict[str, object] = {
+            "rows": self.rows,
+            "missing": self.missing,
+            "confidence": self.confidence,
+        }
+        counts |= {"against": self.against} if self.against else {}
+        counts |= {"cluster": self.cluster} if self.cluster else {}
+        counts |= {"pairing": self.pairing.to_dict()} if self.pairing else {}
+        counts |= {"system": self.system} if self.system else {}
+        return {
+            "judge": self.judge,
+            "name": self.name,
+            **measured,
+            **decided,
+            **counts,
+            "message": self.sentence(),
+        }
+
+
+def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
+    """Name → bar; the empty name is every criterion without a bar of its own."""
+    if fail_under is None:
+        return {}
+    return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
+
+
+def widened(
+    bounds: tuple[float, float], mean: float | None, limits: Interval | None, share: float
+) -> tuple[float, float]:
+    """What the value may be, whatever the rows without a score are, and as sure as ``limits``;
+    ``share`` of the rows has one.
+    """
+    if mean is None or limits is None:
+        return bounds
+    return bounds[0] - (mean - limits.lower) * share, bounds[1] + (limits.upper - mean) * share
+
+
+def mean_gate(
+    judge: str,
+    name: str,
+    summary: Summary,
+    bar: float,
+    measure: Measure = "mean",
+    confidence: float | None = None,
+) -> GateResult:
+    """The mean score against a bar."""
+    rows = summary.attempted - summary.without_number
+    share = (summary.scored - summary.without_number) / rows if rows else 0.0
+    lower, upper = widened((summary.lower, summary.upper), summary.mean, summary.confident, share)
+    return GateResult(
+        judge=judge,
+        name=name,
+        measure=measure,
+        value=summary.mean,
+        bar=bar,
+        lower=lower,
+        upper=upper,
+        rows=rows,
+        missing=summary.unscored,
+        confidence=confidence,
+        sure=summary.confident is not None,
+    )
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """Of several, the one that matters most: a failed gate, an undecided one, a missing score."""
+    order = (ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE, ExitCode.UNSCORED)
+    found = set(codes)
+    return next((code for code in order if code in found), ExitCode.OK)
+
+
+def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = False) -> None:
+    """Refuse a gate that cannot hold: a mean from 0 to 1 needs scores from 0 to 1. Comparisons have
+    a winner, and no score.
+    """
+    if compares:
+        raise SetupError(
+            "fail_under cannot hold for {judge!r}: it compares responses, which gives no "
+            "score; name the one whose win rate must reach it, such as --fail-under new=0.5 "
+            "or fail_under: {{new: 0.5}}",
+            judge=judge,
+        )
+    for one in criteria:
+        for option in one.options:
+            if option.points is None:
+                raise _no_gate(
+                    judge,
+                    Message(
+                        "the option {option!r} of criteria {name!r} has no score",
+                        option=option.name,
+                        name=one.name,
+                    ),
+                )
+            if not 0 <= option.points <= 1:
+                raise _no_gate(
+                    judge,
+                    Message(
+                        "the option {option!r} of criteria {name!r} scores {points:g}",
+                        option=option.name,
+                        name=one.name,
+                        points=option.points,
+                    ),
+                )
+
+
+def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
+    """The gate decides where it can, whatever the judgments without a score would have been.
+
+    A model of a panel that has no verdict on any row is a missing score as well.
+    """
+    gate = ExitCode.OK if fail_under is None else mean_gate("", "", summary, fail_under).code
+    missing = summary.scored < summary.attempted or summary.lost
+    return gate if gate is not ExitCode.OK else ExitCode.UNSCORED if missing else ExitCode.OK
+
+
+def _no_gate(judge: str, why: Message) -> SetupError:
+    return SetupError(
+        "fail_under cannot hold for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
+        "leave fail_under out",
+        judge=judge,
+        why=why,
+    )

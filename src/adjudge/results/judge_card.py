@@ -1,0 +1,159 @@
+"""What is known of the judges of a run: what each judges and how, how well it agrees with people,
+what leans it, what it costs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.domain.message import Usage
+from adjudge.gateway.prices import PriceTable
+from adjudge.labels.scales import judge_scales
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.file import holds_labels
+from adjudge.results.cascades import learnt_by
+from adjudge.results.report import Report, Section
+from adjudge.results.run_report import report_of_run
+from adjudge.runs.folder import RunInfo, run_info
+from adjudge.trust.calibration import Calibration, calibrate_run
+from adjudge.trust.leanings import Leaning, leanings_of
+
+_HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_from", "calibration")
+"""Settings that are said elsewhere on the card."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCards:
+    """The judges of one run."""
+
+    run: str
+    cards: tuple[JudgeCard, ...]
+    judged: str
+    """When, as a date."""
+    labelled: str
+    """From when to when; empty where no label says it."""
+    usage: Usage
+    cost: str
+
+
+@dataclass(frozen=True)
+class JudgeCard:
+    name: str
+    kind: str
+    identity: str
+    questions: tuple[tuple[str, str, str], ...]
+    """(name, what is asked, its options)."""
+    models: Mapping[str, object]
+    settings: Mapping[str, object]
+    sections: tuple[Section, ...]
+    calibrations: tuple[Calibration, ...]
+    leanings: tuple[Leaning, ...]
+    learnt: tuple[str, ...] = ()
+    """What it uses that was learnt from labels, and from which."""
+
+
+def judge_cards(folder: str | Path) -> JudgeCards:
+    """A card for each judge of a run."""
+    info, report = run_info(folder), report_of_run(folder, shown=0)
+    found = calibrate_run(folder) if holds_labels(folder) else []
+    cards = (
+        _card(name, info, report, [one for one in found if one.judge == name], folder)
+        for name in info.identities
+    )
+    return JudgeCards(
+        run=Path(folder).name,
+        cards=tuple(cards),
+        judged=_date(info.facts.get("started")),
+        labelled=_labelled(folder),
+        usage=sum(info.usage.values(), Usage()),
+        cost=_cost(info),
+    )
+
+
+def _card(
+    name: str, info: RunInfo, report: Report, found: list[Calibration], folder: str | Path
+) -> JudgeCard:
+    configuration = info.configuration["judges"][name]
+    settings = configuration.get("settings") or {}
+    return JudgeCard(
+        name,
+        str(configuration.get("judge")),
+        info.identities[name],
+        tuple(_questions(configuration) or _labelled_by(name, folder)),
+        configuration.get("models") or {},
+        {
+            key: value
+            for key, value in settings.items()
+            if key not in _HIDDEN and value not in (None, [], {})
+        },
+        tuple(one for one in report.sections if one.judge == name),
+        tuple(found),
+        tuple(leanings_of(folder, name)),
+        tuple(learnt_by(name, configuration)),
+    )
+
+
+def _questions(configuration: Mapping[str, object]) -> list[tuple[str, str, str]]:
+    settings = configuration.get("settings")
+    own = settings if isinstance(settings, Mapping) else {}
+    if said := own.get("definition") or own.get("expression"):
+        return [(str(own.get("name") or configuration.get("judge")), str(said), "")]
+    asked, dimensions = configuration.get("criteria"), configuration.get("dimensions")
+    listed = list(asked) if isinstance(asked, list) else []
+    listed += (
+        [one.get("criteria") for one in dimensions.values()]
+        if isinstance(dimensions, Mapping)
+        else []
+    )
+    return [
+        (str(one.get("name")), str(one.get("description")), _options(one))
+        for one in listed
+        if isinstance(one, Mapping)
+    ]
+
+
+def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
+    """What people are asked, of a judge that has no criteria of its own: one that looks sentences
+    up.
+    """
+    scales = [scale for judge, scale, _ in judge_scales(folder) if judge == name]
+    return [
+        (one.name, one.criteria.description, ", ".join(one.criteria.option_names)) for one in scales
+    ]
+
+
+def _options(criteria: Mapping[str, object]) -> str:
+    options = criteria.get("options")
+    named = (
+        [str(one.get("name")) for one in options if isinstance(one, Mapping)]
+        if isinstance(options, list)
+        else []
+    )
+    return ", ".join(named)
+
+
+def _date(moment: object) -> str:
+    return (
+        time.strftime("%Y-%m-%d", time.localtime(moment))
+        if isinstance(moment, int | float)
+        else "unknown"
+    )
+
+
+def _labelled(folder: str | Path) -> str:
+    """From when to when; nothing where no label says it."""
+    moments = (
+        [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
+    )
+    return "" if not moments else f"{_date(min(moments))} to {_date(max(moments))}"
+
+
+def _cost(info: RunInfo) -> str:
+    prices = PriceTable.load()
+    costs = {name: prices.cost(name, usage) for name, usage in info.usage.items()}
+    unknown = [name for name, cost in costs.items() if cost is None]
+    total = sum(cost or 0.0 for cost in costs.values())
+    return f"price of {', '.join(unknown)} not known" if unknown else f"${total:.4f}"

@@ -1,0 +1,278 @@
+"""What a run comes to, by its events: its report so far, what was left out,
+whether the gates hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.record import cell_of_column
+from adjudge.errors import RunStopped, SetupError
+from adjudge.ledger.batches import FOLDER as BATCHES
+from adjudge.ledger.batches import batches_in
+from adjudge.ledger.file import holds_labels, holds_run
+from adjudge.reading.values import nearest
+from adjudge.results.exit_code import ExitCode
+from adjudge.results.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
+from adjudge.results.paired_gate import check_against, compared_with_baseline, paired_gates
+from adjudge.results.payments import payment_notes
+from adjudge.results.report import ENTRIES, Report, ReportTally
+from adjudge.results.setup import KEPT, Baseline, Setup
+from adjudge.results.trusted import calibrations_of
+from adjudge.runs.build import ReadyJudge
+from adjudge.runs.eval_file import FailUnder
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
+
+if TYPE_CHECKING:
+    from adjudge.trust.comparison import RunComparison
+
+
+@dataclass
+class Outcome:
+    """As far as the run has come."""
+
+    run: EvalRun
+    fail_under: FailUnder | None = None
+    """A gate that goes before those of the file."""
+    baseline: Path | None = None
+    shown: int = ENTRIES
+    """How many judgments its pages list."""
+    skipped: int = 0
+    stopped: str = ""
+    """Why it ended before the end, where what there is of it is reported all the same."""
+    stopped_code: int = ExitCode.OK
+    halted: RunStopped | None = None
+    """What is raised when all of it is told, where it is kept: it says how to resume it."""
+    _tally: ReportTally = field(init=False, repr=False)
+    _made: Report | None = field(init=False, repr=False, default=None)
+    _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
+    _beside: tuple[RunComparison, ...] | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        judges = self.run.judges
+        self._labels = {ready.name: ready.label for ready in judges}
+        made = Setup.of(
+            {ready.label: ready.judge for ready in judges},
+            {ready.label: ready.criteria for ready in judges},
+        )
+        self._setup = replace(
+            made,
+            title=self.run.folder.name if self.run.folder else "",
+            language=self.run.file.language,
+            max_failed=self.run.file.gates.max_failed,
+            confidence=self.run.file.gates.confidence,
+            against=self._against(),
+            margin=self.run.file.gates.margin,
+            cluster=self._cluster(),
+            id=self.run.file.data.name_column or "",
+            data=self.run.file.data.path,
+            baseline=self._compared_with(),
+        )
+        bars = tuple(bar for ready in judges for bar in self._bars(ready))
+        if self._setup.confidence is not None and not bars and not self._setup.against:
+            raise SetupError(
+                "confidence says how sure a gate must be: add fail_under or not_worse_than"
+            )
+        self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
+
+    def _compared_with(self) -> Baseline:
+        if self.baseline is None:
+            return Baseline()
+        from adjudge.results.run_report import baseline_of
+
+        return baseline_of(self.baseline)
+
+    def see(self, event: Event) -> None:
+        self._made = self._compared = self._beside = None
+        match event:
+            case Judged():
+                self._tally.failed_calls = event.failed_calls
+                self._tally.add(event.result.record(self._labels[event.judge], event.number))
+            case BadRow():
+                self.skipped += 1
+                self._tally.skip(event)
+            case BlankRows():
+                self._tally.skip_blank(event)
+            case ColumnsChosen():
+                self._tally.setup = replace(self._tally.setup, columns=event.columns)
+
+    def report(self) -> Report:
+        """What it comes to so far; with what people's labels say, where its folder holds some."""
+        made, folder = self._seen_so_far(), self.run.folder
+        if folder is not None:
+            labelled = calibrations_of(folder) if holds_labels(folder) else ()
+            paid = _paid(folder) if (folder / BATCHES).is_dir() else ()
+            made = replace(
+                made,
+                gates=(*made.gates, *self._paired(folder)),
+                compared=self._beside_baseline(folder),
+                calibrations=labelled,
+                notes=(*made.notes, *paid),
+            )
+        return (
+            replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
+        )
+
+    def _seen_so_far(self) -> Report:
+        """Made once, after the last judgment."""
+        self._made = self._made or self._tally.report()
+        return self._made
+
+    def _paired(self, folder: Path) -> tuple[GateResult, ...]:
+        """Gates against another run; looked at once, after the last judgment."""
+        if self._compared is None:
+            self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
+        return self._compared
+
+    def _beside_baseline(self, folder: Path) -> tuple[RunComparison, ...]:
+        """How it compares with its baseline, row by row; looked at once, after
+        the last judgment.
+        """
+        if self._beside is None:
+            self._beside = compared_with_baseline(self._setup, folder)
+        return self._beside
+
+    def _against(self) -> str:
+        """The run that must not be better, as this folder sees it."""
+        other, folder = self.run.file.gates.not_worse_than, self.run.folder
+        if other is None:
+            if self.run.file.gates.margin:
+                raise SetupError(
+                    "margin says by how much a run may be worse than another: add "
+                    "not_worse_than, that run's folder"
+                )
+            return ""
+        if folder is None:
+            raise SetupError(
+                "not worse than another run can only be said of a run that is kept: add "
+                "--run FOLDER"
+            )
+        return str(other if self.run.file.typed else self.run.file.beside(other))
+
+    def _cluster(self) -> str:
+        """The column whose equal values belong together; refused where there is nothing that it
+        could widen.
+        """
+        gates = self.run.file.gates
+        if gates.cluster and gates.confidence is None and gates.not_worse_than is None:
+            raise SetupError(
+                "cluster says which rows belong together, for limits: add confidence, or "
+                "not_worse_than"
+            )
+        return gates.cluster or ""
+
+    def facts(self) -> Mapping[str, object]:
+        """What the run folder keeps, so that its report can be made again later."""
+        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.to_dict()}}
+
+    def check_gates(self) -> None:
+        """Refuse a gate that cannot hold, before anything is asked."""
+        if self._setup.against:
+            check_against(self._setup.against)
+        known = list(
+            dict.fromkeys(name for ready in self.run.judges for name in self._names(ready))
+        )
+        for ready in self.run.judges:
+            bars = bars_of(self._gate(ready))
+            judged = [one for one in ready.criteria if bars.keys() & {"", ready.name, one.name}]
+            if "" in bars or (judged and not ready.compares):
+                check_gate(ready.name, judged, compares=ready.compares)
+            unknown = [name for name in bars if name and name not in known]
+            if unknown and not (ready.compares and not self._systems()):
+                raise SetupError(_no_such_name(unknown[0], known))
+            self._check_polarity(ready, bars)
+        if self._setup.cluster:
+            self._check_cluster(self._setup.cluster)
+
+    def _check_polarity(self, ready: ReadyJudge, bars: Collection[str]) -> None:
+        """The mean of what is better the less there is of it must not be held to a least value."""
+        for one in self._setup.measures.get(ready.label, ()):
+            if one.name in bars and not one.higher_is_better:
+                raise SetupError(
+                    "fail_under cannot hold for {name!r}: the less there is of it the "
+                    "better; name context_precision, or give it a weight in the composite",
+                    name=one.name,
+                )
+
+    def _check_cluster(self, column: str) -> None:
+        """The first row has to have it, here and in the run that this one is held to."""
+        from adjudge.runs.folder import records_of  # not loaded by those who judge
+
+        row, other = self.run.first_row(), Path(self._setup.against)
+        if row is not None:
+            cell_of_column(row.id or "1", row.fields, row.input, column)
+        before = next(records_of(other), None) if self._setup.against and holds_run(other) else None
+        if before is not None:
+            try:
+                before.cell(column)
+            except SetupError as error:
+                raise SetupError("{other}: {error}", other=other, error=error) from None
+
+    def exit_code(self) -> int:
+        """By the gates of the command line, of each judge and of the file; what was stopped has not
+        passed them. Raises what halted a run that can be resumed.
+        """
+        if self.halted:
+            raise self.halted
+        if self.stopped:
+            return self.stopped_code
+        report = self._seen_so_far()
+        paired = self._paired(self.run.folder) if self.run.folder else ()
+        codes = [exit_code(one.summary) for one in report.sections] + [
+            gate.code for gate in (*report.gates, *paired)
+        ]
+        return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])
+
+    def _bars(self, ready: ReadyJudge) -> Iterable[Bar]:
+        own = {"", *self._names(ready)}
+        for name, least in bars_of(self._gate(ready)).items():
+            if name in own or ready.compares:
+                yield Bar(ready.label, least, name)
+
+    def _names(self, ready: ReadyJudge) -> list[str]:
+        """What a gate of this judge may name: its criteria, its dimensions, the systems that it
+        compares.
+        """
+        dimensions = [one.name for one in self._setup.dimensions.get(ready.label, ())]
+        dimensions += [one.name for one in self._setup.measures.get(ready.label, ())]
+        if ready.compares:
+            return self._systems()
+        return list(dict.fromkeys([ready.name, *(one.name for one in ready.criteria), *dimensions]))
+
+    def _systems(self) -> list[str]:
+        """The compared ones, where they are known before the rows are read: named columns, or
+        responses that were typed.
+        """
+        typed = max(
+            (
+                len(value)
+                for row in self.run.file.rows
+                for value in row.fields.values()
+                if isinstance(value, tuple)
+            ),
+            default=0,
+        )
+        return list(self.run.file.data.responses) or [
+            f"response {place}" for place in range(1, typed + 1)
+        ]
+
+    def _gate(self, ready: ReadyJudge) -> FailUnder | None:
+        gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
+        return next((one for one in gates if one is not None), None)
+
+
+def _paid(folder: Path) -> tuple[str, ...]:
+    from adjudge.runs.folder import reading  # not loaded by those who judge
+
+    with reading(folder) as ledger:
+        return payment_notes(batches_in(ledger))
+
+
+def _no_such_name(name: str, known: Sequence[str]) -> str:
+    hint = nearest(name, known)
+    names = f"{hint} There are" if hint.startswith("did") else "there are"
+    return f"fail_under: nothing is called {name!r}; {names} {', '.join(map(repr, known))}"

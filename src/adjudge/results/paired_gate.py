@@ -1,0 +1,120 @@
+"""Gates that hold a run to another one: no criteria may be worse than there, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.errors import RunError
+from adjudge.ledger.file import holds_run
+from adjudge.results.gate import GateResult
+from adjudge.results.setup import Setup
+
+if TYPE_CHECKING:
+    from adjudge.trust.comparison import RunComparison
+
+CONFIDENCE = 0.95
+"""Where none is asked for."""
+
+
+def check_against(other: str) -> None:
+    """The run that another one is held to must be there."""
+    if not holds_run(Path(other)):
+        raise RunError(
+            "the run that this one must not be worse than is not there: {other}", other=other
+        )
+
+
+def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
+    """Held to another run without a margin, where one is named."""
+    return (
+        setup
+        if baseline is None or not holds_run(baseline)
+        else replace(setup, against=str(baseline), margin=0.0)
+    )
+
+
+def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
+    """A gate for each judge and criteria that both runs have; none where no other run was named."""
+    if not setup.against or not holds_run(folder):
+        return
+    from adjudge.runs.diff import run_diff
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
+
+    check_against(setup.against)
+    level = setup.confidence or CONFIDENCE
+    with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
+        compared = compare_runs(
+            setup.against, folder, found, ComparisonSettings(level=level, noise=False)
+        )
+        gone = found.gone()
+    for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
+        gate = _gate(one, setup.against, setup.margin, upper, len(compared))
+        yield replace(gate, cluster=setup.cluster, stopped=setup.state not in ("", "complete"))
+    for judge, criteria in gone if compared else [("", "run")]:
+        yield _not_compared(setup, level, judge, criteria)
+
+
+def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
+    """How a run compares with the one that was named as its baseline, row by row; nothing where
+    that is gone.
+    """
+    place = Path(setup.baseline.place)
+    if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
+        return ()
+    from adjudge.runs.diff import run_diff
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs
+
+    with run_diff(place, folder, setup.cluster or None, setup.id or None) as found:
+        settings = ComparisonSettings(level=setup.confidence or CONFIDENCE, noise=False)
+        return tuple(compare_runs(place, folder, found, settings))
+
+
+def _gate(
+    found: RunComparison, against: str, margin: float, highest: float | None, among: int
+) -> GateResult:
+    """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of
+    many fails by chance.
+    """
+    shown, scored = found.shown, found.rows
+    rows = scored + found.without
+    lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
+    share = scored / rows if rows else 0.0
+    return GateResult(
+        judge=found.judge,
+        name=found.criteria,
+        measure="difference",
+        value=shown.value,
+        bar=-margin,
+        lower=found.on_the_scale(lower * share - (1 - share) * found.reach),
+        upper=found.on_the_scale(upper * share + (1 - share) * found.reach),
+        rows=rows,
+        missing=found.without,
+        confidence=found.level,
+        sure=shown.lower is not None,
+        against=against,
+        among=among,
+        same_judge=found.same_judge,
+        pairing=found.pairing,
+        system=found.system,
+        reason=found.difference.estimate.reason or "no row has a number in both runs",
+    )
+
+
+def _not_compared(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
+    """A gate that nothing can be said of is undecided, not gone."""
+    return GateResult(
+        judge=judge,
+        name=criteria,
+        measure="difference",
+        value=None,
+        bar=-setup.margin,
+        lower=-1.0,
+        upper=1.0,
+        rows=1,
+        missing=1,
+        confidence=level,
+        against=setup.against,
+    )

@@ -1,0 +1,502 @@
+"""What a run comes to, for every page and table: a section per criteria, its gates, why rows have
+no score, the worst rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from adjudge.data.columns import folded
+from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.judged import JudgeCriterion
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.message import Usage
+from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.results import Result
+from adjudge.domain.shown import Shown
+from adjudge.errors import NOT_ASKED
+from adjudge.messages import Message, plural
+from adjudge.results.answering import answering_notes
+from adjudge.results.cascades import CascadeSummary, CascadeTally
+from adjudge.results.cost import cost_of
+from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
+from adjudge.results.rag_row import rule_of
+from adjudge.results.setup import Change, Figure, ReportedJudge, Setup
+from adjudge.results.summary import Summary, Sureness, Tally, kind_of
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
+    from adjudge.results.contests import ContestSummary, ContestTally, SystemSummary
+    from adjudge.results.evidence import EvidenceSummary, EvidenceTally
+    from adjudge.results.rag import RagSummary, RagTally
+    from adjudge.trust.calibration import Calibration
+    from adjudge.trust.comparison import RunComparison
+
+ENTRIES = 500
+"""How many judgments the pages for people list, the worst first; the tables have them all."""
+_MOST_NAMED = 10
+"""Skipped rows that are named one by one."""
+
+
+@light_dataclass(frozen=True)
+class Section(JudgeCriterion):
+    """What one judge says by one criteria."""
+
+    summary: Summary
+    rag: RagSummary | None = None
+    contests: ContestSummary | None = None
+    cascade: CascadeSummary | None = None
+    evidence: EvidenceSummary | None = None
+
+    def figures(self) -> Iterator[Figure]:
+        """What can be compared with another run."""
+        if self.contests:
+            yield from (
+                Figure(one.name, one.name, one.winrate)
+                for one in self.contests.systems
+                if one.winrate is not None
+            )
+        elif self.summary.mean is not None:
+            yield Figure(
+                self.criteria or self.judge, self.criteria or self.judge, self.summary.mean
+            )
+        yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
+
+    def to_dict(self) -> dict[str, object]:
+        """This section as a JSON-ready dict."""
+        found: dict[str, object] = {
+            "judge": self.judge,
+            "criteria": self.criteria,
+            **self.summary.to_dict(),
+        }
+        if self.rag:
+            found["dimensions"] = {one.dimension.name: one.mean for one in self.rag.dimensions}
+            found["rules"] = dict(self.rag.rules)
+            found |= self.rag.measures.to_dict() if self.rag.measures else {}
+        if self.contests:
+            order, systems = self.contests.order, self.contests.systems
+            found |= {
+                "systems": [one.to_dict() for one in systems],
+                "positional_bias": order and order.to_dict(),
+            }
+        found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
+        return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
+
+
+@light_dataclass(frozen=True)
+class Skipped:
+    """Rows that were not judged."""
+
+    rows: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    first: tuple[str, ...] = ()
+    """The first of them, each with its place."""
+    blank: int = 0
+    blank_places: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        named = {"rows": self.rows, "reasons": dict(self.reasons), "first": list(self.first)}
+        return {**named, "blank": self.blank, "blank_places": self.blank_places}
+
+    @classmethod
+    def of(cls, kept: object) -> Skipped:
+        """As a run folder keeps it."""
+        match kept:
+            case {
+                "rows": int(rows),
+                "reasons": dict(why),
+                "first": list(first),
+                "blank": int(blank),
+                "blank_places": str(at),
+            }:
+                return cls(rows, why, tuple(map(str, first)), blank, at)
+        return cls()
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Report(Shown):
+    """A run, or what there is of it so far."""
+
+    setup: Setup
+    sections: tuple[Section, ...]
+    gates: tuple[GateResult, ...] = ()
+    skipped: Skipped = Skipped()
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the models, of the judgments and of the data; each once."""
+    entries: tuple[JudgmentRecord, ...] = ()
+    total: int = 0
+    used: Mapping[str, Usage] = field(default_factory=dict)
+    failed_calls: int = 0
+    """Requests that brought no reply, tries that were repeated included; they are in no usage."""
+    counts: str = ""
+    """Of a run folder: judgments, votes and failed calls."""
+    made: datetime = field(default_factory=datetime.now)
+    compared: tuple[RunComparison, ...] = ()
+    """How it compares with its baseline, row by row, where that can be read."""
+    calibrations: tuple[Calibration, ...] = ()
+    """What people's labels say of the numbers, where there are labels."""
+
+    @cached_property
+    def language(self) -> str:
+        return self.setup.language
+
+    def unfinished(self) -> Self:
+        """The same of a run that has not come to its end: no gate is decided."""
+        return replace(self, gates=tuple(replace(one, stopped=True) for one in self.gates))
+
+    @property
+    def usage(self) -> Usage:
+        return sum(self.used.values(), Usage())
+
+    @property
+    def remarks(self) -> list[str]:
+        """What sentences came to, what cascades decided and saved, and what judges use that was
+        learnt from labels.
+        """
+        parts = [
+            (one.name, part)
+            for one in self.sections
+            for part in (one.cascade, one.evidence)
+            if part
+        ]
+        return [*(part.sentence(name) for name, part in parts), *self.setup.learnt]
+
+    @property
+    def compared_told(self) -> list[str]:
+        """How it compares with its baseline, in lines; those below the first of a criterion begin
+        with a blank.
+        """
+        if not self.compared:
+            return []
+        from adjudge.results.compared import (
+            comparison_lines,
+        )  # not loaded where nothing is compared
+
+        return [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Why judgments have no score, over all sections, the most frequent first."""
+        found: Counter[str] = Counter()
+        for one in self.sections:
+            found.update(one.summary.reasons)
+        return dict(found.most_common())
+
+    def dimensions_of(self, one: JudgmentRecord) -> tuple[Dimension, ...]:
+        """What a judgment was scored on."""
+        return self.setup.dimensions.get(one.judge, ())
+
+    def summary(self) -> dict[str, object]:
+        """The counts of all sections and what they cost; a mean only where there is one, since that
+        of several is none.
+        """
+        return {**self._figures(), **cost_of(self.used)}
+
+    def _figures(self) -> dict[str, object]:
+        usage = self.usage
+        used = {
+            "calls": usage.calls,
+            "failed_calls": self.failed_calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+        }
+        if len(self.sections) == 1:
+            return {**self.sections[0].summary.to_dict(), **used}
+        every = [one.summary for one in self.sections]
+        names = ("attempted", "scored", "abstained", "failed", "without_number")
+        counts: dict[str, object] = {
+            name: sum(getattr(one, name) for one in every) for name in names
+        }
+        return {**counts, **used}
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything but the judgments, as a JSON-ready dict."""
+        return {
+            "criteria": [{**one.to_dict(), **self._baseline(one)} for one in self.sections],
+            "gates": [one.to_dict() for one in self.gates],
+            "reasons": self.reasons,
+            "skipped": self.skipped.to_dict(),
+            "notes": list(self.notes),
+            **({"remarks": self.remarks} if self.remarks else {}),
+            **({"comparisons": [one.to_dict() for one in self.compared]} if self.compared else {}),
+            **(
+                {"calibrations": [one.to_dict() for one in self.calibrations]}
+                if self.calibrations
+                else {}
+            ),
+        }
+
+    def changes(self, one: Section) -> list[Change]:
+        """What a section has come to since the run that this one is compared with."""
+        return self.setup.baseline.changes(one.judge, one.figures())
+
+    def _baseline(self, one: Section) -> dict[str, object]:
+        changes = self.changes(one)
+        return {"baseline": [each.to_dict() for each in changes]} if changes else {}
+
+
+class _SectionTally:
+    def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
+        self.judge, self.criteria = first.judge, first.criterion
+        sureness = Sureness(setup.confidence, setup.cluster)
+        self._steps = setup.steps.get(first.judge, ())
+        self._cascade = CascadeTally() if self._steps else None
+        self._tally = Tally(sureness)
+        self._evidence: EvidenceTally | None = None
+        self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None
+        self._contests: ContestTally | None = None
+        if first.detail.kind == "pairwise":
+            from adjudge.results.contests import (
+                ContestTally,
+            )  # not loaded where nothing is compared
+
+            self._contests = ContestTally(sureness)
+
+    def add(self, one: JudgmentRecord) -> None:
+        self._tally.add(one)
+        if self._evidence is None and one.detail.kind in ("evidence", "rag"):
+            from adjudge.results.evidence import (
+                EvidenceTally,
+            )  # not loaded where no sentence is looked up
+
+            self._evidence = EvidenceTally()
+        for more in (self._rag, self._contests, self._cascade, self._evidence):
+            if more:
+                more.add(one)
+
+    def section(self) -> Section:
+        rag = self._rag.summary() if self._rag else None
+        contests = self._contests.summary() if self._contests else None
+        cascade = self._cascade.summary(self._steps) if self._cascade else None
+        evidence = self._evidence.summary() if self._evidence else None
+        return Section(
+            self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence
+        )
+
+
+def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
+    """None where it is not known what the judge scores."""
+    from adjudge.results.rag import RagTally
+
+    dimensions, measures = setup.dimensions.get(judge, ()), setup.measures.get(judge, ())
+    return RagTally(dimensions, sureness, measures) if dimensions or measures else None
+
+
+class ReportTally:
+    """Takes judgments one by one; memory grows by a few bytes for each, beside the worst that are
+    shown.
+    """
+
+    def __init__(self, setup: Setup, shown: int = ENTRIES) -> None:
+        self.setup = setup
+        self.shown = shown
+        self._sections: dict[tuple[str, str], _SectionTally] = {}
+        self._worst: list[JudgmentRecord] = []
+        self._notes: dict[str, None] = dict.fromkeys(setup.notes)
+        self._reasons: Counter[str] = Counter()
+        self._first: list[str] = []
+        self._blank: BlankRows | None = None
+        self._total = 0
+        self._named: Counter[tuple[str, str]] = Counter()
+        self._not_asked = 0
+        """Judgments without a score because a model was paused."""
+        self._used: dict[str, Usage] = {}
+        self.failed_calls = 0
+        self.kept = Skipped()
+        """What an earlier process said of skipped rows."""
+
+    def add(self, one: JudgmentRecord) -> None:
+        key = (one.judge, one.criterion)
+        if key not in self._sections:
+            self._sections[key] = _SectionTally(one, self.setup)
+        self._sections[key].add(one)
+        self._total += 1
+        self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
+        self._named.update(one.named)
+        for model, usage in one.used.items():
+            self._used[model] = self._used.get(model, Usage()) + usage
+        self._notes.update(dict.fromkeys(one.notes))
+        self._worst.append(one)
+        if len(self._worst) > 2 * self.shown:
+            self._worst = self._shown()
+
+    def skip(self, row: BadRow) -> None:
+        """One more row that cannot be judged."""
+        self._reasons[kind_of(row.reason)] += 1
+        self._first += [str(row)] if len(self._first) < _MOST_NAMED else []
+
+    def skip_blank(self, rows: BlankRows) -> None:
+        self._blank = rows
+
+    @property
+    def skipped(self) -> Skipped:
+        """The rows that were not judged."""
+        if not self._reasons and not self._blank:
+            return self.kept
+        blank = (self._blank.count, self._blank.places) if self._blank else (0, "")
+        return Skipped(
+            self._reasons.total(), dict(self._reasons.most_common()), tuple(self._first), *blank
+        )
+
+    def report(self) -> Report:
+        """What they come to so far."""
+        sections, skipped = tuple(self._in_order()), self.skipped
+        blank = [_blank_rows(skipped)] if skipped.blank else []
+        return Report(
+            setup=self.setup,
+            sections=sections,
+            gates=tuple(_gates(self.setup, sections)),
+            skipped=skipped,
+            notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
+            entries=tuple(self._shown()),
+            total=self._total,
+            used=dict(self._used),
+            failed_calls=self.failed_calls,
+        )
+
+    def _paused(self) -> Iterator[Message]:
+        if self._not_asked:
+            yield Message(
+                "not asked, since a model was paused after many failures in a row: {number} of "
+                "{total} judgments; resume the run to ask them",
+                number=self._not_asked,
+                total=self._total,
+            )
+
+    def _in_order(self) -> list[Section]:
+        """The sections in the order in which the judges were given, wherever the judgments come
+        from.
+        """
+        places = {judge: place for place, judge in enumerate(self.setup.judges)}
+        found = (one.section() for one in self._sections.values())
+        return sorted(found, key=lambda one: places.get(one.judge, len(places)))
+
+    def _shown(self) -> list[JudgmentRecord]:
+        return sorted(
+            self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ()))
+        )[: self.shown]
+
+
+def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
+    """The worst has the least: answers that a gate of the composite bars and rows without a score,
+    then the lowest scores.
+    """
+    if one.detail.kind == "rag":
+        return not is_barred(one, dimensions), _lowest(one), one.row
+    return one.scored, one.score or 0.0, one.row
+
+
+def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
+    """Whether a gate that caps the composite fired."""
+    fired = rule_of(one)
+    return any(
+        gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates
+    )
+
+
+def report_of(
+    judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES
+) -> Report:
+    """The report of what ``judge`` said; ``source``: where the rows came from."""
+    tally = ReportTally(Setup.of_judge(judge, source), shown)
+    for one in judgments_of(judge, results):
+        tally.add(one)
+    return tally.report()
+
+
+def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[JudgmentRecord]:
+    """``results`` as reports read them."""
+    return [result.record(type(judge).__name__, index) for index, result in enumerate(results)]
+
+
+def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
+    held: list[GateResult] = []
+    for bar in setup.bars:
+        own = [one for one in sections if one.judge == bar.judge]
+        nothing = mean_gate(
+            bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence
+        )
+        held += _held_to(bar, own, setup) if own else [nothing]
+    yield from (replace(one, cluster=setup.cluster, among=len(held)) for one in held)
+    for one in sections if setup.max_failed is not None else ():
+        summary = one.summary
+        yield GateResult(
+            judge=one.judge,
+            name=one.criteria,
+            measure="missing",
+            value=summary.unscored / summary.attempted if summary.attempted else None,
+            bar=setup.max_failed or 0.0,
+            lower=0.0,
+            upper=1.0,
+            rows=summary.attempted,
+            missing=summary.unscored,
+        )
+
+
+def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
+    named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
+    for one in sections:
+        if one.contests:
+            yield _win_rate(
+                one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
+            )
+        elif bar.name in ("", one.criteria, one.judge) and not (
+            bar.name == "" and one.criteria in named
+        ):
+            kind: Measure = "composite" if one.rag else "mean"
+            yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
+        elif one.rag and (found := one.rag.named(bar.name)):
+            yield mean_gate(
+                one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence
+            )
+
+
+def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
+    """The system of that name; a column that was typed in another case is found, so it is here."""
+    exact = (one for one in systems if one.name == name)
+    return next(exact, None) or next(
+        (one for one in systems if folded(one.name) == folded(name)), None
+    )
+
+
+def _win_rate(
+    judge: str, bar: Bar, system: SystemSummary | None, confidence: float | None
+) -> GateResult:
+    lower, upper = system.bounds if system else (0.0, 1.0)
+    scored = system.rows if system else 0
+    share = scored / (scored + system.missing) if system and scored else 0.0
+    sure = system.confident if system else None
+    lower, upper = widened((lower, upper), system.winrate if system else None, sure, share)
+    return GateResult(
+        judge=judge,
+        name=system.name if system else bar.name,
+        measure="win rate",
+        value=system.winrate if system else None,
+        bar=bar.least,
+        lower=lower,
+        upper=upper,
+        rows=system.rows + system.missing if system else 0,
+        missing=system.missing if system else 0,
+        confidence=confidence,
+        sure=sure is not None,
+    )
+
+
+def _lowest(one: JudgmentRecord) -> float:
+    return (one.score or 0.0) if one.scored else one.bounds[0]
+
+
+def _blank_rows(skipped: Skipped) -> Message:
+    """That blank rows were skipped, and where the first of them stand."""
+    return plural(
+        "{count} blank row was skipped: {places}.",
+        "{count} blank rows were skipped: {places}.",
+        skipped.blank,
+        places=skipped.blank_places,
+    )

@@ -1,0 +1,60 @@
+"""The report of a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from adjudge.messages import Message
+from adjudge.results.counts import count_failed_calls, count_judgments, count_votes
+from adjudge.results.paired_gate import compared_with_baseline, paired_gates
+from adjudge.results.payments import payment_notes
+from adjudge.results.report import ENTRIES, Report, ReportTally, Skipped
+from adjudge.results.setup import KEPT, Baseline, Setup
+from adjudge.results.trusted import calibrations_of
+from adjudge.runs.folder import RunInfo, records_of, run_info
+
+
+def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:
+    """The report of a run folder, as far as it has come; the rows that it lists have their votes.
+
+    ``baseline``: a run to compare with, instead of the one that it was compared with when it was
+    made.
+    """
+    info = run_info(run)
+    setup = Setup.of_run(info)
+    setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
+    tally = ReportTally(setup, shown)
+    kept = info.facts.get(KEPT)
+    tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
+    for one in records_of(run, votes=True):
+        tally.add(one)
+    made = tally.report()
+    made = replace(
+        made,
+        notes=(*made.notes, *payment_notes(info.batches)),
+        gates=(*made.gates, *paired_gates(setup, Path(run))),
+        compared=compared_with_baseline(setup, Path(run)),
+        used=info.usage,
+        counts=_counts(info),
+        calibrations=calibrations_of(run),
+        failed_calls=info.failed_calls,
+    )
+    return made if info.state == "complete" else made.unfinished()
+
+
+def baseline_of(run: Path) -> Baseline:
+    """What a run came to, for another one to be compared with."""
+    sections = report_of_run(run, shown=0).sections
+    return Baseline.of(run, ((one.judge, figure) for one in sections for figure in one.figures()))
+
+
+def _counts(info: RunInfo) -> Message:
+    return Message(
+        "{judgments}, {votes}, {unanswered}; {failed}",
+        judgments=count_judgments(info.rows),
+        votes=count_votes(info.votes),
+        unanswered=Message("{count} without an answer", count=info.failed_votes),
+        failed=count_failed_calls(info.failed_calls),
+    )

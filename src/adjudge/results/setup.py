@@ -1,0 +1,369 @@
+"""How a run was set up, as its report says it: the same of judges that are there and of those that
+a run folder describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.numbers import number_of
+from adjudge.engine.identity import judge_identities
+from adjudge.gateway.open import OpenModel
+from adjudge.results.cascades import learnt_by, steps_of
+from adjudge.results.gate import Bar
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
+    from adjudge.rag.measures import RagMeasure
+    from adjudge.runs.folder import RunInfo
+
+
+class Figure(NamedTuple):
+    """A mean or a win rate: what it is kept by in any language, what people
+    call it, and its value.
+    """
+
+    key: str
+    name: str
+    value: float
+
+
+class Change(NamedTuple):
+    """A figure, before and now."""
+
+    name: str
+    before: float
+    now: float
+
+    @property
+    def change(self) -> float:
+        """Above 0 where it is better now."""
+        return self.now - self.before
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {**self._asdict(), "change": self.change}
+
+
+@light_dataclass(frozen=True)
+class Baseline:
+    """What an earlier run came to."""
+
+    run: str = ""
+    figures: Mapping[str, float] = FrozenDict()
+    """Criteria, dimension or system → its mean or win rate.
+
+    What several judges of the run have is under "judge: criteria".
+    """
+    place: str = ""
+    """The folder wherever one stands, for its rows."""
+
+    @classmethod
+    def of(cls, run: Path, figures: Iterable[tuple[str, Figure]]) -> Baseline:
+        """Of the figures of that run, each with its judge."""
+        found: dict[str, float] = {}
+        for judge, one in figures:
+            found[one.key if one.key not in found else f"{judge}: {one.key}"] = one.value
+        return cls(str(run), found, str(run.absolute()))
+
+    @classmethod
+    def of_kept(cls, kept: object) -> Baseline:
+        """As a run folder keeps it."""
+        match kept:
+            case {"run": str(run), "figures": dict(figures), **more}:
+                known = {str(name): number_of(value) for name, value in figures.items()}
+                found = {name: value for name, value in known.items() if value is not None}
+                return cls(run, found, str(more.get("place") or ""))
+        return cls()
+
+    def kept(self) -> dict[str, object]:
+        """What a run folder keeps of it."""
+        return {"run": self.run, "figures": dict(self.figures), "place": self.place}
+
+    def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
+        known = ((one, self._before(judge, one.key)) for one in figures)
+        return [Change(one.name, before, one.value) for one, before in known if before is not None]
+
+    def _before(self, judge: str, name: str) -> float | None:
+        return self.figures.get(f"{judge}: {name}", self.figures.get(name))
+
+
+KEPT = "report"
+"""Where a run folder keeps what its report needs and its judgments do not say."""
+_VOTES = ("strictness", "self_consistency", "num_samples")
+
+
+class ReportedJudge(Protocol):
+    """What a report asks of a judge."""
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """Its models by their names."""
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> Mapping[str, object]:
+        """Everything that decides what is asked and how it is pooled."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a report says of how the judgments were made, and what they are held to."""
+
+    title: str = ""
+    """The run's folder; empty where none is kept."""
+    state: str = ""
+    """How far it has come, where that is to be said."""
+    language: str = "en"
+    judges: Mapping[str, Mapping[str, object]] = field(default_factory=FrozenDict)
+    """Judge → its configuration."""
+    dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
+    """Judge of RAG answers → what it scores."""
+    measures: Mapping[str, tuple[RagMeasure, ...]] = field(default_factory=FrozenDict)
+    """Judge of RAG answers → what it measures beside that."""
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
+    """Judge that is a cascade → its steps."""
+    learnt: tuple[str, ...] = ()
+    """What judges use that was learnt from labels, and from which; a sentence each."""
+    bars: tuple[Bar, ...] = ()
+    max_failed: float | None = None
+    """The largest share of judgments that may be without a score."""
+    confidence: float | None = None
+    """How sure a gate must be; None: it compares the mean."""
+    against: str = ""
+    """A run folder that no criteria may be worse than."""
+    margin: float = 0.0
+    cluster: str = ""
+    """A column: rows that share its value belong together, and do not pass for independent ones."""
+    id: str = ""
+    """The column that names the rows, where one was named."""
+    data: str = ""
+    """Where the rows came from."""
+    modes: tuple[str, ...] = ()
+    """How the models were asked, where that is known."""
+    columns: Mapping[str, str] = field(default_factory=FrozenDict)
+    """Field → the column it was taken from, where that was chosen."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the models."""
+    baseline: Baseline = Baseline()
+    """The run to compare with, where one was named."""
+
+    @classmethod
+    def of(
+        cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
+    ) -> Setup:
+        """Of judges that are there, by what their judgments are filed under."""
+        models = [model for judge in judges.values() for model in judge.panel.values()]
+        modes = [
+            str(judge.__dict__.get("mode") or model.mode)
+            for judge in judges.values()
+            for model in judge.panel.values()
+        ]
+        several = {
+            name: judge.configuration(criteria.get(name, ()))
+            for name, judge in judges.items()
+            if len(judge.panel) > 1
+        }
+        return cls(
+            judges=_Configurations(judges, criteria),
+            steps={name: steps for name, one in several.items() if (steps := steps_of(one))},
+            learnt=_learnt(several),
+            dimensions={
+                name: judge.scored
+                for name, judge in judges.items()
+                if isinstance(judge, _HasDimensions)
+            },
+            measures={
+                name: judge.measured
+                for name, judge in judges.items()
+                if isinstance(judge, _HasDimensions) and judge.measured
+            },
+            modes=tuple(dict.fromkeys(modes)),
+            notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
+        )
+
+    @classmethod
+    def of_judge(cls, judge: ReportedJudge, source: str) -> Setup:
+        """Of one judge that a program made."""
+        name, language = type(judge).__name__, str(judge.__dict__.get("language", "en"))
+        return replace(cls.of({name: judge}, {}), data=source, language=language)
+
+    @classmethod
+    def of_run(cls, info: RunInfo) -> Setup:
+        """Of a run folder, whoever made it."""
+        judges = info.configuration.get("judges", {})
+        known = _part(info.facts, KEPT)
+        languages = [str(_part(one, "settings").get("language", "en")) for one in judges.values()]
+        return cls(
+            title=info.folder.name,
+            state=info.state,
+            language=languages[0] if languages else "en",
+            judges=judges,
+            dimensions=_dimensions(judges),
+            measures=_measures(judges),
+            steps={name: steps for name, one in judges.items() if (steps := steps_of(one))},
+            learnt=_learnt(judges),
+            bars=tuple(_bars(known.get("bars"))),
+            max_failed=number_of(known.get("max_failed")),
+            confidence=number_of(known.get("confidence")),
+            against=str(known.get("against") or ""),
+            margin=number_of(known.get("margin")) or 0.0,
+            cluster=str(known.get("cluster") or ""),
+            id=str(known.get("id") or ""),
+            data=str(known.get("data") or ""),
+            modes=_texts(known.get("modes")),
+            columns={name: str(column) for name, column in _part(known, "columns").items()},
+            notes=_texts(known.get("notes")),
+            baseline=Baseline.of_kept(known.get("baseline")),
+        )
+
+    def kept(self) -> dict[str, object]:
+        """What a run folder keeps of it, beside the configuration."""
+        return {
+            "bars": [[bar.judge, bar.name, bar.least] for bar in self.bars],
+            "max_failed": self.max_failed,
+            "confidence": self.confidence,
+            "against": self.against,
+            "margin": self.margin,
+            "cluster": self.cluster,
+            "id": self.id,
+            "data": self.data,
+            "modes": list(self.modes),
+            "columns": dict(self.columns),
+            "notes": list(self.notes),
+            "baseline": self.baseline.kept(),
+        }
+
+    @cached_property
+    def identities(self) -> dict[str, str]:
+        """Judge → one hash over everything that decides its verdicts."""
+        return judge_identities({"judges": self.judges})
+
+    def _weights_of_measures(self) -> list[str]:
+        return [
+            f"{one.title} {one.weight:g}"
+            for own in self.measures.values()
+            for one in own
+            if one.weight
+        ]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """How the scores were made; never a key."""
+        settings = [_part(one, "settings") for one in self.judges.values()]
+        known = [one for own in self.dimensions.values() for one in own]
+        found = {
+            "data": self.data,
+            "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
+            "models": _listed(
+                model for one in self.judges.values() for model in _part(one, "models")
+            ),
+            "votes per model and dimension" if known else "votes per model": _listed(
+                one[name] for one in settings for name in _VOTES if one.get(name)
+            ),
+            "temperature": _listed(one.get("temperature") for one in settings),
+            "seed": _listed(one.get("seed") for one in settings),
+            "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
+            "language": self.language,
+            "weights": ", ".join(
+                [*(f"{one.title} {one.weight:g}" for one in known), *self._weights_of_measures()]
+            ),
+            "configuration": _listed(one.get("config") for one in settings),
+            "judge identity": ", ".join(
+                f"{name} {one}" if len(self.identities) > 1 else one
+                for name, one in self.identities.items()
+            ),
+            "adjudge": _listed(
+                _part(one, "versions").get("adjudge") for one in self.judges.values()
+            ),
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+@runtime_checkable
+class _HasDimensions(Protocol):
+    @property
+    def scored(self) -> tuple[Dimension, ...]: ...
+
+    @property
+    def measured(self) -> tuple[RagMeasure, ...]:
+        """What it measures beside that."""
+
+
+class _Configurations(Mapping[str, Mapping[str, object]]):
+    """Judge → its configuration, made when a page asks for it: a command that shows one verdict
+    need not wait for that.
+    """
+
+    def __init__(
+        self, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
+    ) -> None:
+        self._judges, self._criteria = judges, criteria
+
+    def __getitem__(self, name: str) -> Mapping[str, object]:
+        return self._judges[name].configuration(self._criteria.get(name, ()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._judges)
+
+    def __len__(self) -> int:
+        return len(self._judges)
+
+
+def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """What stands under ``name``; nothing where that is not a mapping: a run folder may come from
+    anybody.
+    """
+    value = whole.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    return tuple(map(str, values)) if isinstance(values, list) else ()
+
+
+def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Dimension, ...]]:
+    from adjudge.rag.dimensions import kept_dimensions
+
+    found = {
+        name: kept_dimensions(one["dimensions"])
+        for name, one in judges.items()
+        if "dimensions" in one
+    }
+    return {name: own for name, own in found.items() if own}
+
+
+def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[RagMeasure, ...]]:
+    from adjudge.rag.measures import kept_measures
+
+    found = {
+        name: kept_measures(one["measures"]) for name, one in judges.items() if "measures" in one
+    }
+    return {name: own for name, own in found.items() if own}
+
+
+def _learnt(judges: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+    return tuple(line for name, one in judges.items() for line in learnt_by(name, one))
+
+
+def _bars(kept: object) -> list[Bar]:
+    found = []
+    for one in kept if isinstance(kept, list) else ():
+        match one:
+            case [str(judge), str(name), int(least) | float(least)]:
+                found.append(Bar(judge, float(least), name))
+    return found
+
+
+def _listed(values: Iterable[object]) -> str:
+    shown = (
+        f"{value:g}" if isinstance(value, float) else str(value)
+        for value in values
+        if value is not None
+    )
+    return ", ".join(dict.fromkeys(shown))

@@ -1,0 +1,129 @@
+"""What a model was shown for a vote.
+
+A ledger keeps the hash of the prompt, not its text: the text is made again and checked.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.message import Prompt
+from adjudge.domain.question import Choice, Comparison, Question, question_of
+from adjudge.domain.record import JudgmentRecord, VoteRecord
+from adjudge.domain.vote import Ballot, Mode
+from adjudge.engine.ask import prompt_for
+from adjudge.errors import AdjudgeError
+from adjudge.labels.scales import scales_of
+from adjudge.ledger.file import read_meta
+from adjudge.ledger.records import records
+
+_MODES: tuple[Mode, ...] = ("generate", "likelihood")
+
+
+class ShownPrompt(NamedTuple):
+    turns: tuple[tuple[str, str], ...]
+    checked: bool
+    """Whether its hash is the one in the ledger. Where it is not, this is how the first try was
+    put: the reply could not be read, and of what was asked after that the ledger has the hash
+    alone.
+    """
+
+
+def shown_prompts(
+    connection: sqlite3.Connection, judge: str, number: int
+) -> list[ShownPrompt | None]:
+    """The prompt of each vote on a judgment, in the order of the votes; None where it cannot be
+    made again: it was worded by another version of adjudge, or by a judge of one's own.
+    """
+    found = next(records(connection, judge=judge, index=number, votes=True), None)
+    if found is None:
+        return []
+    configuration = _mapping(
+        _mapping(_mapping(read_meta(connection).get("configuration")).get("judges")).get(judge)
+    )
+    return [_again(configuration, found, vote) for vote in found.votes or ()]
+
+
+def _again(
+    configuration: Mapping[str, object], judgment: JudgmentRecord, vote: VoteRecord
+) -> ShownPrompt | None:
+    kept = vote.metadata.get("prompt")  # the whole prompt, where an import brought it along
+    if isinstance(kept, str):
+        return ShownPrompt((("user", kept),), checked=True)
+    first: Prompt | None = None
+    for ballot in _candidates(configuration, judgment, vote):
+        prompt = _prompt(ballot)
+        if prompt and prompt.hash == vote.prompt:
+            return _shown(prompt, checked=True)
+        first = first or prompt
+    return _shown(first, checked=False) if first and vote.repairs else None
+
+
+def _prompt(ballot: Ballot) -> Prompt | None:
+    """None: such a ballot was never asked."""
+    with suppress(AdjudgeError, ValueError, TypeError, IndexError, KeyError):
+        return prompt_for(ballot)
+    return None
+
+
+def _shown(prompt: Prompt, *, checked: bool) -> ShownPrompt:
+    return ShownPrompt(tuple((turn.role, turn.content) for turn in prompt.messages), checked)
+
+
+def _candidates(
+    configuration: Mapping[str, object], judgment: JudgmentRecord, vote: VoteRecord
+) -> Iterator[Ballot]:
+    """Every ballot that this judge may have asked; which it was, the hash tells."""
+    settings, compares = _mapping(configuration.get("settings")), bool(judgment.systems)
+    template, language = (
+        _template(settings, compares=compares),
+        str(settings.get("language") or "en"),
+    )
+    feedback = settings.get("generate_feedback") is True
+    for criteria in _criteria(configuration, judgment.criterion, compares=compares):
+        instance = Instance(judgment.fields)
+        if "dimensions" in configuration:
+            instance = _seen_by(criteria, instance, language)
+        for question in _questions(criteria, vote, compares=compares):
+            for mode in _MODES:
+                parts = (criteria, instance, question, template, vote.model, language)
+                yield Ballot(*parts, mode=mode, feedback=feedback, persona=vote.persona)
+
+
+def _template(settings: Mapping[str, object], *, compares: bool) -> str:
+    return "aspect" if "definition" in settings else "pairwise" if compares else "direct"
+
+
+def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
+    """What a dimension of an answer that rests on retrieved texts sees of its row."""
+    from adjudge.rag.dimensions import Dimension, absent  # not loaded by those who have no such run
+    from adjudge.rag.rows import shown
+
+    return shown(instance, Dimension(criteria), absent(language))
+
+
+def _criteria(
+    configuration: Mapping[str, object], criterion: str, *, compares: bool
+) -> Sequence[Criteria]:
+    found = [scale.criteria for scale in scales_of(configuration, compares=compares)]
+    named = [one for one in found if one.name == criterion]
+    return named or found
+
+
+def _questions(criteria: Criteria, vote: VoteRecord, *, compares: bool) -> Iterator[Question]:
+    if compares and vote.order:
+        yield Comparison(vote.order, tie=True)
+        yield Comparison(vote.order, tie=False)
+        return
+    question = question_of(criteria)
+    yield question.reversed() if vote.order and isinstance(question, Choice) else question
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A run folder may come from anybody."""
+    return value if isinstance(value, Mapping) else {}

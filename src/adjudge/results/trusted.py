@@ -1,0 +1,123 @@
+"""The corrected number of a run as reports print it: in the headline, with its labels; or why there
+is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.messages import Message, capitalize
+from adjudge.results.counts import count_labels
+from adjudge.results.numbers import figure, level_text
+
+if TYPE_CHECKING:
+    from adjudge.stats.refusal import Refusal
+    from adjudge.trust.calibration import Calibration
+
+_SHORT_REFUSALS: Mapping[str, Message] = {
+    "model_made_labels": Message("a model made the labels"),
+    "another_judge": Message("the rows were drawn within the verdicts of another judge"),
+    "several_systems": Message(
+        "more than two systems are compared, and a win rate is of two: 'adjudge rank' ranks them"
+    ),
+    "chosen_rows": Message("only rows that were not chosen at random have labels"),
+}
+
+
+@dataclass(frozen=True)
+class _Why:
+    """A refusal: in English in its own words, elsewhere in short ones as long as those are no
+    message.
+    """
+
+    refusal: Refusal
+
+    def __str__(self) -> str:
+        return capitalize(self.refusal.text)
+
+    def render(self, language: str) -> str:
+        text: str = self.refusal.text
+        if language != "en" and not isinstance(text, Message):
+            text = _SHORT_REFUSALS.get(self.refusal.code, text)
+        return capitalize(text).render(language)
+
+
+def trust_sentence(one: Calibration) -> Message:
+    """The corrected number with its labels and the uncorrected one beside it; or the refusal in its
+    place.
+    """
+    return Message("{said}.", said=trust_clause(one))
+
+
+def trust_clause(one: Calibration) -> Message:
+    """The same without its full stop, for a sentence that says more."""
+    found, what, naive = one.corrected, _what(one), figure(one.naive.value, 3)
+    labels = count_labels(one.count)
+    if one.labels.model_made:
+        labels = Message("{labels} that a model made", labels=labels)
+    if one.refusal:
+        shown = (
+            naive if one.naive.value is None else Message("{what} {value}", what=what, value=naive)
+        )
+        return Message(
+            "{name}: no corrected number by {labels}; uncorrected {figure}. {why}",
+            name=titled(one),
+            labels=labels,
+            figure=shown,
+            why=_Why(one.refusal),
+        )
+    values = {
+        "name": titled(one),
+        "what": what,
+        "labels": labels,
+        "value": figure(found.value if found else None, 3),
+        "lower": figure(found.lower if found else None, 3),
+        "upper": figure(found.upper if found else None, 3),
+        "level": level_text(one.level),
+        "naive": naive,
+    }
+    if found is None or found.value is None:
+        return Message(
+            "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected "
+            "{naive}",
+            **values,
+        )
+    return Message(
+        "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); "
+        "uncorrected {naive}",
+        **values,
+    )
+
+
+def titled(one: Calibration) -> str:
+    """The criteria, and which judge where several of the run judge by it."""
+    name = one.criteria or one.judge
+    return (
+        Message("{name} (judge {judge})", name=name, judge=one.judge)
+        if one.one_of_several
+        else name
+    )
+
+
+def _what(one: Calibration) -> Message:
+    if one.measure.name == "score":
+        return Message("mean score")
+    if one.is_comparison:
+        return Message("win rate of {name}", name=one.measure.name)
+    return Message("share of {name}", name=one.measure.name)
+
+
+def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
+    """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more
+    is loaded for that.
+    """
+    from adjudge.ledger.file import holds_labels
+
+    if not holds_labels(folder):
+        return ()
+    from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+
+    return tuple(calibrate_run(folder, settings=CalibrationSettings(agreement=None)))

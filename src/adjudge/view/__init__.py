@@ -1,0 +1,1 @@
+"""Numbers → what people see: terminal, Markdown, HTML. Computes nothing and opens no ledger."""

@@ -1,0 +1,200 @@
+"""A benchmark of judges as tables, as a Markdown page and as a single HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from adjudge.messages import Message, join, plural, term
+from adjudge.results.numbers import figure, limits
+from adjudge.results.russian import translate_report
+from adjudge.stats.estimate import Estimate
+from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
+from adjudge.view.template import environment
+
+ENDINGS = (".md", ".html", ".json")
+SHOWN = 50
+"""Disagreements that a page lists of each judge."""
+_NOTHING = "–"
+Cells = Sequence[str]
+
+
+def _share(one: Estimate) -> str:
+    return figure(one.value, 3)
+
+
+def _percent(one: Estimate) -> str:
+    return _NOTHING if one.value is None else Message("{share:.1f} %", share=100 * one.value)
+
+
+def _failed(one: BenchedJudge) -> Message:
+    return Message("{failed} of {rows}", failed=one.failed, rows=one.rows)
+
+
+def _cost(one: BenchedJudge) -> str:
+    if one.effort.unpriced and one.effort.calls:
+        return Message("not known")
+    per = one.effort.usd_per_1000
+    return _NOTHING if per is None else Message("${cost:.2f}", cost=float(per))
+
+
+def _time(one: BenchedJudge) -> str:
+    seconds = one.effort.seconds
+    return _NOTHING if seconds is None else Message("{seconds:.2f} s", seconds=float(seconds))
+
+
+def against_best(one: BenchedJudge) -> str:
+    """Whether the best judge is better, in words."""
+    if one.rank == 1:
+        return Message("best")
+    if one.told_apart is None:
+        return _NOTHING
+    return Message("worse") if one.told_apart else Message("cannot tell")
+
+
+_COLUMNS: Mapping[Message, Callable[[BenchedJudge], str]] = {
+    Message("rank"): lambda one: str(one.rank),
+    Message("judge"): lambda one: one.judge,
+    Message("agreement"): lambda one: _share(one.agreement),
+    Message("interval"): lambda one: limits(one.agreement, 3),
+    Message("kappa"): lambda one: _share(one.kappa),
+    Message("vs the best"): against_best,
+    Message("one vote"): lambda one: _share(one.single_vote),
+    Message("consistency"): lambda one: _share(one.consistency),
+    Message("order effect"): lambda one: _percent(one.order_effect),
+    Message("confidence error"): lambda one: _share(one.confidence_error),
+    term("status", "failed"): _failed,
+    Message("per 1000 rows"): _cost,
+    Message("a row takes"): _time,
+}
+_KEPT = ("rank", "judge", "agreement", "interval", "failed")
+EXPLAINED: Mapping[str, Message] = {
+    "agreement": Message(
+        "share of labelled rows on which judge and people agree; of numbers, Spearman's correlation"
+    ),
+    "kappa": Message("Cohen's kappa: agreement beyond what chance would give"),
+    "vs the best": Message("paired over the rows that both decided, with Holm's correction"),
+    "one vote": Message("agreement of single votes, before they are pooled"),
+    "consistency": Message("how often two votes on the same question agree"),
+    "order effect": Message("verdicts that turn when the order is reversed"),
+    "confidence error": Message("how far stated confidence is from being right (ECE)"),
+    "failed": Message("rows without a verdict"),
+    "per 1000 rows": Message("what a thousand rows would cost, every vote asked"),
+    "a row takes": Message("the votes of a row one after the other"),
+}
+
+
+def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
+    """Headings and a line per judge; what no judge has is left out."""
+    cells = {name: [column(one) for one in ranking.judges] for name, column in _COLUMNS.items()}
+    single = all(
+        one.single_vote.value == one.agreement.value or one.single_vote.value is None
+        for one in ranking.judges
+    )
+    empty = [
+        name
+        for name, values in cells.items()
+        if name not in _KEPT and set(values) <= {_NOTHING, "best"}
+    ]
+    left = {*empty, *(["one vote"] if single else [])}
+    headings = [name for name in cells if name not in left]
+    lines: list[Cells] = [
+        [cells[name][place] for name in headings] for place in range(len(ranking.judges))
+    ]
+    return [
+        translate_report(ranking.figure)
+        if name == "agreement" and ranking.figure != "accuracy"
+        else name
+        for name in headings
+    ], lines
+
+
+def beside(ranking: Ranking) -> list[Message]:
+    """What stands beside the ranking: how well people agree, and what judges would reach that read
+    nothing.
+    """
+    found = []
+    if (ceiling := ranking.ceiling) and ceiling.accuracy is not None:
+        kappa = (
+            ""
+            if ceiling.kappa is None
+            else Message(", kappa {kappa:.3f}", kappa=float(ceiling.kappa))
+        )
+        found.append(
+            Message(
+                "people among themselves ({people} of them, by pairs): agreement "
+                "{accuracy:.3f}{kappa}. No judge can be expected to agree with them better than "
+                "they do",
+                people=ceiling.people,
+                accuracy=float(ceiling.accuracy),
+                kappa=kappa,
+            )
+        )
+    reached = [
+        Message("{name} {value:.3f}", name=translate_report(name), value=float(one.value))
+        for name, one in ranking.baselines.items()
+        if one.value is not None
+    ]
+    if reached:
+        found.append(
+            Message("judges that read nothing would agree: {reached}", reached=join(", ", reached))
+        )
+    return found
+
+
+def title_of(found: Benchmark, ranking: Ranking) -> Message:
+    """What a ranking is headed by."""
+    title = plural(
+        "{count} judge on {rows} labelled rows",
+        "{count} judges on {rows} labelled rows",
+        len(ranking.judges),
+        rows=max(one.rows for one in ranking.judges),
+    )
+    if not ranking.question or len(found.rankings) == 1:
+        return title
+    return Message("{question}: {title}", question=ranking.question, title=title)
+
+
+def intervals_message(found: Benchmark) -> Message:
+    """How sure the intervals are, and how they were made."""
+    draws = found.settings.agreement.draws
+    return Message(
+        "Intervals at {level:.0f} %; those of kappa and confidence by drawing rows anew, {count} "
+        "times with seed {seed}",
+        level=100 * found.settings.level,
+        count=draws.count,
+        seed=draws.seed,
+    )
+
+
+def benchmark_markdown(found: Benchmark, language: str = "en") -> str:
+    """For code hosts and mail."""
+    return _render("benchmark.md.jinja", found, language, html=False).strip() + "\n"
+
+
+def benchmark_html(found: Benchmark, language: str = "en") -> str:
+    """One file with everything in it: nothing is loaded, nothing is sent."""
+    return _render("benchmark.html.jinja", found, language, html=True)
+
+
+def _render(template: str, found: Benchmark, language: str, *, html: bool) -> str:
+    return (
+        environment(language, html=html)
+        .get_template(template)
+        .render(
+            found=found,
+            table_of=table_of,
+            beside=beside,
+            title_of=title_of,
+            intervals=intervals_message(found),
+            disagreement_title=_disagreement_title,
+            disagreements=lambda one: Message("{number} disagreements", number=one),
+            without_verdict=lambda one: Message("rows without a verdict: {number}", number=one),
+            more_in_folder=lambda one: Message("{number} more are in the run folder", number=one),
+            explained=EXPLAINED,
+            shown=SHOWN,
+        )
+    )
+
+
+def _disagreement_title(judge: str) -> Message:
+    return Message("Where {judge} and people disagree", judge=judge)

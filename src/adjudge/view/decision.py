@@ -1,0 +1,192 @@
+"""The one sentence on top of a report: what somebody who has to decide needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adjudge.messages import Message, join, plural, term
+from adjudge.results.gate import GateResult
+from adjudge.results.numbers import figure
+from adjudge.results.report import Report, Section
+from adjudge.results.trusted import trust_clause
+from adjudge.view.terms import rule_title
+
+if TYPE_CHECKING:
+    from adjudge.results.contests import ContestSummary
+    from adjudge.results.rag import RagSummary
+
+_MOST_NAMED = 3
+_STANDING = {
+    "failed": Message("Not ready"),
+    "inconclusive": Message("Undecided"),
+    "holds": Message("Ready"),
+}
+
+
+def standing(report: Report) -> str | None:
+    """The worst verdict of the gates; None without gates."""
+    found = {gate.verdict for gate in report.gates}
+    return next((verdict for verdict in _STANDING if verdict in found), None)
+
+
+def decision(report: Report) -> str:
+    """Ready or not where a gate says so, then the figures behind it."""
+    verdict = standing(report)
+    parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
+    parts += [
+        text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)
+    ]
+    if unscored := sum(one.summary.unscored for one in report.sections):
+        parts.append(Message("{number} without a score", number=unscored))
+    if report.skipped.rows:
+        parts.append(Message("skipped rows {number}", number=report.skipped.rows))
+    said = join("; ", parts)
+    if verdict:
+        said = Message("{standing}: {said}", standing=_STANDING[verdict], said=said)
+    return Message("{said}.", said=said) if said else ""
+
+
+def _deciding_first(report: Report) -> list[Section]:
+    """The sections; where not every gate holds, those with the gates that do not come first."""
+    missed = {(gate.judge, gate.name) for gate in report.gates if gate.verdict != "holds"}
+    return sorted(
+        report.sections, key=lambda one: not missed & {(one.judge, name) for name in _gated(one)}
+    )
+
+
+def _gated(one: Section) -> Iterator[str]:
+    """What gates call a section, and what is in it."""
+    yield one.criteria
+    if one.rag:
+        yield from (each.dimension.name for each in one.rag.dimensions)
+    if one.contests:
+        yield from (system.name for system in one.contests.systems)
+
+
+def _figures(one: Section, report: Report) -> Iterator[Message]:
+    if one.rag:
+        yield from _rag(one, one.rag, report)
+    elif one.contests and one.contests.systems:
+        yield from _win_rates(one.judge, one.contests, report)
+    elif one.summary.mean is not None:
+        yield Message(
+            "{name}: mean {mean}{bar}{before}",
+            name=one.criteria or one.judge,
+            mean=figure(one.summary.mean),
+            bar=_against(one, report),
+            before=_since(one, report),
+        )
+    elif one.summary.options:
+        chosen = list(one.summary.options.items())[:_MOST_NAMED]
+        options = ", ".join(f"{option} {count}" for option, count in chosen)
+        yield Message("{name}: {options}", name=one.criteria or one.judge, options=options)
+
+
+def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[Message]:
+    """The systems that gates are about, and the best."""
+    bars = {
+        gate.name: _missed(gate)
+        for gate in report.gates
+        if (gate.judge, gate.measure) == (judge, "win rate")
+    }
+    best = contests.systems[0]
+    for one in sorted(contests.systems, key=lambda one: one.name not in bars):
+        if one is best or one.name in bars:
+            doubt = (
+                ""
+                if contests.leader or one is not best
+                else Message(" ({doubt})", doubt=Message("these rows cannot tell who is better"))
+            )
+            yield Message(
+                "{name}: win rate {rate}{bar}{doubt}",
+                name=one.name,
+                rate=figure(one.winrate),
+                bar=bars.get(one.name, ""),
+                doubt=doubt,
+            )
+    if contests.order and contests.order.strong:
+        yield Message(
+            "but position bias: {turned} of {rows} rows turn with the order of the responses",
+            turned=contests.order.turned,
+            rows=contests.order.rows,
+        )
+
+
+def _since(one: Section, report: Report) -> str:
+    """How the mean was in the run that this one is compared with."""
+    first = next(
+        (each for each in report.changes(one) if each.name == (one.criteria or one.judge)), None
+    )
+    if first is None:
+        return ""
+    run = report.setup.baseline.run
+    return Message(" (before {before}, {run})", before=figure(first.before), run=run)
+
+
+def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[Message]:
+    overall = summary.overall
+    for rule in summary.barring:
+        if number := summary.rules[rule]:
+            yield plural(
+                "{number} of {count} answer {rule}",
+                "{number} of {count} answers {rule}",
+                overall.attempted,
+                number=number,
+                rule=rule_title(rule),
+            )
+    worst = summary.worst
+    if (
+        worst
+        and worst.counts[0]
+        and worst.dimension.labels[0]
+        and worst.dimension.labels[0] not in summary.barring
+    ):
+        yield term(
+            "worst",
+            "{number} {label} ({dimension})",
+            number=worst.counts[0],
+            label=worst.dimension.labels[0],
+            dimension=worst.dimension.title,
+        )
+    for each in summary.dimensions:
+        bar = next(
+            (
+                gate
+                for gate in report.gates
+                if gate.name == each.dimension.name and gate.verdict != "holds"
+            ),
+            None,
+        )
+        if bar and bar.value is not None:
+            yield Message(
+                "{name}: mean {mean}{bar}{before}",
+                name=each.dimension.title,
+                mean=figure(bar.value),
+                bar=_missed(bar),
+                before="",
+            )
+    if overall.mean is not None:
+        yield Message(
+            "composite {mean}{bar}{before}",
+            mean=figure(overall.mean),
+            bar=next((_missed(gate) for gate in report.gates if gate.measure == "composite"), ""),
+            before=_since(one, report),
+        )
+
+
+def _against(one: Section, report: Report) -> str:
+    own = (
+        gate
+        for gate in report.gates
+        if (gate.judge, gate.name) == (one.judge, one.criteria) and gate.measure == "mean"
+    )
+    return next((_missed(gate) for gate in own), "")
+
+
+def _missed(gate: GateResult) -> Message:
+    """The bar, and by how much it was missed."""
+    margin = gate.margin or 0.0
+    if margin >= 0:
+        return Message(", bar {bar}", bar=figure(gate.bar))
+    return Message(", bar {bar} missed by {margin}", bar=figure(gate.bar), margin=figure(-margin))

@@ -1,0 +1,70 @@
+"""A leaderboard as a Markdown page and as a single HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjudge.messages import Message
+from adjudge.stats.ranking import Standing
+from adjudge.trust.leaderboard import Leaderboard
+from adjudge.view.template import environment
+
+
+def shown_rank(place: Standing) -> str:
+    """The rank, and the ranks that it may be."""
+    if place.best_rank is None or place.worst_rank is None or place.best_rank == place.worst_rank:
+        return str(place.rank)
+    return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
+
+
+def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
+    """For code hosts and mail."""
+    return _render("leaderboard.md.jinja", title, found, language, html=False).strip() + "\n"
+
+
+def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
+    """One file with everything in it: nothing is loaded, nothing is sent."""
+    return _render("leaderboard.html.jinja", title, found, language, html=True)
+
+
+def _render(
+    template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
+) -> str:
+    made = environment(language, html=html)
+    return made.get_template(template).render(
+        title=title, boards=found, shown_rank=shown_rank, span=_span, about=_about
+    )
+
+
+def _about(board: Leaderboard) -> Message:
+    """What the ranking rests on."""
+    return Message(
+        "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f} %, "
+        "prompts drawn {draws} times with seed {seed}.",
+        contests=board.contests,
+        rows=board.rows,
+        judge=board.judge,
+        level=100 * board.ranking.level,
+        draws=board.ranking.draws.count,
+        seed=board.ranking.draws.seed,
+    )
+
+
+def _span(board: Leaderboard, place: Standing) -> tuple[float, float, float]:
+    """Where the interval begins, how wide it is and where the rating stands, in hundredths of the
+    board's own width.
+    """
+    limits = [
+        value
+        for one in board.ranking.places
+        for value in (one.lower, one.upper, one.rating)
+        if value is not None
+    ]
+    least, width = min(limits), max(max(limits) - min(limits), 1e-9)
+    low = place.rating if place.lower is None else place.lower
+    high = place.rating if place.upper is None else place.upper
+    return (
+        100 * (low - least) / width,
+        100 * (high - low) / width,
+        100 * (place.rating - least) / width,
+    )

@@ -1,0 +1,336 @@
+"""A report as a Markdown page and as a single HTML page; the templates lie beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import islice
+
+import jinja2
+from markupsafe import Markup
+
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.domain.verdict import TIE
+from adjudge.messages import Message, capitalize, join, plural, render, term
+from adjudge.rag.dimensions import Dimension, Gate
+from adjudge.rag.measures import chosen_measures, measure_name
+from adjudge.rag.rows import MAY_BE_ABSENT
+from adjudge.reading.fragments import with_line_breaks
+from adjudge.results.contests import OrderEffect, noise_floor
+from adjudge.results.counts import count_labels, count_rows
+from adjudge.results.evidence import is_contradicted, is_unsupported
+from adjudge.results.measures import (
+    because,
+    blamed,
+    fragments_seen,
+    has_idle_fragment,
+    has_measures,
+    judged_question,
+    measure_names,
+    measured,
+    missed,
+)
+from adjudge.results.numbers import figure
+from adjudge.results.rag import BINS
+from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.results.report import Report, Section, badness, is_barred
+from adjudge.results.summary import Summary, kind_of
+from adjudge.results.trusted import titled, trust_sentence
+from adjudge.view.decision import decision, standing
+from adjudge.view.evidence import evidence_html, evidence_markdown, evidence_of
+from adjudge.view.markdown import quoted
+from adjudge.view.measure_titles import measure_title, yes_or_no
+from adjudge.view.plots import distribution, histogram
+from adjudge.view.template import environment
+from adjudge.view.terms import STATUSES, field_title, parameter_title, rule_title
+
+_LONGEST_LINE = 200
+_MOST_FOUND = 50_000
+"""Judgments beside those listed that a page holds for its filters."""
+_FIRST_FIELDS = ("user_input", "history", "contexts", "response")
+
+
+def markdown_page(report: Report) -> str:
+    """For code hosts and mail."""
+    return (
+        _environment(report.language, html=False)
+        .get_template("report.md.jinja")
+        .render(_values(report))
+        .strip()
+        + "\n"
+    )
+
+
+def html_page(report: Report, judgments: Iterable[JudgmentRecord] | None = None) -> str:
+    """One file with everything in it: nothing is loaded, nothing is sent.
+
+    ``judgments``: all of them, so that filters and search find more than the worst.
+    """
+    return "".join(html_parts(report, judgments))
+
+
+def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
+    """The same page, piece by piece as the judgments pass."""
+    listed = {(one.judge, one.row) for one in report.entries}
+    rest = islice(
+        (one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND
+    )
+    values = {
+        **_values(report),
+        "rest": rest,
+        "more": judgments is not None and report.total > len(report.entries),
+    }
+    return (
+        _environment(report.language, html=True).get_template("report.html.jinja").generate(values)
+    )
+
+
+def measures_html(one: JudgmentRecord, language: str) -> Markup:
+    """What was measured of one row: for the local page."""
+    page = _environment(language, html=True).get_template("measures.html.jinja")
+    titles = {"title_of_measure": lambda section, name: _measure_title(section, name, language)}
+    found = page.make_module(titles).of_row(one, None)  # type: ignore[attr-defined]
+    return Markup(found)  # noqa: S704 - the template escapes
+
+
+def _values(report: Report) -> dict[str, object]:
+    sections = [one for one in report.sections if one.rag]
+    places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections, 1)}
+    return {
+        "report": report,
+        "decision": decision(report),
+        "standing": standing(report),
+        "rag": sections[0].rag if len(sections) == len(report.sections) == 1 else None,
+        "several": len({one.judge for one in report.sections}) > 1,
+        "title_of": lambda one: one.judge if _only(one, report) else one.name,
+        "title_of_measure": lambda section, name: _measure_title(section, name, report.language),
+        "dimensions": report.dimensions_of,
+        "barred": lambda one: is_barred(one, report.dimensions_of(one)),
+        "place_of": lambda judge, criterion: places.get((judge, criterion), 0),
+        "badness": lambda one: badness(one, report.dimensions_of(one)),
+        "shade": lambda one: _shade(one, report),
+        "fired": lambda one: _fired(one, report.dimensions_of(one)),
+    }
+
+
+def _only(one: Section, report: Report) -> bool:
+    """Whether its judge has no other section."""
+    return sum(other.judge == one.judge for other in report.sections) == 1
+
+
+@cache
+def _environment(language: str, *, html: bool) -> jinja2.Environment:
+    made = environment(language, html=html)
+    shown = evidence_html if html else evidence_markdown
+    made.filters |= {
+        "quoted": quoted,
+        "lines": with_line_breaks,
+    }
+    made.globals |= {
+        "because": because,
+        "blamed": blamed,
+        "composite": _composite,
+        "contradicted": is_contradicted,
+        "count_labels": count_labels,
+        "count_rows": count_rows,
+        "decided_by": lambda one: Message("decided by {step}", step=one.decided_by),
+        "distribution": distribution,
+        "edges": [render(figure(place / BINS, 1), language) for place in range(BINS + 1)],
+        "evidence": partial(shown, language=language),
+        "evidence_of": evidence_of,
+        "exclusion": _exclusion,
+        "explanation_of": explanation_of,
+        "field_title": field_title,
+        "fragments_seen": fragments_seen,
+        "gate_rule": _gate_rule,
+        "has_idle_fragment": has_idle_fragment,
+        "has_measures": has_measures,
+        "heading": lambda name: _heading(name, language),
+        "histogram": histogram,
+        "judged_question": judged_question,
+        "kind_of": kind_of,
+        "mean_between": _mean_between,
+        "measure_names": measure_names,
+        "measure_title": measure_title,
+        "measured": measured,
+        "missed": missed,
+        "option": lambda name: Message("tie") if name == TIE else name,
+        "options": _options,
+        "order_bias": _order_bias,
+        "parameter_title": parameter_title,
+        "question": _question,
+        "reads": _reads,
+        "rule_of": rule_of,
+        "rule_title": rule_title,
+        "scale_labels": _scale_labels,
+        "score_of": score_of,
+        "statuses": STATUSES,
+        "texts": _texts,
+        "titled": titled,
+        "trust_sentence": trust_sentence,
+        "unsupported": is_unsupported,
+        "yes_or_no": yes_or_no,
+    }
+    return made
+
+
+def _heading(name: str, language: str) -> str:
+    """A field above its text; one of the user's own keeps its name."""
+    title = field_title(name)
+    return capitalize(title).render(language) if isinstance(title, Message) else title
+
+
+def _mean_between(overall: Summary) -> Message:
+    low, high = figure(overall.lower), figure(overall.upper)
+    return Message("mean between {low} and {high}", low=low, high=high)
+
+
+def _exclusion(model: str, lost: int, rows: int) -> Message:
+    """That a model has no part in some rows."""
+    return plural(
+        "without {model} on {lost} of {count} row",
+        "without {model} on {lost} of {count} rows",
+        rows,
+        model=model,
+        lost=lost,
+    )
+
+
+def _order_bias(order: OrderEffect) -> Message:
+    """How much verdicts change with the order of the responses."""
+    return Message(
+        "Rows that turn with the order: {turned} of {rows}. Votes that change with the order: "
+        "{flips}; {noise}.",
+        turned=order.turned,
+        rows=order.rows,
+        flips=figure(order.flip_rate),
+        noise=noise_floor(order),
+    )
+
+
+def _gate_rule(gate: Gate) -> Message:
+    """What a gate of the composite does."""
+    rule = term("quoted", "“{name}”", name=rule_title(gate.rule))
+    if gate.cap is not None:
+        return Message(
+            "rule {rule}: score {score} → composite at most {cap:g}",
+            rule=rule,
+            score=gate.score,
+            cap=float(gate.cap),
+        )
+    return Message(
+        "rule {rule}: score {score} → weight becomes {weight:g}",
+        rule=rule,
+        score=gate.score,
+        weight=float(gate.weight or 0.0),
+    )
+
+
+def _measure_title(section: Section | None, name: str, language: str) -> str:
+    """What a figure is called that a row is blamed by: a measure, by its section of a report if it
+    has one, or something else.
+    """
+    if section is None:
+        known = measure_name(name) is not None
+        return chosen_measures([name], {}, language)[0].title if known else measure_title(name)
+    own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
+    return own.measure.title if own else measure_title(name)
+
+
+def _fired(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
+    """The gate of the composite that fired, if one did."""
+    rule = rule_of(one)
+    return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
+
+
+def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
+    """(field, its texts): those that most rows have first, then further ones."""
+    fields = one.fields
+    order = [
+        *(name for name in _FIRST_FIELDS if name in fields),
+        *(name for name in fields if name not in _FIRST_FIELDS),
+    ]
+    found = [
+        (name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order
+    ]
+    if isinstance(one.detail, PairwiseDetail):
+        found = [
+            pair
+            for name, texts in found
+            for pair in _by_system(one.detail, name, texts, fields[name])
+        ]
+    return [
+        (name, texts)
+        for name, texts in found
+        if name not in MAY_BE_ABSENT or "".join(texts).strip()
+    ]
+
+
+def _by_system(
+    compared: PairwiseDetail, name: str, texts: list[str], given: str | Sequence[str]
+) -> list[tuple[str, list[str]]]:
+    """Compared responses under the names of their systems."""
+    if len(texts) != len(compared.per_system_results) or isinstance(given, str):
+        return [(name, texts)]
+    return [(system, [text]) for system, text in zip(compared.system_names, texts, strict=True)]
+
+
+def _scale_labels(dimension: Dimension) -> list[str]:
+    return [f"{score} {label}".strip() for score, label, _ in dimension.scale]
+
+
+def _options(summary: Summary) -> list[tuple[str, int, float]]:
+    """(option, how often, how good from 0 to 1) of what was chosen, the worst first; none where an
+    option has no score.
+    """
+    scores = {option: score for option, score in summary.option_scores.items() if score is not None}
+    if len(scores) < len(summary.options):
+        return []
+    least, most = min([0.0, *scores.values()]), max([1.0, *scores.values()])
+    shades = {option: (score - least) / (most - least) for option, score in scores.items()}
+    return [
+        (option, summary.options[option], shades[option])
+        for option in sorted(shades, key=lambda name: shades[name])
+    ]
+
+
+def _shade(one: JudgmentRecord, report: Report) -> float | None:
+    """How good the chosen option is, as the bar of its criteria shows it."""
+    own = [
+        each.summary
+        for each in report.sections
+        if (each.judge, each.criteria) == (one.judge, one.criterion)
+    ]
+    return next(
+        (
+            shade
+            for summary in own
+            for option, _, shade in _options(summary)
+            if option == one.verdict
+        ),
+        None,
+    )
+
+
+def _reads(dimension: Dimension) -> Message:
+    if dimension.reads is None:
+        return Message("everything else")
+    return join(", ", map(field_title, dimension.reads))
+
+
+def _composite(one: JudgmentRecord) -> Message:
+    """Its value, or between what it lies."""
+    rag = rag_detail(one)
+    known = one.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
+    return join("…", map(figure, known))
+
+
+def _question(one: JudgmentRecord) -> str:
+    """What the row is about, in a line."""
+    said = (
+        one.fields.get("user_input")
+        or one.fields.get("response")
+        or next(iter(one.fields.values()), "")
+    )
+    line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"

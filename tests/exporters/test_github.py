@@ -1,0 +1,234 @@
+"""A run as GitHub shows it: the summary, the annotations and the outputs, within their limits,
+whatever the texts hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adjudge import AspectCritic, ModelError, ScriptedModel
+from adjudge.domain.instance import Instance
+from adjudge.exporters.github import GithubReport, _command, _within
+from support.commands import adjudge
+
+ROWS = int(os.environ.get("ADJUDGE_REPORT_ROWS", "30"))
+EVAL = """\
+data: rows.csv
+models: [scripted/{said}]
+judges:
+  - {{kind: aspect, name: dates, criteria: Names a date.}}
+gates: {{fail_under: 0.9{more}}}
+"""
+
+
+def judged(folder: Path, *said: str, rows: int = 10, text: str = "text", name: str = "m") -> Path:
+    model = ScriptedModel(
+        [f'{{"explanation": "{text}", "selected_option": "{one}"}}' for one in said], name=name
+    )
+    items = [
+        Instance({"response": f"{text} {number}"}, id=f"{text} {number}") for number in range(rows)
+    ]
+    AspectCritic("It is good.", model, max_repairs=0).evaluate(items, run=folder)
+    return folder
+
+
+def run_of(folder: Path, said: str, more: str = "") -> Path:
+    folder.joinpath("rows.csv").write_text(
+        "\n".join(["answer", *(f"answer {n}" for n in range(12))]), encoding="utf-8"
+    )
+    folder.joinpath("eval.yaml").write_text(EVAL.format(said=said, more=more), encoding="utf-8")
+    assert adjudge("run", "eval.yaml", "--no-cache", cwd=folder).returncode in (0, 4, 5)
+    return folder / "runs" / "eval"
+
+
+@pytest.mark.parametrize(
+    ("said", "more", "verdict", "kind"),
+    [
+        ("PASS", "", "holds", ""),
+        ("FAIL", "", "failed", "::error"),
+        ("PASS", ", confidence: 0.95", "inconclusive", "::warning"),
+    ],
+)
+def test_a_step_has_its_summary_its_annotations_and_its_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, more: str, verdict: str, kind: str
+) -> None:
+    run_of(tmp_path, said, more)
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "outputs"))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    done = adjudge("report", "runs/eval", "--to", "github", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    outputs = dict(
+        line.split("=", 1)
+        for line in (tmp_path / "outputs").read_text(encoding="utf-8").splitlines()
+    )
+    assert outputs["verdict"] == verdict
+    assert outputs["report-path"] == "runs/eval/results.github.md"
+    assert outputs.keys() == {"score", "lower", "upper", "verdict", "cost", "report-path"}
+    assert float(outputs["score"]) == (0.0 if said == "FAIL" else 1.0)
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert summary == (tmp_path / outputs["report-path"]).read_text(encoding="utf-8")
+    assert summary.startswith("<!-- adjudge -->\n")
+    annotations = [line for line in done.stdout.splitlines() if line.startswith("::")]
+    assert len(annotations) == (1 if kind else 0)
+    assert all(
+        line.startswith(f"{kind} file=eval.yaml,line=4,title=adjudge%3A dates::Gate")
+        for line in annotations
+    )
+
+
+def test_a_baseline_is_shown_and_fails_only_a_run_that_is_surely_worse(tmp_path: Path) -> None:
+    before, now = (
+        judged(tmp_path / "before", "PASS", rows=40),
+        judged(tmp_path / "now", "FAIL", rows=40),
+    )
+    worse = GithubReport(now, before)
+    assert worse.verdict == "failed"
+    assert "is worse than in" in worse.summary()
+    assert "| before |" in worse.summary()
+    assert GithubReport(judged(tmp_path / "same", "PASS", rows=40), before).verdict == "none"
+    for form in ("md", "html"):
+        assert (
+            adjudge(
+                "report", now, "--to", form, "--baseline", before, "-o", tmp_path / f"out.{form}"
+            ).returncode
+            == 0
+        )
+        assert "before" in (tmp_path / f"out.{form}").read_text(encoding="utf-8")
+
+
+def test_there_are_never_more_than_ten_annotations(tmp_path: Path) -> None:
+    words = [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+    ]
+    model = ScriptedModel([ModelError(f"{one} is broken") for one in words], name="m")
+    rows = [Instance({"response": one}) for one in words]
+    AspectCritic("It is good.", model).evaluate(rows, run=tmp_path / "run")
+    told = GithubReport(tmp_path / "run").annotations()
+    assert len(told) == 10
+    assert told[0].startswith("::warning title=adjudge%3A no score::1: ")
+    assert told[-1] == "::notice title=adjudge::and 5 more: see the summary"
+    AspectCritic("It is good.", model, language="ru").evaluate(rows, run=tmp_path / "russian")
+    told = GithubReport(tmp_path / "russian").annotations()
+    assert told[0].startswith("::warning title=adjudge%3A нет оценки::1: ")
+    assert told[-1] == "::notice title=adjudge::и ещё 5: см. сводку"
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_no_text_ends_an_annotation_or_begins_another(title: str, message: str) -> None:
+    line = _command("error", "eval.yaml", 3, title, message)
+    assert "\n" not in line
+    assert "\r" not in line
+    assert line.startswith("::error file=eval.yaml,line=3")
+    properties = line.removeprefix("::error ").partition("::")[0]
+    assert properties.count(",") == (2 if title else 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</details><script>", "| a | b |", "[x](http://x)", "x" * 5000, "@everyone", "::error::x"],
+)
+def test_a_summary_stays_small_and_shows_texts_as_texts(tmp_path: Path, text: str) -> None:
+    summary = GithubReport(judged(tmp_path / "run", "FAIL", rows=12, text=text)).summary()
+    assert len(summary) < 20_000
+    assert summary.count("</details>") == 1
+    assert "<script>" not in summary
+    assert not re.search(r"(?<!\\)\]\(http", summary)
+
+
+def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> None:
+    made = GithubReport(judged(tmp_path / "run", "FAIL"))
+    assert "was cut" not in made.summary()
+    cut = made.summary(0.5)
+    assert len(cut.encode()) <= 512
+    assert "was cut" in cut
+    page = "\n".join(f"line é {number}" for number in range(200_000))
+    assert 850 * 1024 < len(_within(page, 900 * 1024).encode()) <= 900 * 1024
+
+
+def test_a_summary_of_very_many_rows_stays_within_what_github_takes(tmp_path: Path) -> None:
+    """Every second row fails and every ninth has no verdict, with texts as long as models write; at
+    length, 100,000 rows.
+    """
+    words = ["PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "no verdict"]
+    made = GithubReport(
+        judged(tmp_path / "run", *words, rows=ROWS, text="A long sentence of a model. " * 20)
+    )
+    size, annotations = len(made.summary().encode()), made.annotations()
+    print(f"\njob summary of {ROWS:,} rows: {size / 1024:.1f} KiB, {len(annotations)} annotations")
+    assert size < 900 * 1024
+    assert len(annotations) <= 10
+
+
+def test_no_text_that_is_judged_commands_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``::command::`` counts where a line begins with it, wrapped ones included, ``##[command]``
+    anywhere in a line.
+    """
+    hostile = "good ::error::owned ##[add-mask]x " * 3
+    words = (
+        "check",
+        hostile,
+        "--criterion",
+        "It is good.",
+        "-m",
+        f"scripted/PASS {hostile}",
+        "--no-cache",
+    )
+    assert "##[" in adjudge(*words, "--json").stdout
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for more in ((), ("--json",)):
+        done = adjudge(*words, *more)
+        assert "owned" in done.stdout
+        assert "##[" not in done.stdout + done.stderr
+        assert not re.search(r"^\s*::", done.stdout + done.stderr, re.MULTILINE)
+    assert hostile.strip() in str(json.loads(done.stdout)["results"][0]["votes"])
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [("junit", "<?xml"), ("md", "#"), ("html", "<!DOCTYPE html>"), ("github", "<!-- adjudge")],
+)
+def test_a_report_goes_to_standard_output_on_request(
+    tmp_path: Path, form: str, begins: str
+) -> None:
+    run = judged(tmp_path / "run", "PASS", "FAIL")
+    done = adjudge("report", run, "--to", form, "-o", "-", cwd=tmp_path)
+    assert (done.returncode, done.stdout[: len(begins)].lower()) == (0, begins.lower())
+    assert "written to" not in done.stdout
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
+
+
+def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", "PASS", "FAIL")
+    assert adjudge("report", run, "--to", "junit").returncode == 0
+    (suite,) = ElementTree.parse(run / "results.junit.xml").getroot()
+    properties = {one.get("name"): one.get("value") for one in suite.findall("properties/property")}
+    assert properties["adjudge.score"] == "0.5"
+    assert properties["adjudge.lock"]
+
+
+def test_what_cannot_be_reported_is_told_in_a_line(tmp_path: Path) -> None:
+    assert "holds no run" in adjudge("report", tmp_path, "--to", "md").stderr
+    assert adjudge("report", tmp_path).returncode == 2

@@ -1,0 +1,97 @@
+"""What a gate says of how sure it is, and over what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adjudge import AspectCritic, ScriptedModel
+from adjudge.domain.pairing import Pairing
+from adjudge.results.gate import GateResult, Measure
+from adjudge.results.paired_gate import paired_gates
+from adjudge.results.setup import Setup
+from adjudge.runs.folder import run_info
+
+FAILED = GateResult(
+    judge="dates",
+    name="dates",
+    measure="mean",
+    value=0.5,
+    bar=0.8,
+    lower=0.4,
+    upper=0.6,
+    rows=60,
+    missing=0,
+    confidence=0.95,
+    sure=True,
+    among=3,
+)
+
+
+@pytest.mark.parametrize(
+    ("measure", "language", "text"),
+    [
+        ("mean", "en", "(each of 3 criteria by itself)"),
+        ("mean", "ru", "(каждый критерий сам по себе, всего 3)"),
+        ("difference", "en", "over all 3 criteria"),
+    ],
+)
+def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
+    measure: Measure, language: str, text: str
+) -> None:
+    gate = replace(
+        FAILED, measure=measure, against="runs/main", pairing=Pairing((60, 60), {"id": 60})
+    )
+    assert text in gate.sentence().render(language)
+    assert text not in replace(gate, among=1).sentence().render(language)
+
+
+def test_that_every_criteria_holds_needs_no_such_word() -> None:
+    assert "by itself" not in replace(FAILED, lower=0.85, upper=0.9, value=0.88).sentence()
+
+
+def test_runs_that_share_no_judge_are_said_to_share_none(tmp_path: Path) -> None:
+    for name in ("dates", "tone"):
+        AspectCritic("Names a date.", ScriptedModel(["FAIL"]), name=name).evaluate(
+            ["Long ago."], run=tmp_path / name
+        )
+    setup = replace(Setup.of_run(run_info(tmp_path / "tone")), against=str(tmp_path / "dates"))
+    (gate,) = paired_gates(setup, tmp_path / "tone")
+    told = (
+        f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is "
+        "nothing to compare."
+    )
+    assert (gate.verdict, gate.sentence()) == ("inconclusive", told)
+
+
+MEAN_AT_THE_BAR = 0.1 + 0.2  # 0.30000000000000004
+
+
+@pytest.mark.parametrize(
+    ("mean", "bar"),
+    [(0.7, MEAN_AT_THE_BAR + 0.4), (0.3, MEAN_AT_THE_BAR), (0.5, 0.5)],
+)
+def test_a_mean_at_the_bar_holds_however_it_is_rounded(mean: float, bar: float) -> None:
+    gate = replace(FAILED, value=mean, lower=mean, upper=mean, bar=bar, confidence=None)
+    assert gate.verdict == "holds"
+    assert gate.sentence().startswith("Gate holds")
+
+
+def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
+    """0.29 times 100 is 28.999999999999996 to a computer."""
+    gate = replace(FAILED, measure="missing", bar=0.29, rows=100, confidence=None)
+    assert [
+        (replace(gate, missing=n).verdict, replace(gate, missing=n).needed) for n in (28, 29, 30)
+    ] == [
+        ("holds", 0),
+        ("holds", 0),
+        ("failed", 1),
+    ]
+    assert "29 may" in replace(gate, missing=29).sentence()
+
+
+def test_a_figure_that_lies_at_the_bar_needs_no_rows_and_leaves_no_blank_behind() -> None:
+    at_the_bar = replace(FAILED, value=0.5, bar=0.5, among=1)
+    assert at_the_bar.sentence().endswith("the bar is 0.500.")
