@@ -13,6 +13,7 @@ import pytest
 
 from adjudge import AspectCritic, ModelError, Outcome, Request, open_model
 from adjudge.aio import event_loop
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import ChatMessage, Prompt
 
 KEY = "a-key-for-this-test"
@@ -46,12 +47,12 @@ def test_it_is_on_loopback_and_named_after_the_weights(url: str) -> None:
 
 
 def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
-    short = {"type": "string", "minLength": 1, "maxLength": 12}
-    properties = {
+    short: JsonObject = {"type": "string", "minLength": 1, "maxLength": 12}
+    properties: JsonObject = {
         "explanation": short,
         "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]},
     }
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
     prompt = Prompt((ChatMessage("user", "Does 'built in 1889' contain a year? Answer in JSON."),))
     reply = event_loop.run(
         open_model(url, api_key=KEY).complete(

@@ -600,11 +600,6 @@ def test_input_that_cannot_be_judged_is_named_before_any_call(
     assert calls(one) == [0]
 
 
-def test_an_unknown_ready_made_aspect_is_refused() -> None:
-    with pytest.raises(SetupError, match="harmlessness"):
-        AspectCritic.ready_made("politeness", "scripted")
-
-
 def test_a_critic_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         critic("P").strictness = 5  # type: ignore[misc]

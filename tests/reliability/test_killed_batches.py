@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.ledger.batches import State
+from adjudge.ledger.batches import BatchState
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth, wait_until
@@ -93,7 +93,7 @@ def test_nothing_is_lost_or_paid_twice_by_a_kill_after(
         assert [row["verdict"] for row in rows] == [truth(text) for text in marked(ROWS)]
         spent = results(seen)[-1].spent
         assert spent is not None and spent.calls == ROWS
-        assert {batch.state for batch in run_info(folder / "run").batches} == {State.COLLECTED}
+        assert {batch.state for batch in run_info(folder / "run").batches} == {BatchState.COLLECTED}
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
@@ -190,7 +190,7 @@ def test_a_second_interrupt_cancels_them_and_what_was_answered_is_collected(
     os.kill(child, signal.SIGINT)
     assert children.wait() == 130
     assert all(batch.cancelled for batch in batches.batches)
-    assert {batch.state for batch in run_info(tmp_path / "run").batches} == {State.CANCELLING}
+    assert {batch.state for batch in run_info(tmp_path / "run").batches} == {BatchState.CANCELLING}
     batches.outcome = lambda record, attempt: "expired" if record >= 9 else "ok"
     judged(eval_run(tmp_path, batches, rows=ROWS))
     assert len(batches.batches) == 3

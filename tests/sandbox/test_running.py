@@ -20,7 +20,7 @@ from adjudge.errors import Crashed, SandboxError, SetupError, Timeout
 from adjudge.sandbox import python, scratch
 from adjudge.sandbox.base import Execution, Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
-from adjudge.sandbox.host import CHILD, Job, execute
+from adjudge.sandbox.host import CHILD, CodeJob, execute
 from adjudge.sandbox.launch import Launch
 from adjudge.sandbox.meter import MOST_FILES, size_of
 from adjudge.sandbox.scratch import remove, scratch_folder
@@ -206,7 +206,7 @@ def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
 
 def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> None:
     """A filter the kernel does not take, given to the real process."""
-    job = Job("open('ran', 'w')", {}, {}, Limits())
+    job = CodeJob("open('ran', 'w')", {}, {}, Limits())
     with pytest.raises(
         SandboxError, match=r"could not be shut, so nothing was run: OSError.*filter"
     ):
@@ -218,7 +218,7 @@ def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> No
 
 def test_a_command_that_is_not_there_is_a_setup_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be started: /no/such/program"):
-        asyncio.run(execute(Launch(["/no/such/program"], tmp_path), Job("", {}, {}, Limits())))
+        asyncio.run(execute(Launch(["/no/such/program"], tmp_path), CodeJob("", {}, {}, Limits())))
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from adjudge.errors import (
 from adjudge.gateway.batches.find import batch_api
 from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.gateway.layers.budget import Budget
-from adjudge.ledger.batches import FOLDER, State
+from adjudge.ledger.batches import FOLDER, BatchState
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.prompts.render import render
@@ -309,7 +309,7 @@ def test_a_batch_that_is_rejected_ends_the_run(tmp_path: Path, batches: BatchPro
     batches.rejects_with = ["invalid_json_line"]
     with pytest.raises(ModelUnusable, match="the batch was rejected: The batch was not valid"):
         judged(eval_run(tmp_path, batches))
-    assert [batch.state for batch in run_info(tmp_path / "run").batches] == [State.REJECTED]
+    assert [batch.state for batch in run_info(tmp_path / "run").batches] == [BatchState.REJECTED]
     judged(eval_run(tmp_path, batches))
     assert is_right(tmp_path / "run")
 
@@ -332,7 +332,7 @@ def test_a_batch_that_is_too_large_is_sent_in_two(
     assert sizes(batches) == [4, 3]
     assert is_right(tmp_path / "run", 7)
     told = run_info(tmp_path / "run").batches[0]
-    assert told.state is State.REJECTED
+    assert told.state is BatchState.REJECTED
     assert str(told.more["said"]).startswith(
         f"{api} takes no batch of 7 requests and 0.0 MB: sent again with 4 at most"
     )
@@ -356,7 +356,9 @@ def test_a_request_that_is_too_large_by_itself_fails_alone(
     assert "413: too large (the text is too long for this model)" in str(
         results(seen)[0].result.votes[0].reason
     )
-    assert [batch.state for batch in run_info(tmp_path / "run").batches].count(State.REJECTED) == 1
+    assert [batch.state for batch in run_info(tmp_path / "run").batches].count(
+        BatchState.REJECTED
+    ) == 1
 
 
 def test_azure_is_known_by_its_host() -> None:
@@ -566,7 +568,7 @@ def test_a_detached_run_is_collected_later(tmp_path: Path, batches: BatchProvide
         judged(eval_run(tmp_path, batches), DETACHED)
     info = run_info(tmp_path / "run")
     assert info.state.startswith("batches under way")
-    assert [(batch.state, batch.requests) for batch in info.batches] == [(State.OPEN, 6)]
+    assert [(batch.state, batch.requests) for batch in info.batches] == [(BatchState.OPEN, 6)]
     with pytest.raises(BatchesOpen):
         judged(eval_run(tmp_path, batches), DETACHED)
     judged(eval_run(tmp_path, batches), DETACHED)
