@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from adjudge.aio.files import cache_folder
+from support.fake_batches import BatchProvider
 from support.fake_provider import FakeProvider
 
 EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "40"))
@@ -77,3 +78,11 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries that wait milliseconds."""
     monkeypatch.setattr("adjudge.gateway.layers.retry._FIRST_WAIT", 0.002)
+
+
+@pytest.fixture
+def batches(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
+    """A server that takes batches; one that is not listed is looked for again at once."""
+    monkeypatch.setattr("adjudge.engine.backends.batch.post._FIRST_SEARCH", 0.002)
+    with BatchProvider() as running:
+        yield running
