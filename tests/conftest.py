@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from adjudge.aio.files import cache_folder
+from support.disk import wait_for_no_disk
 from support.fake_batches import BatchProvider
 from support.fake_provider import FakeProvider
 
-EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "20"))
 """Of each property that does not say how many; a thousand under ``make test-properties``."""
 settings.register_profile(
     "repeatable",
@@ -26,6 +27,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+wait_for_no_disk()
 
 
 def pytest_collection_finish() -> None:
