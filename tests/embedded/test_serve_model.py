@@ -30,7 +30,7 @@ def url(weights: Path) -> Iterator[str]:
         "--api-key",
         KEY,
         "--max-tokens",
-        "40",
+        "8",
     ]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -66,7 +66,7 @@ def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
 def test_an_answer_without_an_end_is_cut_off(url: str) -> None:
     prompt = Prompt((ChatMessage("user", "Count from 1 to 10000, all numbers."),))
     reply = event_loop.run(open_model(url, api_key=KEY).complete(Request(prompt, temperature=0)))
-    assert reply.usage.completion_tokens <= 40
+    assert reply.usage.completion_tokens <= 8
 
 
 def test_likelihood_is_read_from_a_server_that_gives_log_probabilities(url: str) -> None:

@@ -21,7 +21,7 @@ from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import read
 
-COUNT = int(os.environ.get("ADJUDGE_FUZZ", "8000"))
+COUNT = int(os.environ.get("ADJUDGE_FUZZ", "2000"))
 PARTS = 4
 OFFERS = [
     ("PASS", "FAIL"),
