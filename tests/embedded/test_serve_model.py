@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,20 @@ from adjudge.aio import event_loop
 from adjudge.domain.message import ChatMessage, Prompt
 
 KEY = "a-key-for-this-test"
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """What is started inside: threads that wait for each other's turn do so busily where other
+    tests keep the cores.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    yield
+    os.sched_setaffinity(0, cores)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +48,8 @@ def url(weights: Path) -> Iterator[str]:
         "--max-tokens",
         "8",
     ]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with on_one_core():
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     with server, server.stdout:
         yield server.stdout.readline().strip()
