@@ -28,14 +28,16 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 wait_for_no_disk()
+gc.disable()  # until all tests are collected
 
 
 def pytest_collection_finish() -> None:
-    """Twelve thousand tests stay until the end: they need not be looked through for garbage again
+    """Eleven thousand tests stay until the end: they need not be looked through for garbage again
     and again.
     """
-    gc.freeze()
     gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="module")
