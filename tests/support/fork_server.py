@@ -90,6 +90,7 @@ def become(order: dict[str, Any]) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(order["environment"])
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(order["folder"])
     sys.argv = ["adjudge", *order["words"]]
 
