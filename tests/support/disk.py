@@ -20,5 +20,5 @@ class _Connection(sqlite3.Connection):
 
 def wait_for_no_disk() -> None:
     """In this process, from now on; commands that start their own wait as a user's do."""
-    os.fsync = lambda _: None
+    os.fsync = lambda fd: None
     sqlite3.connect = partial(sqlite3.connect, factory=_Connection)  # type: ignore[assignment]
