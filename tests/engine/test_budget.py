@@ -238,7 +238,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(limit=st.integers(0, 60), steps=STEPS, budgeted=st.booleans())
 def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
     limit: int, steps: list[tuple[int, bool, int]], budgeted: bool

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import DirectJudge, QualitativeCriteria, RagEvaluator
@@ -636,7 +636,6 @@ def test_more_votes_than_anybody_could_pool_are_refused_and_not_planned() -> Non
     ),
     data=st.data(),
 )
-@settings(max_examples=150, deadline=None)
 def test_early_stop_gives_the_status_and_verdict_of_all_votes(
     said: list[str], data: st.DataObject
 ) -> None:

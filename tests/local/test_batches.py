@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.local import batches
@@ -80,7 +80,6 @@ def test_a_call_that_fails_fails_alone_and_a_pass_that_fails_fails_them_all() ->
     assert [str(answer) for answer in asyncio.run(asked())] == ["out of order"] * 5
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text("abcx", max_size=40), st.integers(1, 3), st.frozensets(st.integers(0, 39)))
 def test_everybody_who_stays_gets_their_own_answer(
     kinds: str, workers: int, cancelled: frozenset[int]

@@ -52,12 +52,6 @@ def children() -> Iterator[Forks]:
         yield running
 
 
-@pytest.fixture
-def batches() -> Iterator[BatchProvider]:
-    with BatchProvider() as running:
-        yield running
-
-
 def order(folder: Path, provider: BatchProvider, api: str) -> dict[str, object]:
     base = provider.batch_url(api).removeprefix(provider.url)
     return {
@@ -101,7 +95,7 @@ def test_a_list_that_is_late_after_a_kill_has_nothing_paid_twice(
     tmp_path: Path, batches: BatchProvider, children: Forks, api: str
 ) -> None:
     """Seen: 600 paid for 300."""
-    batches.list_lag = 3.0
+    batches.list_lag = 2
     children.start(**order(tmp_path, batches, api), point="the batch is created", nth=2)
     assert children.wait() == -signal.SIGKILL
     seen = judged(
@@ -118,7 +112,7 @@ def test_answers_that_are_lost_again_and_again_have_nothing_paid_twice(
     tmp_path: Path, batches: BatchProvider
 ) -> None:
     """Seen: 1,800 paid for 900."""
-    batches.list_lag, batches.create_faults = 1.0, [CutsAfterCreating()] * 3
+    batches.list_lag, batches.create_faults = 1, [CutsAfterCreating()] * 3
     seen = judged(
         eval_run(tmp_path, batches, rows=ROWS), replace(QUICK, most_requests=SIZE, search=120)
     )

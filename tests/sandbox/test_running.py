@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from walls import WORKING, installed
 
@@ -267,7 +267,6 @@ def build(folder: Path, tree: object, outside: Path) -> None:
         folder.symlink_to(outside if tree == "link" else folder)
 
 
-@settings(max_examples=40)
 @given(tree=st.dictionaries(NAMES, TREES, max_size=4))
 def test_any_folder_can_be_deleted_without_following_links(
     tree: dict[str, object], tmp_path_factory: pytest.TempPathFactory

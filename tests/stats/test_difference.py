@@ -9,7 +9,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.difference import (
@@ -73,7 +73,6 @@ def test_rows_without_any_difference_still_leave_a_doubt() -> None:
     )
 
 
-@settings(max_examples=40)
 @given(BITS)
 def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(
     rows: list[tuple[int, int]],
@@ -94,7 +93,6 @@ def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(
     assert found.estimate.lower == pytest.approx(p - q - reach, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(SHARES)
 def test_turning_the_runs_round_turns_the_difference(rows: list[tuple[float, float]]) -> None:
     first, second = [a for a, _ in rows], [b for _, b in rows]
@@ -104,7 +102,6 @@ def test_turning_the_runs_round_turns_the_difference(rows: list[tuple[float, flo
     assert (one.outcome == ComparisonOutcome.BETTER) == (other.outcome == ComparisonOutcome.WORSE)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_the_sign_test_is_exact(one: int, other: int) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
@@ -203,7 +200,6 @@ def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
         assert found.estimate.upper - mean == pytest.approx(reach, abs=1e-12)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(
     p_values: list[float],

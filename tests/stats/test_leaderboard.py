@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.bootstrap import Draws
@@ -109,7 +109,6 @@ def test_only_ties_make_equals() -> None:
     assert found.padded
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 5))
 def test_naming_the_loser_first_changes_nothing(seed: int, players: int) -> None:
     contests = tournament(random.Random(seed), players, 30, 0.3)

@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.dawid_skene import MemberVote, dawid_skene
@@ -55,7 +55,6 @@ def test_members_that_err_alone_count_fully() -> None:
     assert heavy == pytest.approx(1)
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(2, 5))
 def test_the_effective_number_lies_between_one_and_all(seed: int, members: int) -> None:
     votes, truth = panel(random.Random(seed), {f"m{place}": 0.6 for place in range(members)}, 20)

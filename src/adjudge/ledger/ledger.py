@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
+from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,7 +53,7 @@ class BloomFilter:
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[bytearray, int]] = []
+        self._parts: list[tuple[mmap, int]] = []
         self._room = 0
 
     def add(self, key: bytes) -> None:
@@ -70,7 +71,8 @@ class BloomFilter:
 
     def _grow(self) -> None:
         doubled = len(self._parts)
-        self._parts.append((bytearray((_BITS << doubled) // 8), (_BITS << doubled) - 1))
+        # only what is written to takes memory, and all of it is given back
+        self._parts.append((mmap(-1, (_BITS << doubled) // 8), (_BITS << doubled) - 1))
         self._room = _KEYS << doubled
 
     def __contains__(self, key: bytes) -> bool:

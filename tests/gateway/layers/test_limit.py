@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import ScriptedModel
@@ -158,7 +158,6 @@ STEPS = [
 ]
 
 
-@settings(max_examples=300)
 @given(most=st.integers(1, 4), steps=st.lists(st.sampled_from(STEPS), min_size=10, max_size=40))
 def test_whatever_happens_no_place_is_lost_and_none_is_given_twice(
     most: int, steps: list[str]
