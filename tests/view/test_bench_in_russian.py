@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from adjudge.messages import Message
 from adjudge.results.russian import in_russian
+from adjudge.trust.benchmark import benchmark_of
 from adjudge.verdicts.styles import UNREADABLE_POLICIES
-from adjudge.view.benchmark import _COLUMNS, EXPLAINED
+from adjudge.view.benchmark import _COLUMNS, EXPLAINED, benchmark_markdown
+from support.trust import labelled, labels_of, population, run_of
 
 SAID = [
     *UNREADABLE_POLICIES.values(),
@@ -39,3 +42,15 @@ def test_no_english_word_is_left(text: str) -> None:
 @pytest.mark.parametrize("message", [*_COLUMNS, *EXPLAINED.values()])
 def test_no_english_word_is_left_in_a_table_of_judges(message: Message) -> None:
     assert set(re.findall(r"[A-Za-z]{2,}", message.render("ru"))) <= {"ECE"}
+
+
+def test_title_people_and_baselines_are_said_in_russian(tmp_path: Path) -> None:
+    rows = population(40)
+    labels = [*labels_of(rows), *labels_of(rows, annotator="eve")]
+    page = benchmark_markdown(benchmark_of(labelled(run_of(tmp_path / "run", rows), labels)), "ru")
+    for said in (
+        "## 1 судья, размеченных строк 40\n",
+        "люди между собой (2, попарно): согласие 1,000, каппа 1,000. Ни от одного судьи",
+        "судьи, которые ничего не читают, были бы согласны: большинство 0,700, наугад 0,500.\n",
+    ):
+        assert said in page

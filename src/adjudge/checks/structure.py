@@ -19,11 +19,12 @@ from urllib.parse import urlsplit
 from adjudge.checks.check import Check, Finding, first_spans, lacks, limits_text, texts_in, within
 from adjudge.checks.words import short
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.reading.json_path import Json, NotThere, steps_of, value_at
+from adjudge.reading.json_path import NotThere, steps_of, value_at
 from adjudge.reading.types import Flag, Many, Text, WholeNumber, Word, key
 
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
@@ -36,9 +37,9 @@ def unfenced(text: str) -> str:
     return fence[1] if fence else text
 
 
-def read_json(text: str) -> Json:
+def read_json(text: str) -> JsonValue:
     """Strictly: no NaN, and no key twice, of which one would be lost."""
-    found: Json = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+    found: JsonValue = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
     return found
 
 
@@ -46,7 +47,7 @@ def _refuse(name: str) -> None:
     raise ValueError(Message("{name} is not JSON", name=name))
 
 
-def _once(pairs: Sequence[tuple[str, Json]]) -> Mapping[str, Json]:
+def _once(pairs: Sequence[tuple[str, JsonValue]]) -> Mapping[str, JsonValue]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -107,7 +108,7 @@ class IsJson(Check):
             return Finding(True, Message("it is JSON"))
         return self._at_path(found, row)
 
-    def _at_path(self, found: Json, row: Instance) -> Finding:
+    def _at_path(self, found: JsonValue, row: Instance) -> Finding:
         path = self.path or ""
         try:
             value = value_at(found, path)
@@ -128,7 +129,7 @@ class IsJson(Check):
             ),
         )
 
-    def _problems(self, found: Json) -> Message | None:
+    def _problems(self, found: JsonValue) -> Message | None:
         """What is wrong by the schema; a SetupError where the schema itself is."""
         if find_spec("jsonschema") is None:
             raise SetupError("a JSON schema needs jsonschema: pip install 'adjudge[schema]'")
@@ -157,18 +158,18 @@ class IsJson(Check):
         return kind(schema)
 
 
-def _means(value: Json, wanted: str) -> bool:
+def _means(value: JsonValue, wanted: str) -> bool:
     """A text is compared as a text; anything else as JSON, in which true is not 1."""
     if isinstance(value, str):
         return value.strip() == wanted.strip()
     try:
-        meant: Json = json.loads(wanted)
+        meant: JsonValue = json.loads(wanted)
     except ValueError:
         return False
     return _typed(meant) == _typed(value)
 
 
-def _typed(value: Json) -> object:
+def _typed(value: JsonValue) -> object:
     """1 and 1.0 are the same number, true is neither."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return (type(value).__name__, value)
@@ -179,7 +180,7 @@ def _typed(value: Json) -> object:
     return value
 
 
-def _shown(value: Json) -> str:
+def _shown(value: JsonValue) -> str:
     return short(json.dumps(value, ensure_ascii=False))
 
 

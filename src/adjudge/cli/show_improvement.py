@@ -8,18 +8,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from adjudge.bench.improve import Improvement, Split
+from adjudge.bench.improve import CriterionImprovement, Split
 from adjudge.cli.show import clean
 from adjudge.cli.terminal import open_console
-from adjudge.prompts.criteria_writing import Case
-from adjudge.stats.difference import Outcome
+from adjudge.prompts.criteria_writing import DisputedRow
+from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.benchmark import BenchedJudge
 
 _LONGEST = 160
 _STYLES = {
-    Outcome.BETTER: "bold green",
-    Outcome.WORSE: "bold red",
-    Outcome.CANNOT_TELL: "bold yellow",
+    ComparisonOutcome.BETTER: "bold green",
+    ComparisonOutcome.WORSE: "bold red",
+    ComparisonOutcome.CANNOT_TELL: "bold yellow",
 }
 
 
@@ -37,7 +37,11 @@ def show_nothing(judge: BenchedJudge, parts: Split) -> None:
 
 
 def show_improvement(
-    found: Improvement, parts: Split, cases: Sequence[Case], written: Path | None, writer: str
+    found: CriterionImprovement,
+    parts: Split,
+    cases: Sequence[DisputedRow],
+    written: Path | None,
+    writer: str,
 ) -> None:
     """The disagreements, the proposal, and whether it is better."""
     console = open_console()
@@ -88,7 +92,7 @@ def print_split(console: Console, parts: Split) -> None:
     )
 
 
-def _text(case: Case) -> str:
+def _text(case: DisputedRow) -> str:
     *_, last = case.instance.fields.values()
     return _short(last if isinstance(last, str) else " | ".join(last))
 

@@ -45,7 +45,7 @@ class Backend(Protocol):
 class SharedVotes(Protocol):
     """Who answers a judge's ballots."""
 
-    async def ask_shared(self, ballot: Ballot) -> Vote:
+    async def answer_once(self, ballot: Ballot) -> Vote:
         """What other ballots need before they can be asked: once for all of them."""
         ...
 
@@ -122,7 +122,7 @@ class Session:
     """
 
     judge: object = None
-    """The judge at work."""
+    """The judge that is at work."""
     votes: SharedVotes | None = None
     """Who answers its ballots."""
     work: object = None

@@ -62,7 +62,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         return 1
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         return _AT_ONCE
 
     @cached_property

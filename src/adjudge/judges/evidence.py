@@ -22,6 +22,7 @@ from adjudge.domain.evidence import (
 )
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
@@ -132,16 +133,16 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return self.strictness
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """Texts under way at once."""
-        return super().width or 1
+        return super().max_in_flight or 1
 
     @property
     def criteria(self) -> Criteria:
         """What is asked of a sentence."""
         return support_criteria(self.language)
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """With the wording of the questions about sentences."""
         return worded(super().configuration(criteria), self.language)
 
@@ -311,12 +312,12 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
 
 def worded(
-    configuration: dict[str, object],
+    configuration: JsonDict,
     language: str,
     *,
     sentences: bool = True,
     others: Sequence[str] = (),
-) -> dict[str, object]:
+) -> JsonDict:
     """A configuration with the wording of the questions about sentences, and of other templates
     that not every judge uses.
     """

@@ -11,6 +11,7 @@ from functools import partial
 from typing import ClassVar, Generic
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.multi_results import (
     MultiCriteriaDirectInstanceResult,
@@ -20,7 +21,7 @@ from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.ask import ask_as
+from adjudge.engine.ask import ask_with
 from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, M, R, prompt_of
 from adjudge.judges.direct import BaseDirectJudge, Direct
@@ -113,7 +114,7 @@ def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verd
     return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))
 
 
-def _shown(ballot: Ballot) -> dict[str, object]:
+def _shown(ballot: Ballot) -> JsonDict:
     """What the criteria may read: the instruction, a reference where there is one, and the rest as
     context.
     """
@@ -160,7 +161,7 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade or comparison."""
         form = self.form
-        return await ask_as(
+        return await ask_with(
             ballot,
             self.panel[ballot.model],
             form.prompt(ballot),

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 from adjudge.domain.check_result import CheckDetail
 from adjudge.domain.evidence_record import EvidenceDetail
 from adjudge.domain.frozen import NOTHING, json_text, plain
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import RagDetail
@@ -38,7 +39,15 @@ from adjudge.domain.record import (
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
 from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
 from adjudge.domain.vote import named_by, used_by
-from adjudge.ledger.rows import COLUMNS, IN_BATCH, INPUT, input_from, kept_input, sealed, storable
+from adjudge.ledger.rows import (
+    COLUMNS,
+    IN_BATCH,
+    INPUT,
+    input_from,
+    kept_input,
+    storable,
+    with_checksum,
+)
 from adjudge.reading.typed_json import WrongType, read_as
 
 T = TypeVar("T")
@@ -139,7 +148,7 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
     kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
-    return sealed(
+    return with_checksum(
         storable(record.judge),
         record.index,
         storable(record.id),
@@ -173,7 +182,7 @@ def judgment_of(
     What is not of the right type is damage, which is SQLite's error to us.
     """
     judge, index, id, instance, *_, result = row
-    place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
+    place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
         return record_of({"id": id, **_object(_json(result)), **place}, votes)
     except WrongType as error:
@@ -216,12 +225,12 @@ def record_of(
     )
 
 
-def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> dict[str, object]:
+def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
     """A judgment as the JSONL export has it, with its votes."""
     found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
     return {
         **found,
-        **({INPUT: dict(record.input)} if record.input else {}),
+        **({INPUT: cast(JsonDict, dict(record.input))} if record.input else {}),
         "votes": [exported_vote(vote) for vote in record.votes or ()],
         "judge_identity": judge_identity,
     }
@@ -240,7 +249,7 @@ def read_exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
     return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
 
 
-def exported_vote(vote: VoteRecord) -> dict[str, object]:
+def exported_vote(vote: VoteRecord) -> JsonDict:
     """A vote as exports have it: without whether it went through a batch, since the verdict is the
     same.
     """
@@ -263,10 +272,10 @@ def vote_row(
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
     rest, cast_at = _beside(vote), time.time() if at is None else float(at)
     columns = _columns(vote).values()
-    return sealed(number, key, *columns, cast_at, json_text(rest) if rest else None)
+    return with_checksum(number, key, *columns, cast_at, json_text(rest) if rest else None)
 
 
-def _columns(vote: VoteRecord) -> dict[str, object]:
+def _columns(vote: VoteRecord) -> JsonDict:
     """What has a column of its own, in their order."""
     usage = vote.usage
     return {
@@ -286,11 +295,11 @@ def _columns(vote: VoteRecord) -> dict[str, object]:
     }
 
 
-def _beside(vote: VoteRecord) -> dict[str, object]:
+def _beside(vote: VoteRecord) -> JsonDict:
     """The rest, as far as there is any."""
     usage = vote.usage
-    found: dict[str, object] = {
-        **vote.details,
+    found: JsonDict = {
+        **vote.details,  # type: ignore[dict-item]
         "repairs": vote.repairs or None,
         "distribution": None if vote.distribution is None else dict(vote.distribution),
         "persona": vote.persona,
@@ -313,9 +322,10 @@ def _count(number: float) -> float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _storable_metadata(metadata: Mapping[str, object]) -> object:
+def _storable_metadata(metadata: Mapping[str, object]) -> JsonValue:
     """What JSON does not know is kept as its text."""
-    return json.loads(json.dumps(plain(metadata), default=str))
+    found: JsonValue = json.loads(json.dumps(plain(metadata), default=str))
+    return found
 
 
 def vote_of(row: Sequence[object]) -> VoteRecord:
@@ -389,7 +399,7 @@ def _json(text: object) -> object:
     return json.loads(text)
 
 
-def _object(value: object) -> Mapping[str, object]:
+def _object(value: object) -> JsonObject:
     if not isinstance(value, dict):
         raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
     return value

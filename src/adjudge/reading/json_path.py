@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.errors import SetupError
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
 
 
@@ -30,7 +29,7 @@ def steps_of(path: str) -> list[str | int]:
     return steps
 
 
-def value_at(found: Json, path: str) -> Json:
+def value_at(found: JsonValue, path: str) -> JsonValue:
     """What stands at a path."""
     for step in steps_of(path):
         if isinstance(step, int) and isinstance(found, Sequence) and not isinstance(found, str):

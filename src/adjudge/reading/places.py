@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.errors import SetupError
-from adjudge.reading.json_path import Json
 
 _PLACE = re.compile(r"\{\{|\}\}|\{([\w .-]+)\}")
-Row = Mapping[str, Json]
+Row = Mapping[str, JsonValue]
 
 
-def places_in(template: Json) -> Iterator[str]:
+def places_in(template: JsonValue) -> Iterator[str]:
     """The names of the fields that a template takes."""
     if isinstance(template, str):
         yield from (found[1].strip() for found in _PLACE.finditer(template) if found[1])
@@ -24,7 +24,7 @@ def places_in(template: Json) -> Iterator[str]:
             yield from places_in(value)
 
 
-def filled(template: Json, row: Row) -> Json:
+def filled(template: JsonValue, row: Row) -> JsonValue:
     """The template with a row's values. A text that is one place and nothing else is the value
     itself, so that a list stays a list; ``{{`` and ``}}`` are braces.
     """
@@ -52,7 +52,7 @@ def filled_text(template: str, row: Row) -> str:
     return _PLACE.sub(put, template)
 
 
-def _value(row: Row, name: str) -> Json:
+def _value(row: Row, name: str) -> JsonValue:
     if name.strip() not in row:
         raise SetupError(
             "the row has no {name!r}; it has: {names}",

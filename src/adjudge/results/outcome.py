@@ -24,7 +24,7 @@ from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone
 from adjudge.runs.ready_judge import ReadyJudge
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Outcome:
     def see(self, event: Event) -> None:
         self._made = self._compared = self._beside = None
         match event:
-            case Judged():
+            case JudgmentDone():
                 self._tally.failed_calls = event.failed_calls
                 self._tally.add(event.result.record(self._labels[event.judge], event.number))
             case BadRow():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from adjudge.checks.python import is_reference, load_function
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
@@ -16,7 +17,6 @@ from adjudge.gateway.targets.answer import AnswerPaths
 from adjudge.gateway.targets.target import Target
 from adjudge.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
 from adjudge.messages import reason_of
-from adjudge.reading.json_path import Json
 from adjudge.reading.places import places_in
 from adjudge.reading.types import Many, Number, Record, Schema, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place
@@ -32,7 +32,7 @@ OpenEntry = Callable[[ModelEntry], ModelLike]
 class JsonType:
     """Any JSON, as YAML writes it."""
 
-    def read(self, value: object, place: Place) -> Json:
+    def read(self, value: object, place: Place) -> JsonValue:
         if isinstance(value, Mapping):
             return {str(name): self.read(one, place.at(str(name))) for name, one in value.items()}
         if isinstance(value, list):
@@ -60,7 +60,9 @@ class TargetEntry(ServerEntry):
     url: str | None = key(Text(), "An HTTP endpoint.", None)
     function: str | None = key(Text(), "A function of yours: file.py:name or module:name.", None)
     method: Method = key(Word[Method](("POST", "GET")), "How the endpoint is asked.", "POST")
-    body: Json = key(JsonType(), "What it is sent: JSON with {column}; else the whole row.", None)
+    body: JsonValue = key(
+        JsonType(), "What it is sent: JSON with {column}; else the whole row.", None
+    )
     answer: str | None = key(Text(), "Where in its JSON the answer stands: data.text.", None)
     contexts: str | None = key(Text(), "Where the texts stand that it rests on.", None)
     tool_calls: str | None = key(Text(), "Where the tools stand that it called.", None)

@@ -19,10 +19,11 @@ from adjudge.data.columns import column_for
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.question import Choice
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Vote
-from adjudge.engine.ask import ask_as
+from adjudge.engine.ask import ask_with
 from adjudge.engine.run import RecordedVotes
 from adjudge.engine.session import session
 from adjudge.errors import SetupError
@@ -97,7 +98,7 @@ class Variant:
         text = vote.text or ""
         return Answer(text) if self.prompt else Answer.of_json(text)
 
-    def described(self) -> dict[str, object]:
+    def described(self) -> JsonDict:
         """What decides its answers, for the record of a run."""
         return {
             "system": self.system,
@@ -118,7 +119,7 @@ class SharedAnswers:
     async def ask(self, ballot: Ballot, variant: Variant) -> Vote:
         known = self._votes.get(ballot.id)
         if known is None:
-            asking = ask_as(ballot, variant.model, render_target(ballot), read_written)
+            asking = ask_with(ballot, variant.model, render_target(ballot), read_written)
             known = self._votes[ballot.id] = asyncio.ensure_future(asking)
         try:
             vote = await asyncio.shield(known)
@@ -185,8 +186,8 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         return self.judge.samples
 
     @property
-    def width(self) -> int:
-        return max(self.panel.width, 1)
+    def max_in_flight(self) -> int:
+        return max(self.panel.max_in_flight, 1)
 
     def check_settings(self) -> None:
         """The judge has checked its own."""
@@ -369,7 +370,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         found: Result = self.judge.fallback_result(result, choice)
         return found
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """The judge's own, and who answers."""
         own = self.judge.configuration(criteria)
         return {**own, "target": [one.described() for one in self.variants]}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
@@ -18,7 +18,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
 from adjudge.runs.folder import reading
-from adjudge.stats.difference import Difference, Outcome, compare, holm
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.contestants import Contestants
@@ -83,7 +83,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchedJudge(Judged):
+class BenchedJudge(JudgeCriterion):
     """How one judge fared with one criteria."""
 
     rank: int = 0
@@ -400,7 +400,7 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
         told = (
             difference is not None
-            and difference.outcome is Outcome.BETTER
+            and difference.outcome is ComparisonOutcome.BETTER
             and sure.get(place, False)
         )
         placed.append(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjudge.messages import Message
-from adjudge.stats.ranking import Place
+from adjudge.stats.ranking import Standing
 from adjudge.trust.leaderboard import Leaderboard
 from adjudge.view.template import environment
 
 
-def shown_rank(place: Place) -> str:
+def shown_rank(place: Standing) -> str:
     """The rank, and the ranks that it may be."""
     if place.best_rank is None or place.worst_rank is None or place.best_rank == place.worst_rank:
         return str(place.rank)
@@ -50,7 +50,7 @@ def _about(board: Leaderboard) -> Message:
     )
 
 
-def _span(board: Leaderboard, place: Place) -> tuple[float, float, float]:
+def _span(board: Leaderboard, place: Standing) -> tuple[float, float, float]:
     """Where the interval begins, how wide it is and where the rating stands, in hundredths of the
     board's own width.
     """

@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Self
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import ModelError
 from adjudge.messages import Message
-from adjudge.reading.json_path import Json, NotThere, value_at
+from adjudge.reading.json_path import NotThere, value_at
 
 _TEXTS = ("response", "answer", "output", "text", "content", "completion", "result")
 """Where an answer stands in an object, the likeliest first."""
@@ -51,7 +52,7 @@ class AnswerPaths:
     contexts: str | None = None
     tool_calls: str | None = None
 
-    def read(self, said: Json, target: str) -> Answer:
+    def read(self, said: JsonValue, target: str) -> Answer:
         """The answer in what an application said; NoAnswer where there is none."""
         if isinstance(said, str) and self.answer is None:
             return _checked(Answer(said), target)
@@ -64,7 +65,9 @@ class AnswerPaths:
         found = Answer(_text(text), _texts(contexts), _written(calls))
         return _checked(found, target)
 
-    def _find(self, said: Json, path: str | None, usual: Sequence[str], target: str) -> Json:
+    def _find(
+        self, said: JsonValue, path: str | None, usual: Sequence[str], target: str
+    ) -> JsonValue:
         if path is not None:
             try:
                 return value_at(said, path)
@@ -80,7 +83,7 @@ class AnswerPaths:
         return next((said[name] for name in usual if said.get(name) is not None), None)
 
 
-def _messages_in(said: Json) -> Sequence[Json] | None:
+def _messages_in(said: JsonValue) -> Sequence[JsonValue] | None:
     """The turns of a conversation, where that is what was returned."""
     found = said.get("messages") if isinstance(said, Mapping) else said
     if isinstance(found, Sequence) and not isinstance(found, str) and found:
@@ -88,7 +91,7 @@ def _messages_in(said: Json) -> Sequence[Json] | None:
     return None
 
 
-def _of_messages(messages: Sequence[Json]) -> Answer:
+def _of_messages(messages: Sequence[JsonValue]) -> Answer:
     turns = [one for one in messages if isinstance(one, Mapping)]
     said = [one.get("content") for one in turns if one.get("role") == "assistant"]
     calls = [call for one in turns for call in _list(one.get("tool_calls"))]
@@ -96,11 +99,11 @@ def _of_messages(messages: Sequence[Json]) -> Answer:
     return Answer(text, tool_calls=_written(calls))
 
 
-def _list(value: Json) -> Sequence[Json]:
+def _list(value: JsonValue) -> Sequence[JsonValue]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
-def _text(value: Json) -> str:
+def _text(value: JsonValue) -> str:
     """A text as it is; the parts of one, as chat messages have them; anything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
@@ -112,24 +115,24 @@ def _text(value: Json) -> str:
     return "".join(map(str, parts)) if parts else _written(value)
 
 
-def _texts(value: Json) -> tuple[str, ...]:
+def _texts(value: JsonValue) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value else ()
     return tuple(_context(one) for one in _list(value))
 
 
-def _context(value: Json) -> str:
+def _context(value: JsonValue) -> str:
     if isinstance(value, Mapping):
         found = (value.get(name) for name in ("text", "content", "page_content"))
         return next((one for one in found if isinstance(one, str)), _written(value))
     return _text(value)
 
 
-def _written(value: Json) -> str:
+def _written(value: JsonValue) -> str:
     return "" if value in (None, [], (), {}) else json.dumps(value, ensure_ascii=False)
 
 
-def _short(said: Json) -> str:
+def _short(said: JsonValue) -> str:
     text = json.dumps(said, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:199]}…"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from time import perf_counter
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.targets.answer import AnswerPaths
-from adjudge.reading.json_path import Json
 
 
 class Target(ABC):
@@ -33,6 +33,6 @@ class Target(ABC):
     async def complete(self, request: Request) -> Reply:
         """Answer, or raise a ModelError."""
 
-    def reply(self, said: Json, started: float) -> Reply:
+    def reply(self, said: JsonValue, started: float) -> Reply:
         answer = self.paths.read(said, self.name)
         return Reply(answer.to_json(), Usage(calls=1), perf_counter() - started)

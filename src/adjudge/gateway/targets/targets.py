@@ -16,6 +16,7 @@ from time import perf_counter
 from urllib.parse import quote
 
 from adjudge.aio.user_functions import call
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
@@ -25,7 +26,6 @@ from adjudge.gateway.redact import without_secrets
 from adjudge.gateway.targets.answer import AnswerPaths
 from adjudge.gateway.targets.target import Target
 from adjudge.messages import Message
-from adjudge.reading.json_path import Json
 from adjudge.reading.places import Row, filled, filled_text, places_in
 
 _LONGEST_OUTPUT = 10_000_000
@@ -141,11 +141,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _read(said: bytes) -> Json:
+def _read(said: bytes) -> JsonValue:
     text = said.decode("utf-8", "replace").strip()
     if text[:1] in ("{", "["):
         with suppress(ValueError, RecursionError):
-            found: Json = json.loads(text)
+            found: JsonValue = json.loads(text)
             return found
     return text
 
@@ -161,7 +161,7 @@ class HttpCall:
     url: str
     method: str = "POST"
     headers: Mapping[str, str]
-    body: Json = None
+    body: JsonValue = None
     """JSON with places; None: the row itself."""
 
 
@@ -195,18 +195,14 @@ class HttpTarget(Target):
             private=self._headers.secrets,
         )
         if self.asked.method == "GET":
-            return self.reply(_json(await get_json(endpoint)), started)
+            return self.reply(await get_json(endpoint), started)
         body = row if self.asked.body is None else filled(self.asked.body, row)
         if not isinstance(body, Mapping):
             raise SetupError("the body of {name} must be a JSON object", name=self.name)
-        return self.reply(_json(await post_json(endpoint, body)), started)
+        return self.reply(await post_json(endpoint, body), started)
 
 
-def _json(found: dict[str, object]) -> Json:
-    return found  # type: ignore[return-value]  # it was read as JSON
-
-
-def _plain(value: Json) -> str:
+def _plain(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -255,9 +251,9 @@ class FunctionTarget(Target):
         return self.reply(_returned(said, self.name), started)
 
 
-def _returned(said: object, name: str) -> Json:
+def _returned(said: object, name: str) -> JsonValue:
     try:
-        found: Json = json.loads(json.dumps(said))
+        found: JsonValue = json.loads(json.dumps(said))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelError(
             "the function returned {kind}, not a text, a mapping or messages",

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import Result
 from adjudge.engine.backends.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.cluster import Hearing
@@ -27,7 +28,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE, connect, holds_run, read_meta
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import SharedLedger
-from adjudge.ledger.stores.store import Span
+from adjudge.ledger.stores.store import RowRange
 
 _ITEMS = 64
 """That a worker is given at once."""
@@ -37,7 +38,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True, bound=Result)
 Chunk = list[tuple[int, I]]
 """Items with their places among all of them."""
-Judged = list[tuple[int, R]]
+NumberedResults = list[tuple[int, R]]
 
 
 class Judging(Protocol[I_contra, R_co]):
@@ -46,7 +47,7 @@ class Judging(Protocol[I_contra, R_co]):
     @property
     def panel(self) -> Mapping[str, OpenModel]: ...
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Everything that decides what is asked and how it is pooled."""
         ...
 
@@ -71,7 +72,7 @@ class _OfInstance(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClusterTask:
     """What is judged by what, and within which limits."""
 
     label: str
@@ -82,7 +83,11 @@ class Wanted:
 
 
 async def judge_on(
-    on: On, judge: Judging[I, R], items: Sequence[I], wanted: Wanted, told: Callable[[int, R], None]
+    on: On,
+    judge: Judging[I, R],
+    items: Sequence[I],
+    wanted: ClusterTask,
+    told: Callable[[int, R], None],
 ) -> None:
     """Have the cluster's workers answer all that is asked about the items; the run's ledger then
     has it.
@@ -99,7 +104,7 @@ async def judge_on(
         _refuse_unfinished(folder)
         return
     _check_sendable(judge, items)
-    work = ClusterRun[Chunk[I], Judged[R], Judged[R]](
+    work = ClusterRun[Chunk[I], NumberedResults[R], NumberedResults[R]](
         folder,
         cluster,
         {wanted.label: judge.configuration(wanted.criteria)},
@@ -121,7 +126,7 @@ class _Heard(Generic[R]):
         self._told = told
         self._seen: set[int] = set()
 
-    def hear(self, worker: int, results: Judged[R]) -> None:  # noqa: ARG002 - whoever it was
+    def hear(self, worker: int, results: NumberedResults[R]) -> None:  # noqa: ARG002 - whoever it was
         for number, result in results:
             if number not in self._seen:
                 self._seen.add(number)
@@ -171,7 +176,7 @@ def _opened(
     writer: str,
     budget: Budget | None,
     limits: SharedLimits,
-) -> Opened[Chunk[I], Judged[R], Judged[R]]:
+) -> Opened[Chunk[I], NumberedResults[R], NumberedResults[R]]:
     keep_to(limits, judge.panel.values())
     configuration = {"judges": {label: judge.configuration(criteria)}}
 
@@ -201,9 +206,9 @@ class _Session(Generic[I, R]):
     ):
         self._judge, self._label, self._criteria, self._ledger = judge, label, criteria, ledger
         self.run = run
-        self._results: Judged[R] = []
+        self._results: NumberedResults[R] = []
 
-    async def judge(self, chunk: Chunk[I], /) -> Judged[R]:
+    async def judge(self, chunk: Chunk[I], /) -> NumberedResults[R]:
         """The results that were not told before; all that was answered is in the store when this
         returns.
         """
@@ -213,7 +218,7 @@ class _Session(Generic[I, R]):
         def on_result(place: int, result: R) -> None:
             self._results.append((numbers[place], result))
 
-        await self._ledger.begin(Span(min(numbers), max(numbers)))
+        await self._ledger.begin(RowRange(min(numbers), max(numbers)))
         self._ledger.place([(number, 0) for number in numbers])
         items = (item for _, item in chunk)
         await self._judge.judge_stream(
@@ -222,7 +227,7 @@ class _Session(Generic[I, R]):
         await self._ledger.flush()
         return self.news()
 
-    def news(self) -> Judged[R]:
+    def news(self) -> NumberedResults[R]:
         """The results that were not told before."""
         told, self._results = self._results, []
         return told
