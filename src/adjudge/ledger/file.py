@@ -67,7 +67,7 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
     "spending": lambda value: isinstance(value, dict),
 }
 """What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
-LAYOUT = 6
+LAYOUT = 7
 """The version of the tables; an empty file is version 0."""
 _TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER)",
