@@ -13,6 +13,7 @@ from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.importers.pairs import winner
+from adjudge.messages import Message
 
 _MOST_NAMED = 5
 
@@ -54,7 +55,7 @@ class Answers:
             for label, option in self.meanings.items()
             if option and label != option
         ]
-        return f"labels are read as {', '.join(pairs)}" if pairs else ""
+        return Message("labels are read as {pairs}", pairs=", ".join(pairs)) if pairs else ""
 
     def _read(self, rows: LabelledSet, criteria: Criteria) -> dict[str | int, Answer]:
         values = [self._meant(mark) for row in rows.rows for mark in row.marks]

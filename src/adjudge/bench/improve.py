@@ -22,6 +22,7 @@ from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
+from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import Case
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import Difference, Outcome, compare
@@ -95,7 +96,12 @@ class Improvement:
         )
         if one.lower is None or one.upper is None:
             return f"Cannot tell: {moved}; {one.reason}."
-        between = f"gain {one.value:+.3f}, between {one.lower:+.3f} and {one.upper:+.3f}"
+        between = Message(
+            "gain {value:+.3f}, between {lower:+.3f} and {upper:+.3f}",
+            value=one.value,
+            lower=one.lower,
+            upper=one.upper,
+        )
         if self.gain.outcome is not Outcome.CANNOT_TELL:
             return f"{self.gain.outcome.value.capitalize()}: {moved} ({between})."
         smallest = (
@@ -223,7 +229,7 @@ def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
     text = yaml.safe_dump(
         written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100
     )
-    write_new(path, text, "give --write another name")
+    write_new(path, text, Message("give --write another name"))
 
 
 def refuse_existing(path: Path) -> None:

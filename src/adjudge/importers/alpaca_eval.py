@@ -15,6 +15,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import number, text, without
+from adjudge.messages import Message
 
 _ASKED = Asked("better output", "Which output would people prefer?", "comparison")
 _READ = ("instruction", "output_1", "output_2", "preference", "raw_completion", "annotator")
@@ -72,9 +73,9 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
         else (Mark(answer=answer, annotator=annotator, design="random"),)
     )
     wrong = (
-        "the preference is null"
+        Message("the preference is null")
         if preference is None
-        else f"a preference of {preference:g} names no output"
+        else Message("a preference of {preference:g} names no output", preference=preference)
     )
     vote = vote.failed(wrong) if answer is None else vote.said(answer)
     return Recorded(

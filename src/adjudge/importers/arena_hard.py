@@ -13,6 +13,7 @@ from adjudge.importers.pairs import shown_answers, shown_question
 from adjudge.importers.record import Asked, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, listed, mapping, seconds, text, without
+from adjudge.messages import Message
 from adjudge.verdicts.styles import margin, put_back
 
 _ASKED = Asked("better answer", "Which assistant's answer is better?", "comparison")
@@ -53,7 +54,7 @@ def _vote(game: Mapping[str, object], place: int, judge: str) -> RecordedVote:
     found = margin(f"[[{said}]]") if said else margin(reply, one_only=True) if reply else None
     if found is None:
         outcome = Outcome.UNREADABLE if reply else Outcome.MODEL_ERROR
-        return vote.failed("no verdict was read from the reply", outcome)
+        return vote.failed(Message("no verdict was read from the reply"), outcome)
     answer = put_back(found.winner, swapped=swapped)
     return replace(vote.said(answer), more={"margin": text(said), "weight": found.weight})
 

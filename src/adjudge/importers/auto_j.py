@@ -19,6 +19,7 @@ from adjudge.importers.pairs import BETTER
 from adjudge.importers.record import UNJUDGED, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, text, without
+from adjudge.messages import Message
 from adjudge.verdicts.styles import decision, put_back
 
 _PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
@@ -64,7 +65,7 @@ def _add_outputs(file: ForeignFile, verdicts: Verdicts) -> None:
     for place, record in enumerate(file.records(), 1):
         chosen = _PLACES.get(text(record.get("output")))
         vote = RecordedVote(model=judge, swapped=swapped)
-        unread = f"{text(record.get('output'))!r} names no response"
+        unread = Message("{answer!r} names no response", answer=text(record.get("output")))
         vote = (
             vote.failed(unread, Outcome.UNREADABLE)
             if chosen is None
@@ -103,7 +104,7 @@ def _votes(record: Mapping[str, object]) -> Iterator[RecordedVote]:
         yield RecordedVote(answer=chosen, model=judge, text=reply or None)
     elif reply:
         yield RecordedVote(model=judge, text=reply).failed(
-            "no decision was read from the reply", Outcome.UNREADABLE
+            Message("no decision was read from the reply"), Outcome.UNREADABLE
         )
 
 

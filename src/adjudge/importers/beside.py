@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from adjudge.errors import RunError
 from adjudge.importers.pairs import BETTER
 from adjudge.importers.record import Left, Recorded, RecordedVote
+from adjudge.messages import Message
 
-NAMED = "the texts are not in the file: rows are named by their id"
+NAMED = Message("the texts are not in the file: rows are named by their id")
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Verdicts:
             )
         self._check(count)
         if self.said:
-            left.out("verdict about a row that no file holds", len(self.said))
+            left.out(Message("verdict about a row that no file holds"), len(self.said))
 
     def alone(self, left: Left) -> Iterator[Recorded]:
         """The rows by their names, where no file holds them."""

@@ -19,6 +19,7 @@ from adjudge.importers.values import (
     text,
     without,
 )
+from adjudge.messages import Message
 
 _PATHS = (("events",), ("rows",), ("data",), ("objects",))
 _READ = ("input", "output", "expected", "scores", "id", "error")
@@ -40,7 +41,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             continue
         scores = mapping(event.get("scores"))
         if not scores:
-            left.out("event without scores")
+            left.out(Message("event without scores"))
         for name, value in scores.items():
             yield _judged(
                 event, name, number(value), reasons.get((text(event.get("root_span_id")), name), {})
@@ -85,7 +86,9 @@ def _judged(
         explanation=text(why.get("rationale")) or None,
         more=without(why, "rationale", "error"),
     )
-    reason = why.get("error") or event.get("error") or "the score is null: it was not scored"
+    reason = (
+        why.get("error") or event.get("error") or Message("the score is null: it was not scored")
+    )
     vote = vote.failed(reason) if score is None else vote.said(score)
     given = event.get("input")
     return Recorded(

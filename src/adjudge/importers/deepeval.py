@@ -30,6 +30,7 @@ from adjudge.importers.values import (
     usage_of,
     without,
 )
+from adjudge.messages import Message
 
 _CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
 """Of a test run, and of what ``evaluate()`` returns."""
@@ -85,13 +86,16 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     for name, direction in directions.items():
         if direction.less:
             left.note(
-                f"{name}: less is better, so that scores are turned round: 1 minus what "
-                "DeepEval recorded"
+                Message(
+                    "{name}: less is better, so that scores are turned round: 1 minus what "
+                    "DeepEval recorded",
+                    name=name,
+                )
             )
     for case in map(_camel, file.records(*_PATHS)):
         metrics = _metrics(case)
         if not metrics:
-            left.out("test case without metrics")
+            left.out(Message("test case without metrics"))
         for metric in metrics:
             yield _judged(case, metric, directions[_name(metric)])
 
@@ -196,7 +200,7 @@ def _vote(metric: Mapping[str, object], direction: _Direction) -> RecordedVote:
         },
     )
     if metric.get("error") or recorded is None:
-        return vote.failed(metric.get("error") or "the metric has no score")
+        return vote.failed(metric.get("error") or Message("the metric has no score"))
     score = 1 - recorded if direction.less else recorded
     success = metric.get("success")
     if not direction.verdicts:
@@ -204,7 +208,7 @@ def _vote(metric: Mapping[str, object], direction: _Direction) -> RecordedVote:
     if isinstance(success, bool):
         return vote.said(PASS if success else FAIL, score)
     if threshold is None:
-        return vote.failed("the metric has neither a verdict nor a threshold")
+        return vote.failed(Message("the metric has neither a verdict nor a threshold"))
     passed = recorded <= threshold if direction.less else recorded >= threshold
     return vote.said(PASS if passed else FAIL, score)
 

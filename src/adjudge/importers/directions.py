@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from adjudge.errors import RunError
 from adjudge.importers.record import PASS_OR_FAIL, Asked, Recorded, RecordedVote
+from adjudge.messages import Message
 
 _SOUNDS_BAD = re.compile(
     r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE
@@ -28,15 +29,21 @@ def direction_notes(questions: Mapping[str, Asked], less_is_better: Sequence[str
                 name=name,
                 questions=", ".join(questions),
             )
-        yield f"{name}: less is better, so that scores are turned round: 1 minus what was recorded"
+        yield Message(
+            "{name}: less is better, so that scores are turned round: 1 minus what was recorded",
+            name=name,
+        )
     for name, asked in questions.items():
         scored = asked.kind == "rating" or (
             asked.options != PASS_OR_FAIL and any(one.score is not None for one in asked.options)
         )
         if scored and asked.higher_is_better and _SOUNDS_BAD.search(name):
             yield (
-                f"{name}: more counts as better, as the file does not say otherwise; "
-                f"--less-is-better {name!r} turns it round"
+                Message(
+                    "{name}: more counts as better, as the file does not say otherwise; "
+                    "--less-is-better {name!r} turns it round",
+                    name=name,
+                )
             )
 
 

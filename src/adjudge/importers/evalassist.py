@@ -16,6 +16,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import NOT_SAID, Asked, Left, Mark, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text
+from adjudge.messages import Message
 
 _VERSION = 2
 _CASE = ("evaluator", "pipeline", "criteria", "syntheticGenerationConfig", "examples", "judge")
@@ -129,7 +130,7 @@ def _examples(content: Mapping[str, object], asked: Asked, left: Left) -> Iterat
     for one in map(mapping, listed(content.get("examples"))):
         answer = _answer(one.get("expectedResult"), asked)
         if answer is None:
-            left.out("example without an expected result")
+            left.out(Message("example without an expected result"))
             continue
         label = letter(answer) if isinstance(answer, int) else text(answer)
         yield CriteriaExample(_fields(one, asked), label, text(_own(one).get("explanation")))
@@ -231,12 +232,14 @@ def _vote(result: Mapping[str, object], asked: Asked, model: str) -> RecordedVot
     answer = _answer(chosen, asked)
     if about.get("generation_failed") is True:  # what stands there as chosen was drawn at random
         return vote.failed(
-            about.get("parsing_error") or "the reply could not be read", Outcome.UNREADABLE
+            about.get("parsing_error") or Message("the reply could not be read"), Outcome.UNREADABLE
         )
     if answer is None and chosen not in (None, ""):
-        return vote.failed(f"{text(chosen)!r} is none of the options", Outcome.UNREADABLE)
+        return vote.failed(
+            Message("{answer!r} is none of the options", answer=text(chosen)), Outcome.UNREADABLE
+        )
     if answer is None:
-        return vote.failed(why or "the result names no option")
+        return vote.failed(why or Message("the result names no option"))
     return vote.said(answer, number(result.get("score")) if asked.kind == "choice" else None)
 
 
@@ -258,7 +261,11 @@ def _marks(expected: object, asked: Asked, left: Left) -> Iterator[Mark]:
     if answer is not None:
         yield Mark(answer=answer, annotator="expected")
     elif expected not in (None, ""):
-        left.out(f"expected result {text(expected)!r}, which is none of the options")
+        left.out(
+            Message(
+                "expected result {answer!r}, which is none of the options", answer=text(expected)
+            )
+        )
 
 
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:

@@ -35,6 +35,7 @@ from adjudge.importers.values import (
     text,
     without,
 )
+from adjudge.messages import Message
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2
@@ -168,14 +169,18 @@ def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
             VERSION=_VERSION,
         )
     if head.get("status") not in (None, "success"):
-        left.note(f"the eval ended as {head.get('status')!r}: what it holds was read")
+        left.note(
+            Message(
+                "the eval ended as {status!r}: what it holds was read", status=head.get("status")
+            )
+        )
 
 
 def _sample(
     sample: Mapping[str, object], about: Mapping[str, object], left: Left
 ) -> Iterator[Recorded]:
     if sample.get("invalidation"):
-        left.out("sample that was invalidated")
+        left.out(Message("sample that was invalidated"))
         return
     scores = mapping(sample.get("scores")) or _only_score(sample, about)
     for scorer, score in scores.items():
@@ -191,7 +196,7 @@ def _sample(
                 (),
             )
     elif not scores:
-        left.out("sample without scores")
+        left.out(Message("sample without scores"))
 
 
 def _only_score(sample: Mapping[str, object], about: Mapping[str, object]) -> Mapping[str, object]:
@@ -216,7 +221,7 @@ def _scored(
     for key, one in several.items():
         yield _judged(f"{scorer}/{key}", one, original, sample, about, scorer, ())
     if several and edits:
-        left.out("edit of a score that has several values", len(edits))
+        left.out(Message("edit of a score that has several values"), len(edits))
     if not several:
         yield _judged(scorer, value, original, sample, about, scorer, edits)
 
@@ -234,7 +239,7 @@ def _history(
         return {
             **score,
             "value": None,
-            "explanation": "the judge's own score was overwritten",
+            "explanation": Message("the judge's own score was overwritten"),
         }, people
     return (
         {**score, **{name: value for name, value in own.items() if value != _UNCHANGED}}
@@ -285,7 +290,9 @@ def _verdict(name: str, value: object, known: RecordedVote) -> tuple[Asked, Reco
         return graded, known.said(again, outcome=Outcome.REPAIRED)
     if points is None:
         reason = text(known.explanation) or (
-            "NaN: it was not scored" if isinstance(value, float) else "it has no value"
+            Message("NaN: it was not scored")
+            if isinstance(value, float)
+            else Message("it has no value")
         )
         outcome = (
             Outcome.UNREADABLE

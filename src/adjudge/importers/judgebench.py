@@ -12,6 +12,7 @@ from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, text, without
+from adjudge.messages import Message
 
 _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
 
@@ -69,7 +70,7 @@ def _vote(one: object, place: int, judge: str) -> RecordedVote:
     said = mapping(found.get("judgment"))
     model = text(said.get("judge_model")) or judge
     if not found:
-        return RecordedVote(model=model, swapped=swapped).failed("the judgment is null")
+        return RecordedVote(model=model, swapped=swapped).failed(Message("the judgment is null"))
     more = without(said, "judge_model", "response")
     return pair_vote(
         found.get("decision"),

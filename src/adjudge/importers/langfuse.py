@@ -11,11 +11,12 @@ from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, listed, mapping, number, seconds, text, truth, without
+from adjudge.messages import Message
 
 _PATHS = (("data",), ("scores",))
 _TEXTS = ("TEXT", "CORRECTION")
 _SUBJECTS = ("observation", "trace", "session", "experiment")
-_NO_SCORES = (
+_NO_SCORES = Message(
     "the texts that were scored are not in an export of scores: rows are named by what was scored"
 )
 
@@ -63,7 +64,7 @@ def _score(record: Mapping[str, object], left: Left) -> Score | None:
         text(record.get("source")).upper(),
     )
     if kind in _TEXTS:
-        left.out(f"score of type {kind}, which is a text")
+        left.out(Message("score of type {kind}, which is a text", kind=kind))
         return None
     subject, name = _subject(record), text(record.get("name"))
     why, value = text(record.get("comment")), _value(record, kind)
@@ -81,7 +82,7 @@ def _score(record: Mapping[str, object], left: Left) -> Score | None:
         author = text(first(record, "authorUserId", "author_user_id")) or "annotator"
         return Score(row, value, Mark(answer="", annotator=author, note=why))
     vote = RecordedVote(model="" if source == "EVAL" else source.lower(), explanation=why or None)
-    vote = vote if value is not None else vote.failed(why or "the score has no value")
+    vote = vote if value is not None else vote.failed(why or Message("the score has no value"))
     return Score(row, value, vote)
 
 

@@ -23,6 +23,7 @@ from adjudge.importers.values import (
     text,
     without,
 )
+from adjudge.messages import Message
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -47,7 +48,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if "run_id" in record and "key" in record:
         left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
         left.note(
-            "the texts that were scored are not in feedback rows: rows are named by their run"
+            Message(
+                "the texts that were scored are not in feedback rows: rows are named by their run"
+            )
         )
         yield from joined(
             lambda: (
@@ -96,7 +99,9 @@ def _judged(record: Mapping[str, object], key: str, answers: Answers, place: int
     question, answer = answers.read(key, record.get(_FEEDBACK + key))
     vote = RecordedVote()
     if answer is None:
-        vote = vote.failed(text(record.get("error")) or "no feedback is recorded for this row")
+        vote = vote.failed(
+            text(record.get("error")) or Message("no feedback is recorded for this row")
+        )
     else:
         vote = vote.said(answer)
     outputs = _part(record, "outputs.")
@@ -178,7 +183,7 @@ def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
             value,
             vote
             if value is not None
-            else RecordedVote().failed(why or "the feedback has no score"),
+            else RecordedVote().failed(why or Message("the feedback has no score")),
         )
     if by_person or correction is not None:
         fixed = (
@@ -190,7 +195,7 @@ def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
             fixed is None or (isinstance(fixed, str) and not isinstance(value, str))
         ):
             left.out(
-                "correction that does not say which score is right"
+                Message("correction that does not say which score is right")
             )  # it may be one of the answer
             fixed = None
             if not by_person:

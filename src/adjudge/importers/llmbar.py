@@ -16,6 +16,7 @@ from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, text, without
+from adjudge.messages import Message
 
 _ORDERS = ("swap = False", "swap = True")
 _SUBSET = re.compile(r"(?:^|[-_/ ])(Natural|Neighbor|GPTInst|GPTOut|Manual)(?=$|[-_/ ])")
@@ -40,7 +41,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     judge = "/".join(file.path.parts[-3:-1]) if file.path.name == "result.json" else "judge"
     for place, record in enumerate(file.records()):
         if "winner_swap_False" in record:
-            left.note("the texts are not in the file: rows are named by their id")
+            left.note(Message("the texts are not in the file: rows are named by their id"))
             yield _flat(record)
         else:
             yield _row(record, judge, place, file.path.as_posix())

@@ -10,6 +10,7 @@ from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, listed, mapping, parsed, seconds, text, without
+from adjudge.messages import Message
 
 _PATHS = (("traces",), ("assessments",), ("data",))
 _PEOPLE = "HUMAN"
@@ -54,7 +55,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     ]
     for name in gold:
         if name not in names:
-            left.out(f"expectation {name!r}, which no judge was asked about")
+            left.out(Message("expectation {name!r}, which no judge was asked about", name=name))
     yield from joined(scores)
 
 
@@ -141,9 +142,8 @@ def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
         return Score(row, value, mark)
     vote = RecordedVote(model=text(source.get("source_id")), explanation=why or None)
     if error or value is None:
-        reason = (
-            text(first(mapping(error), "error_message", "error_code") or error)
-            or "the feedback has no value"
+        reason = text(first(mapping(error), "error_message", "error_code") or error) or Message(
+            "the feedback has no value"
         )
         return Score(row, None, vote.failed(reason))
     return Score(row, value, vote)

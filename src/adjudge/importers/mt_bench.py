@@ -14,6 +14,7 @@ from adjudge.importers.pairs import pair_vote, shown_answers, shown_question, wi
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, number, seconds, text, without
+from adjudge.messages import Message
 from adjudge.verdicts.styles import put_back, rating
 
 _SCORE = Asked("quality", "How good is the answer, from 1 to 10?", "rating", bounds=(1.0, 10.0))
@@ -61,7 +62,7 @@ def _single(record: Mapping[str, object]) -> Recorded:
             Outcome.MODEL_ERROR if reply.startswith("$ERROR$") or not reply else Outcome.UNREADABLE
         )
         vote = RecordedVote(model=model, text=reply or None).failed(
-            "no rating was read from the reply", outcome
+            Message("no rating was read from the reply"), outcome
         )
     else:
         vote = RecordedVote(answer=again, model=model, text=reply or None, prompt=prompt or None)
@@ -114,7 +115,7 @@ def _game(record: Mapping[str, object], game: str, model: str) -> RecordedVote:
             else Outcome.UNREADABLE
         )
         return RecordedVote(model=model, swapped=game == "g2", text=text(reply) or None).failed(
-            "the verdict is 'error'", outcome
+            Message("the verdict is 'error'"), outcome
         )
     return pair_vote(said, model=model, swapped=game == "g2", reply=reply)
 
@@ -149,10 +150,13 @@ def _said_of_both(record: Mapping[str, object], left: Left) -> Recorded:
     )
     if judge.startswith("gpt"):
         vote = RecordedVote(model=judge)
-        unread = vote.failed(f"{text(record.get('winner'))!r} names no answer", Outcome.UNREADABLE)
+        unread = vote.failed(
+            Message("{winner!r} names no answer", winner=text(record.get("winner"))),
+            Outcome.UNREADABLE,
+        )
         return replace(base, judge=judge, votes=(unread if chosen is None else vote.said(chosen),))
     if chosen is None:
-        left.out(f"vote for {record.get('winner')!r}, which names no answer")
+        left.out(Message("vote for {winner!r}, which names no answer", winner=record.get("winner")))
         return base
     kind: Kind = "expert" if judge.startswith(("expert", "author")) else "human"
     return replace(base, marks=(Mark(answer=chosen, annotator=judge, kind=kind, design="random"),))

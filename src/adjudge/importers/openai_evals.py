@@ -29,6 +29,7 @@ from adjudge.importers.values import (
     usage_of,
     without,
 )
+from adjudge.messages import Message, join
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
@@ -51,9 +52,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         left.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
         for item in file.records(("data",)):
             if not listed(item.get("results")):
-                left.out(
-                    "output item without results" + (f": {_wrong(item)}" if _wrong(item) else "")
-                )
+                reason = Message("output item without results")
+                wrong = _wrong(item)
+                left.out(join(": ", (reason, wrong)) if wrong else reason)
             yield from _item(item)
     else:
         left.version = "event log"
@@ -84,7 +85,9 @@ def _item(item: Mapping[str, object]) -> Iterator[Recorded]:
 
 def _wrong(item: Mapping[str, object]) -> str:
     """How an item ended that was not answered; its graders did not judge an answer."""
-    ended = "its status is 'error'" if text(item.get("status")).casefold() in _ERRORED else ""
+    ended = (
+        Message("its status is 'error'") if text(item.get("status")).casefold() in _ERRORED else ""
+    )
     return _error(mapping(item.get("sample"))) or ended
 
 
@@ -105,7 +108,7 @@ def _vote(
     )
     passed = result.get("passed")
     if error or not isinstance(passed, bool):
-        return vote.failed(error or "the grader gave no result")
+        return vote.failed(error or Message("the grader gave no result"))
     return vote.said(PASS if passed else FAIL, number(result.get("score")))
 
 
@@ -133,7 +136,7 @@ def _events(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         elif kind in _GRADED:
             yield from _graded(event, judge, replies.pop(sample, []))
         elif kind is not None:
-            left.out(f"event of type {kind!r}")
+            left.out(Message("event of type {kind!r}", kind=kind))
 
 
 def _graded(
@@ -168,7 +171,7 @@ def _choice(
     )
     if choice == _INVALID or not choice:
         return Asked(""), RecordedVote(text=reply or None).failed(
-            "the reply names no choice", Outcome.UNREADABLE
+            Message("the reply names no choice"), Outcome.UNREADABLE
         )
     return Asked(""), RecordedVote(
         answer=choice, score=number(data.get("score")), text=reply or None
@@ -189,7 +192,7 @@ def _matched(data: Mapping[str, object]) -> dict[str, tuple[Asked, RecordedVote]
         if isinstance(value, int | float) and (points := number(value)) is not None
     }
     if not found:
-        return {"": (rating, vote.failed("the event holds no number"))}
+        return {"": (rating, vote.failed(Message("the event holds no number")))}
     return {
         name if len(found) > 1 else "": (rating, vote.said(points))
         for name, points in found.items()

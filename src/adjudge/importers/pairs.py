@@ -9,6 +9,7 @@ from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.importers.record import Asked, Mark, RecordedVote
 from adjudge.importers.values import number, text
+from adjudge.messages import Message
 from adjudge.verdicts.styles import put_back
 
 BETTER = Asked("better response", "Which response follows the instruction better?", "comparison")
@@ -70,9 +71,9 @@ def pair_vote(
     )
     if chosen is None:
         reason = (
-            f"{text(value)!r} names no response"
+            Message("{answer!r} names no response", answer=text(value))
             if value not in (None, "")
-            else "no verdict was read from the reply"
+            else Message("no verdict was read from the reply")
         )
         return vote.failed(reason, Outcome.UNREADABLE)
     return vote.said(put_back(chosen, swapped=swapped and relabelled))

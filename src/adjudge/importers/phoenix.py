@@ -21,12 +21,13 @@ from adjudge.importers.values import (
     text,
     without,
 )
+from adjudge.messages import Message
 
 _COLUMN = re.compile(
     r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error"
     r"|start_time|end_time)"
 )
-_NOTHING_SAID = "the annotation has neither a label nor a score"
+_NOTHING_SAID = Message("the annotation has neither a label nor a score")
 _READ = ("input", "output", "reference_output", "annotations", "example_id")
 
 
@@ -53,8 +54,10 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if _lone(file.head):
         left.use({"result": "votes and labels", "span_id": "rows", "explanation": "explanation"})
         left.note(
-            "the texts that were annotated are not in a file of annotations: rows are named "
-            "by their span"
+            Message(
+                "the texts that were annotated are not in a file of annotations: rows are named "
+                "by their span"
+            )
         )
         yield from joined(lambda: map(_score, file.records(("data",))))
         return
@@ -72,7 +75,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         for name, group in _by_name(row).items():
             yield _judged(row, name, group, rated)
         if not listed(row.get("annotations")):
-            left.out("example without annotations")
+            left.out(Message("example without annotations"))
 
 
 def _score(record: Mapping[str, object]) -> Score:

@@ -38,6 +38,7 @@ from adjudge.importers.values import (
     usage_of,
     without,
 )
+from adjudge.messages import Message
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+"
@@ -150,7 +151,7 @@ def _result(record: Mapping[str, object], default: str, left: Left) -> Iterator[
         _type(one) or "no assertion" for one in parts if one not in by_model and one not in people
     ]
     for name in code:
-        left.out(f"assertion {name!r}, which no model judges")
+        left.out(Message("assertion {name!r}, which no model judges", name=name))
     if not parts:
         yield from _not_graded(record, default, left)
 
@@ -186,8 +187,10 @@ def _judged(
     inverted = kind.startswith("not-")
     if inverted:
         left.note(
-            "verdicts of not-… assertions are turned round: the judge's own, on the "
-            "criteria as it is written"
+            Message(
+                "verdicts of not-… assertions are turned round: the judge's own, on the "
+                "criteria as it is written"
+            )
         )
         marks = tuple(replace(one, answer=FAIL if one.answer == PASS else PASS) for one in marks)
     vote = _vote(record, part, _provider(assertion.get("provider")) or default, inverted)
@@ -245,14 +248,14 @@ def _not_graded(record: Mapping[str, object], default: str, left: Left) -> Itera
         kind = str(assertion.get("type")).removeprefix("not-")
         if _MODEL_GRADED.fullmatch(kind):
             vote = RecordedVote(model=_provider(assertion.get("provider")) or default).failed(
-                record.get("error") or "it was not graded"
+                record.get("error") or Message("it was not graded")
             )
             yield _row(
                 record, by_model(kind, vote.model), _asked(kind, assertion, NOTHING), (vote,), ()
             )
             return
     left.out(
-        "result that was not graded by a model"
+        Message("result that was not graded by a model")
         + (": it ended in an error" if record.get("error") else "")
     )
 
@@ -273,7 +276,11 @@ def _overall(
             ),
         )
     elif parts:
-        votes = (RecordedVote(model="assertions").failed("an assertion ended without a verdict"),)
+        votes = (
+            RecordedVote(model="assertions").failed(
+                Message("an assertion ended without a verdict")
+            ),
+        )
     return _row(record, "all assertions", _OVERALL, votes, marks)
 
 
@@ -339,12 +346,16 @@ def _provider(value: object) -> str:
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.version = "CSV"
     left.note(
-        "the CSV says whether an output passed, not which assertion said so: the verdicts "
-        "are of all assertions together"
+        Message(
+            "the CSV says whether an output passed, not which assertion said so: the verdicts "
+            "are of all assertions together"
+        )
     )
     left.note(
-        "in the CSV, some errors of a grader look like FAIL: import the JSON instead where "
-        "you have it"
+        Message(
+            "in the CSV, some errors of a grader look like FAIL: import the JSON instead where "
+            "you have it"
+        )
     )
     for place, row in enumerate(file.records()):
         columns = list(row)
@@ -398,7 +409,9 @@ def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
         return RecordedVote(
             answer=status, score=score, explanation=reason or None, model="assertions"
         )
-    return RecordedVote(model="assertions").failed(reason or f"its status is {status or 'empty'}")
+    return RecordedVote(model="assertions").failed(
+        reason or Message("its status is {status}", status=status or "empty")
+    )
 
 
 PROMPTFOO = Format(

@@ -21,6 +21,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, mapping, number, parsed, text, without
+from adjudge.messages import Message
 
 _ANSWERS = ("response", "answer", "multi_responses")
 _QUESTIONS = ("user_input", "question")
@@ -198,12 +199,14 @@ def _cell_vote(value: object, asked: Asked) -> RecordedVote:
         return (
             vote.said(said.upper())
             if said
-            else vote.failed("the cell is empty: the metric ended without a verdict")
+            else vote.failed(Message("the cell is empty: the metric ended without a verdict"))
         )
     if points is None:
         other = said and not _is_number(value)
         return vote.failed(
-            f"{said!r} is not a number" if other else "NaN: the metric ended without a number"
+            Message("{value!r} is not a number", value=said)
+            if other
+            else Message("NaN: the metric ended without a number")
         )
     return vote.said(points if asked.higher_is_better else 1 - points)
 
@@ -226,8 +229,11 @@ def _metrics(file: ForeignFile, left: Left) -> dict[str, Asked]:
             left.out(f"column {name!r}, {reason}")
         if asked is not None and not asked.higher_is_better:
             left.note(
-                f"{name}: less is better, so that scores are turned round: 1 minus what "
-                "Ragas recorded"
+                Message(
+                    "{name}: less is better, so that scores are turned round: 1 minus what "
+                    "Ragas recorded",
+                    name=name,
+                )
             )
     return found
 
@@ -337,18 +343,18 @@ def _annotated(
     said, theirs = _verdict(record), _corrected(record, binary)
     asked = pass_or_fail(name) if binary else Asked(name, kind="rating")
     if theirs is None and record.get("is_accepted") is not True:
-        left.out("annotation that rejects a verdict and gives no other")
+        left.out(Message("annotation that rejects a verdict and gives no other"))
     marks = (
         ()
         if theirs is None
         else (Mark(answer=_answer(theirs, binary), judge_visible=True, note=_note(record)),)
     )
     why = text(record.get("judge_reason")) or text(mapping(_output(record)).get("reason")) or None
-    lost = (
+    lost = Message(
         "a person edited what the metric is made of, and the judge's own result is not in the file"
     )
     vote = (
-        RecordedVote().failed(lost if _is_edited(record) else "the metric has no output")
+        RecordedVote().failed(lost if _is_edited(record) else Message("the metric has no output"))
         if said is None
         else RecordedVote(answer=_answer(said, binary), explanation=why)
     )

@@ -15,6 +15,7 @@ from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Outcome
 from adjudge.importers.values import number, text
+from adjudge.messages import Message
 
 AskedKind = Literal["choice", "comparison", "rating"]
 Fields = Mapping[str, str | Sequence[str]]
@@ -92,7 +93,10 @@ class RecordedVote:
     def failed(self, reason: object, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
         """This vote without one: a failure, never a verdict."""
         return replace(
-            self, answer=None, outcome=outcome, reason=text(reason) or "no reason is recorded"
+            self,
+            answer=None,
+            outcome=outcome,
+            reason=text(reason) or Message("no reason is recorded"),
         )
 
 

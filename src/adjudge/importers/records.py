@@ -34,6 +34,7 @@ from adjudge.importers.scales import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
+from adjudge.messages import Message
 
 _PAIR = ("response_1", "response_2")
 _RESPONSES = ("response", "agent_output", "answer", "output", "summary")
@@ -151,7 +152,11 @@ def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded
         id=text(record.get("id")) or f"row {place + 1}",
         votes=()
         if not probabilities
-        else (vote if vote.answer is not None else vote.failed("no probabilities are recorded"),),
+        else (
+            vote
+            if vote.answer is not None
+            else vote.failed(Message("no probabilities are recorded")),
+        ),
         marks=tuple(replace(mark, kind="human") for mark in marks),
         more=without(record, "instruction", "outputs", "preferences", "probs"),
     )
@@ -171,7 +176,9 @@ def _marks(
     if asked.options == PASS_OR_FAIL:
         answer = labels.passes(label)
         if answer is None:
-            left.out(f"label {text(label)}, which says neither pass nor fail")
+            left.out(
+                Message("label {answer}, which says neither pass nor fail", answer=text(label))
+            )
     return (
         ()
         if answer is None
@@ -195,7 +202,7 @@ def _judged(
         if known := tuple(vote for vote in votes if vote is not None):
             yield name, asked, known
         else:
-            left.out(f"judge {name!r}, whose records hold no verdict")
+            left.out(Message("judge {name!r}, whose records hold no verdict", name=name))
 
 
 def _vote(
@@ -210,7 +217,7 @@ def _vote(
         more=without(part, "verdict", *_TRUTHS, "raw", "error", "reason"),
     )
     if part.get("error") or (truth is None and any(name in part for name in _TRUTHS)):
-        return vote.failed(part.get("error") or "no verdict is recorded")
+        return vote.failed(part.get("error") or Message("no verdict is recorded"))
     if asked.kind == "comparison":
         given = response_of(value, codes)
         return (
@@ -224,7 +231,9 @@ def _vote(
         text(value) == ""
     ):  # a verdict that is empty is a failure; what holds none at all is not a judge of this
         return (
-            vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
+            vote.failed(Message("no verdict is recorded"))
+            if any(name in part for name in _SAID)
+            else None
         )
     return said_on(vote, text(value), asked)
 

@@ -19,6 +19,7 @@ from adjudge.importers.pairs import BETTER, gold, pair_vote, winner
 from adjudge.importers.record import Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, text, without
+from adjudge.messages import Message
 
 _TEXTS = ("instruction", "output_1", "output_2")
 _PREDICTIONS = ("base_LLM", "evaluation_protocol", "predictions")
@@ -136,11 +137,13 @@ def _vote(record: Mapping[str, object], judge: str, swapped: bool, left: Left) -
     )
     if drawn:
         left.note(
-            "a winner that the file drew at random is not a verdict: --unreadable recorded "
-            "counts it as published figures do"
+            Message(
+                "a winner that the file drew at random is not a verdict: --unreadable recorded "
+                "counts it as published figures do"
+            )
         )
     if found.get("fail"):
-        return vote.failed("no verdict was read from the reply", Outcome.UNREADABLE)
+        return vote.failed(Message("no verdict was read from the reply"), Outcome.UNREADABLE)
     return (
         vote.said(TIE)
         if drawn

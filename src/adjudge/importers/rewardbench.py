@@ -12,6 +12,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, number, text, without
+from adjudge.messages import Message
 
 _ASKED = Asked("best completion", "Which completion is the best?", "comparison")
 
@@ -32,7 +33,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             "num_correct": "labels",
         }
     )
-    left.note("the completions are put in an order that does not tell which is right")
+    left.note(Message("the completions are put in an order that does not tell which is right"))
     for place, record in enumerate(file.records()):
         yield _row(record, place, left)
 
@@ -48,7 +49,9 @@ def _row(record: Mapping[str, object], place: int, left: Left) -> Recorded:
     if len(good) == 1:
         marks = (Mark(answer=order.index(0), annotator="gold", kind="expert", design="random"),)
     else:
-        left.out("label of a prompt with several right completions: no single one is the best")
+        left.out(
+            Message("label of a prompt with several right completions: no single one is the best")
+        )
     votes = _votes(record, order)
     return Recorded(
         judge=(text(record.get("model")) or "reward model") if votes else UNJUDGED,
@@ -86,7 +89,7 @@ def _votes(record: Mapping[str, object], order: list[int]) -> tuple[RecordedVote
     known = [one for one in scores if one is not None]
     model = text(record.get("model")) or "reward model"
     if len(known) != len(order):
-        return (RecordedVote(model=model).failed("a completion has no score"),)
+        return (RecordedVote(model=model).failed(Message("a completion has no score")),)
     best = [one for one, score in enumerate(known) if score == max(known)]
     answer = order.index(best[0]) if len(best) == 1 else TIE
     return (

@@ -24,6 +24,7 @@ from adjudge.importers.own import OWN, read_own
 from adjudge.importers.record import Left, Recorded
 from adjudge.importers.source import ForeignFile
 from adjudge.importers.table import TABLE, TableColumns, table_format
+from adjudge.messages import Message, join, plural
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 WHOLE = "whole"
@@ -106,7 +107,7 @@ def import_file(
         for together in [files] if chosen.join else [[file] for file in files]:
             _read(together, chosen, run, left)
         if not run.tally.judgments:
-            reasons = "; ".join(left.counts) or "it is empty"
+            reasons = join("; ", left.counts) if left.counts else Message("it is empty")
             raise RunError(
                 "{named} was read as {title} and holds no judgment: {reasons}",
                 named=named,
@@ -117,8 +118,11 @@ def import_file(
             left.note(note)
         if run.tally.votes["unreadable"] or run.tally.recounted:
             left.note(
-                f"unreadable replies: {options.unreadable} "
-                f"({UNREADABLE_POLICIES[options.unreadable]})"
+                Message(
+                    "unreadable replies: {unreadable} ({meaning})",
+                    unreadable=options.unreadable,
+                    meaning=UNREADABLE_POLICIES[options.unreadable],
+                )
             )
         report = _report(named, folder, chosen, files, run.tally, left, ignored)
         whole = {WHOLE: left.whole} if left.whole and len(files) == 1 else {}
@@ -345,11 +349,18 @@ def _report(
     notes = list(left.notes)
     if tally.undescribed:
         notes.append(
-            f"{tally.undescribed} judgments are by questions that the run does not "
-            "describe: they cannot be labelled"
+            plural(
+                "{count} judgment is by a question that the run does not describe: it cannot be "
+                "labelled",
+                "{count} judgments are by questions that the run does not describe: they cannot "
+                "be labelled",
+                tally.undescribed,
+            )
         )
     bad = [one for file in files for one in file.bad]
-    counts = {**left.counts, **({"rows that cannot be read": len(bad)} if bad else {})}
+    counts: dict[str, int] = dict(left.counts)
+    if bad:
+        counts[Message("rows that cannot be read")] = len(bad)
     return ImportReport(
         source=named,
         folder=str(folder),

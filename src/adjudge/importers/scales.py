@@ -12,6 +12,7 @@ from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.record import FAIL, PASS, Asked, RecordedVote
 from adjudge.importers.values import number, text
+from adjudge.messages import Message
 
 GOOD = ("correct", "yes", "pass", "passed", "true", "good", "right", "1", "1.0")
 BAD = ("incorrect", "no", "fail", "failed", "false", "bad", "wrong", "0", "0.0")
@@ -77,14 +78,17 @@ def said_on(vote: RecordedVote, value: str, asked: Asked) -> RecordedVote:
     if asked.kind == "rating":
         points = number(value)
         return (
-            vote.failed(f"{value!r} is not a number", Outcome.UNREADABLE)
+            vote.failed(Message("{value!r} is not a number", value=value), Outcome.UNREADABLE)
             if points is None
             else vote.said(points)
         )
     named = option_on(asked, value)
     if named is None:
         known = ", ".join(one.name for one in asked.options)
-        return vote.failed(f"{value!r} is none of the labels ({known})", Outcome.UNREADABLE)
+        return vote.failed(
+            Message("{value!r} is none of the labels ({known})", value=value, known=known),
+            Outcome.UNREADABLE,
+        )
     return vote.said(named)
 
 
@@ -98,7 +102,9 @@ def option_on(asked: Asked, word: str) -> str | None:
 def truth_on(vote: RecordedVote, truth: str, asked: Asked) -> RecordedVote:
     """What is true or false, as the better or the worse of two options."""
     if truth.casefold() not in (*GOOD, *BAD):
-        return vote.failed(f"{truth!r} is neither true nor false", Outcome.UNREADABLE)
+        return vote.failed(
+            Message("{value!r} is neither true nor false", value=truth), Outcome.UNREADABLE
+        )
     return vote.said(asked.options[0 if truth.casefold() in GOOD else 1].name)
 
 

@@ -11,6 +11,7 @@ from adjudge.domain.frozen import NOTHING
 from adjudge.domain.vote import Outcome
 from adjudge.importers.record import Asked, Mark, Recorded, RecordedVote, asked_for, by_model
 from adjudge.importers.values import fields_of, is_missing, number, text
+from adjudge.messages import Message
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,11 @@ def _recorded(one: Score, answers: Answers, judged: bool) -> Recorded:
             vote = vote.said(answer, vote.score)
         elif vote.reason is None:
             several = _is_several(one.value)
-            why = "the value is neither a number nor a word" if several else "the value is missing"
+            why = (
+                Message("the value is neither a number nor a word")
+                if several
+                else Message("the value is missing")
+            )
             vote = vote.failed(why, Outcome.UNREADABLE if several else Outcome.MODEL_ERROR)
         return replace(one.row, judge=by_model(one.name, vote.model), asked=asked, votes=(vote,))
     marks = () if answer is None else (replace(one.by, answer=answer),)

@@ -41,6 +41,7 @@ from adjudge.importers.scales import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import number, text, without
+from adjudge.messages import Message
 
 TABLE = "table"
 _MISSING = ("", "nan", "null")
@@ -286,7 +287,7 @@ class _Table:
         value = self._value(cells, judge)
         vote = RecordedVote(model=NOT_SAID if judge.casefold() in _NO_NAMES else judge)
         if not value:
-            return vote.failed("no verdict is recorded")
+            return vote.failed(Message("no verdict is recorded"))
         if self._scale.kind == "comparison":
             return replace(pair_vote(self._response(value), model=vote.model), explanation=None)
         if self._scale == _PASSES:
@@ -306,7 +307,9 @@ class _Table:
         elif self._scale == _PASSES:
             answer = self._labels.passes(value)
         if answer is None:
-            left.out(f"label {value!r}, which is not an answer to what was judged")
+            left.out(
+                Message("label {value!r}, which is not an answer to what was judged", value=value)
+            )
             return
         yield Mark(answer=answer, annotator=column, kind="human", design=design)
 

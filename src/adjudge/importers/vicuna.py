@@ -12,6 +12,7 @@ from adjudge.importers.pairs import BETTER, gold
 from adjudge.importers.record import Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, listed, mapping, number, text, without
+from adjudge.messages import Message
 from adjudge.verdicts.styles import better_rated, two_ratings
 
 _READ = (
@@ -73,12 +74,15 @@ def _vote(record: Mapping[str, object], judge: str, left: Left) -> RecordedVote:
         found = (known[0], known[1])
     elif found is not None and len(known) == 2 and tuple(known) != found:
         left.note(
-            "some recorded scores contradict the reply that they were read from: the reply counts"
+            Message(
+                "some recorded scores contradict the reply that they were read from: the reply "
+                "counts"
+            )
         )
-        left.out("recorded score that contradicts its reply")
+        left.out(Message("recorded score that contradicts its reply"))
     if found is None:
         return RecordedVote(model=judge, text=reply or None).failed(
-            "the first line of the reply is not two numbers", Outcome.UNREADABLE
+            Message("the first line of the reply is not two numbers"), Outcome.UNREADABLE
         )
     return RecordedVote(
         answer=better_rated(found), model=judge, text=reply or None, more={"scores": list(found)}

@@ -17,6 +17,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import text, without
+from adjudge.messages import Message
 
 _OPTIONS = ("1_full_compliance", "2_full_refusal", "3_partial_refusal")
 _ASKED = Asked(
@@ -79,7 +80,7 @@ def _vote(judge: str, said: str) -> RecordedVote:
     return (
         vote.said(said)
         if said in _OPTIONS
-        else vote.failed(f"{said!r} is none of the labels", Outcome.UNREADABLE)
+        else vote.failed(Message("{value!r} is none of the labels", value=said), Outcome.UNREADABLE)
     )
 
 
@@ -90,8 +91,10 @@ def _marks(record: Mapping[str, object], left: Left) -> Iterator[Mark]:
         given["who decided"] = final
     if final not in (text(record.get(name)) for name in _PEOPLE):
         left.note(
-            "where the final label is neither annotator's, the three differ: such a row has "
-            "no agreed label"
+            Message(
+                "where the final label is neither annotator's, the three differ: such a row has "
+                "no agreed label"
+            )
         )
     for who, answer in given.items():
         if answer in _OPTIONS:

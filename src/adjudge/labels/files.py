@@ -20,6 +20,7 @@ from adjudge.domain.rag_record import RagDetail
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.folder import reading
 
 ANSWERS = ("label", "option", "score", "winner")
@@ -91,11 +92,17 @@ class RunRows:
             return self._one(criteria, f"with the id {id!r}", "id = ?", id)
         if row is not None:
             raise ValueError(
-                f"{row!r} is neither the identity of a row nor its place in an export of the run"
+                Message(
+                    "{row!r} is neither the identity of a row nor its place in an export of the "
+                    "run",
+                    row=row,
+                )
             )
         raise ValueError(
-            "nothing says which row it is: give the column row (an identity, or the place "
-            "in an export) or id"
+            Message(
+                "nothing says which row it is: give the column row (an identity, or the place "
+                "in an export) or id"
+            )
         )
 
     def _one(
@@ -230,15 +237,25 @@ class _RowReader:
         self.column = None
         if _OF_AN_EXPORT in self._cells and not self._defaults.annotators:
             raise ValueError(
-                "this is an export of a run, whose verdicts are the judge's: put people's "
-                "answers in a column label"
+                Message(
+                    "this is an export of a run, whose verdicts are the judge's: put people's "
+                    "answers in a column label"
+                )
             )
         if missing := [name for name in columns if name not in self._cells]:
-            raise ValueError(f"there is no column {missing[0]!r}; it has {', '.join(self._cells)}")
+            raise ValueError(
+                Message(
+                    "there is no column {column!r}; it has {columns}",
+                    column=missing[0],
+                    columns=", ".join(self._cells),
+                )
+            )
         if not columns:
             raise ValueError(
-                f"no column holds an answer: name it {', '.join(ANSWERS)}, or give each "
-                "annotator a column"
+                Message(
+                    "no column holds an answer: name it {names}, or give each annotator a column",
+                    names=", ".join(ANSWERS),
+                )
             )
         for name in columns:
             if text := self._text(name):
@@ -282,14 +299,16 @@ class _RowReader:
         for name in self._answers:
             if (text := self._text(name)) is not None:
                 return _read(scale, text, responses)
-        raise ValueError("the row holds no answer")
+        raise ValueError(Message("the row holds no answer"))
 
     def _annotator(self) -> str:
         if found := self._text("annotator"):
             return found
         if len(self._defaults.annotators) != 1:
             raise ValueError(
-                "nothing says who gave the label: add a column annotator, or --annotator NAME"
+                Message(
+                    "nothing says who gave the label: add a column annotator, or --annotator NAME"
+                )
             )
         return self._defaults.annotators[0]
 
@@ -318,7 +337,7 @@ def _read(scale: LabelScale, text: str, responses: int) -> dict[str, object]:
 
 def _truth(text: str) -> bool:
     if text.casefold() not in _TRUTH:
-        raise ValueError(f"{text!r} is neither true nor false")
+        raise ValueError(Message("{text!r} is neither true nor false", text=text))
     return _TRUTH[text.casefold()]
 
 
@@ -326,11 +345,11 @@ def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number of seconds") from None
+        raise ValueError(Message("{text!r} is not a number of seconds", text=text)) from None
 
 
 def _integer(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a whole number") from None
+        raise ValueError(Message("{text!r} is not a whole number", text=text)) from None

@@ -184,7 +184,12 @@ def judgment_of(
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
-            f"judgment {number} of {judge!r} is not what adjudge writes: {error}"
+            Message(
+                "judgment {number} of {judge!r} is not what adjudge writes: {error}",
+                number=number,
+                judge=judge,
+                error=error,
+            )
         ) from error
 
 
@@ -373,7 +378,9 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
     try:
         return _vote(_with_messages({**_object(_json(more or "{}")), **columns}))
     except WrongType as error:
-        raise sqlite3.DatabaseError(f"vote {number} is not what adjudge writes: {error}") from error
+        raise sqlite3.DatabaseError(
+            Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
+        ) from error
 
 
 def _vote(found: Mapping[str, object]) -> VoteRecord:
@@ -433,11 +440,15 @@ def _kind_by_keys(found: Mapping[str, object]) -> type[Detail] | None:
 
 def _json(text: object) -> object:
     if not isinstance(text, str):
-        raise sqlite3.DatabaseError(f"holds {type(text).__name__} where adjudge writes JSON")
+        raise sqlite3.DatabaseError(
+            Message("holds {type} where adjudge writes JSON", type=type(text).__name__)
+        )
     return json.loads(text)
 
 
 def _object(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
+        raise sqlite3.DatabaseError(
+            Message("holds {type} where adjudge writes an object", type=type(value).__name__)
+        )
     return value

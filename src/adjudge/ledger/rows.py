@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adjudge.messages import Message
+
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
     "votes": (
@@ -108,7 +110,7 @@ def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
 def checked_key(key: object) -> bytes:
     """The key of a vote's ballot, which is read without the rest of its row."""
     if not isinstance(key, bytes):
-        raise sqlite3.DatabaseError("a vote does not say which ballot it answers")
+        raise sqlite3.DatabaseError(Message("a vote does not say which ballot it answers"))
     return key
 
 
@@ -123,7 +125,9 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
         where = ", ".join(
             f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
         )
-        raise sqlite3.DatabaseError(f"a row of {table} ({where}) is not what was written")
+        raise sqlite3.DatabaseError(
+            Message("a row of {table} ({where}) is not what was written", table=table, where=where)
+        )
     return tuple(values)
 
 

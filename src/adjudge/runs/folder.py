@@ -40,6 +40,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
@@ -151,7 +152,10 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise trouble(path, error) from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise trouble(
-            path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")
+            path,
+            sqlite3.DatabaseError(
+                Message("holds what adjudge did not write ({error})", error=error)
+            ),
         ) from error
 
 

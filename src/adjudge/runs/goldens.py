@@ -13,6 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.verdict import letter
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
@@ -44,8 +45,13 @@ class Tried(NamedTuple):
         """What is not as expected, in a line."""
         why = self.result.explanation if self.chosen else self.result.reason
         return (
-            f"golden {number}: expected {self.case.option}, got {self.chosen or 'no verdict'}: "
-            f"{why or ''}"
+            Message(
+                "golden {number}: expected {option}, got {chosen}: {why}",
+                number=number,
+                option=self.case.option,
+                chosen=self.chosen or "no verdict",
+                why=why or "",
+            )
         ).rstrip(": ")
 
 

@@ -128,8 +128,11 @@ class _Reader(ast.NodeVisitor):
         if not self._may_import(module):
             self._refuse(
                 node,
-                f"import of {module} is not allowed; allowed are "
-                f"{', '.join(sorted(self.allowed)) or 'none'}",
+                Message(
+                    "import of {module} is not allowed; allowed are {allowed}",
+                    module=module,
+                    allowed=", ".join(sorted(self.allowed)) or "none",
+                ),
             )
 
     def _may_import(self, module: str) -> bool:

@@ -24,7 +24,7 @@ from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.places import Place, place_of
 from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
@@ -87,7 +87,7 @@ class SegmentStore:
             except OSError as error:
                 raise self._trouble(error) from error
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration, "or use another store")
+        refuse_other(self.name, known, configuration, Message("or use another store"))
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
