@@ -164,12 +164,16 @@ class Part(NamedTuple):
     problem: str = ""
     """Why it cannot be used, as far as that is known without loading it."""
 
-    def __str__(self) -> str:
-        return f"plugin {self.package} {self.version} (adjudge.{self.kind}: {self.name})"
-
     def error(self, problem: str) -> SetupError:
         """One line: which package is broken, and how."""
-        return SetupError("{the_self}: {split}", the_self=self, split=" ".join(problem.split()))
+        return SetupError(
+            "plugin {package} {version} (adjudge.{kind}: {name}): {problem}",
+            package=self.package,
+            version=self.version,
+            kind=self.kind,
+            name=self.name,
+            problem=problem if isinstance(problem, Message) else " ".join(problem.split()),
+        )
 
     def load(self) -> object:
         """Import it and check what it is; a SetupError says what is wrong with a plugin."""
@@ -304,7 +308,7 @@ _load = cache(Part.load)
 @cache
 def _warn(line: str) -> None:
     """Once a process."""
-    _LOG.warning("%s", line)
+    _LOG.warning(line)
 
 
 def _problem(part: Part, found: Collection[Part]) -> str:

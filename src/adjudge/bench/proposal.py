@@ -156,7 +156,7 @@ def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaO
     if unknown:
         raise ValueError(
             Message(
-                "the reply names the option {option!r}, which the criteria does not have",
+                "the reply names the option {option!r}, which the criterion does not have",
                 option=unknown[0],
             )
         )

@@ -255,8 +255,9 @@ def _not_graded(record: Mapping[str, object], default: str, left: Left) -> Itera
             )
             return
     left.out(
-        Message("result that was not graded by a model")
-        + (": it ended in an error" if record.get("error") else "")
+        Message("result that was not graded by a model: it ended in an error")
+        if record.get("error")
+        else Message("result that was not graded by a model")
     )
 
 

@@ -226,7 +226,7 @@ def _metrics(file: ForeignFile, left: Left) -> dict[str, Asked]:
         if asked is not None:
             found[name] = asked
         elif reason:
-            left.out(f"column {name!r}, {reason}")
+            left.out(reason)
         if asked is not None and not asked.higher_is_better:
             left.note(
                 Message(
@@ -258,16 +258,22 @@ class _Column:
             self.others = True
 
 
-def _asked_in(name: str, column: _Column) -> tuple[Asked | None, str]:
+def _asked_in(name: str, column: _Column) -> tuple[Asked | None, Message | None]:
     """What a column asks; else why it is not a judgment, where somebody might take it for one."""
     known = name.partition("(")[0]
     about = f"{name}, a metric of Ragas."
     if known not in _METRICS and not _TAKEN.isdisjoint(
         word.casefold() for word in _WORDS.findall(name)
     ):
-        return None, "which says what an answer took, not how good it is" if column.numbers else ""
+        return None, (
+            Message(
+                "column {name!r}, which says what an answer took, not how good it is", name=name
+            )
+            if column.numbers
+            else None
+        )
     if column.verdicts and not column.numbers and not column.others:
-        return pass_or_fail(name, about), ""
+        return pass_or_fail(name, about), None
     if known in _METRICS or (column.numbers and not column.others and not column.verdicts):
         less = known in _LESS_IS_BETTER
         return Asked(
@@ -275,10 +281,14 @@ def _asked_in(name: str, column: _Column) -> tuple[Asked | None, str]:
             about + (" Less of it is better." if less else ""),
             "rating",
             higher_is_better=not less,
-        ), ""
+        ), None
     if column.numbers:
-        return None, "which holds numbers and other things"
-    return None, "" if column.others else "which is empty on every row"
+        return None, Message("column {name!r}, which holds numbers and other things", name=name)
+    return None, (
+        None
+        if column.others
+        else Message("column {name!r}, which is empty on every row", name=name)
+    )
 
 
 def _is_metric(name: str, value: object) -> bool:

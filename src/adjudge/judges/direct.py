@@ -329,9 +329,7 @@ class DirectJudge(ModelSettings, Direct):
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
         """What a reader of the result must know."""
-        return notes_on(
-            votes, self.language, self.temperatures, persona=self.generate_synthetic_persona
-        )
+        return notes_on(votes, self.temperatures, persona=self.generate_synthetic_persona)
 
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None

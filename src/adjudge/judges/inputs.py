@@ -166,7 +166,9 @@ def comparison_instance(item: Row | Cells) -> Instance:
         )
     except ValueError as error:
         raise SetupError(
-            f"row {item.number}: {error}" if isinstance(item, Row) else str(error)
+            Message("row {row}: {error}", row=item.number, error=error)
+            if isinstance(item, Row)
+            else str(error)
         ) from None
 
 

@@ -69,10 +69,16 @@ class RunRows:
         if criteria is None and len(self._scales) == 1:
             return next(iter(self._scales.values())).scale
         if criteria is None or criteria not in self._scales:
-            wrong = (
-                "no criteria is named" if criteria is None else f"there is no criteria {criteria!r}"
+            known = ", ".join(map(repr, self._scales))
+            raise ValueError(
+                Message("no criterion is named; the run has {known}", known=known)
+                if criteria is None
+                else Message(
+                    "there is no criterion {name!r}; the run has {known}",
+                    name=criteria,
+                    known=known,
+                )
             )
-            raise ValueError(f"{wrong}; the run has {', '.join(map(repr, self._scales))}")
         return self._scales[criteria].scale
 
     def find(
@@ -82,14 +88,16 @@ class RunRows:
         its id.
         """
         if row is not None and len(row) == _IDENTITY:
-            return self._one(criteria, f"with the identity {row!r}", "identity = ?", row)
+            return self._one(
+                criteria, Message("with the identity {row!r}", row=row), "identity = ?", row
+            )
         if row is not None and row.isdecimal():
             named = ("number = ?", "judge = ?") if judge else ("number = ?",)
             return self._one(
                 criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ())
             )
         if id is not None and row is None:
-            return self._one(criteria, f"with the id {id!r}", "id = ?", id)
+            return self._one(criteria, Message("with the id {id!r}", id=id), "id = ?", id)
         if row is not None:
             raise ValueError(
                 Message(
@@ -115,8 +123,15 @@ class RunRows:
         found = self._table.execute(query, (criteria, *values)).fetchall()
         if len(found) != 1:
             raise ValueError(
-                f"the run has {'several rows' if found else 'no row'} {what} under criteria "
-                f"{criteria!r}"
+                Message(
+                    "the run has several rows {what} under criterion {name!r}",
+                    what=what,
+                    name=criteria,
+                )
+                if found
+                else Message(
+                    "the run has no row {what} under criterion {name!r}", what=what, name=criteria
+                )
             )
         ((identity, id, responses),) = found
         return str(identity), id, int(responses)

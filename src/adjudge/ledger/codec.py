@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar, cast
 
@@ -37,18 +37,23 @@ from adjudge.domain.record import (
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
 from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
 from adjudge.domain.vote import named_by, used_by
-from adjudge.ledger.rows import COLUMNS, IN_BATCH, INPUT, input_from, kept_input, sealed, storable
-from adjudge.messages import Message, StoredMessage, pack
+from adjudge.ledger.rows import (
+    COLUMNS,
+    IN_BATCH,
+    INPUT,
+    input_from,
+    kept_input,
+    message_parts,
+    sealed,
+    storable,
+    with_messages,
+)
+from adjudge.messages import Message
 from adjudge.reading.typed_json import WrongType, read_as
 
 T = TypeVar("T")
 _KIND = "kind"
 """Under which key the kind of a result is kept. Exports leave it out: there the keys tell."""
-_MESSAGES = "message_parts"
-"""Under which key it is kept what our own sentences are made of: pairs of where such a text stands,
-and its parts.
-"""
-_SCALARS = frozenset({str, int, float, bool, type(None)})
 KINDS: tuple[type[Detail], ...] = (
     DirectDetail,
     AspectDetail,
@@ -142,7 +147,7 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
     """A judgment as the ledger has it; ``ballots``: the keys of its votes, one behind the other."""
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
-    kept |= _messages_in(kept)
+    kept |= message_parts(kept)
     kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
     return sealed(
         storable(record.judge),
@@ -180,7 +185,7 @@ def judgment_of(
     judge, index, id, instance, *_, result = row
     place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
-        return record_of({"id": id, **_with_messages(_object(_json(result))), **place}, votes)
+        return record_of({"id": id, **with_messages(_object(_json(result))), **place}, votes)
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
@@ -272,51 +277,11 @@ def vote_row(
 ) -> tuple[object, ...]:
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
     rest, columns = _beside(vote), _columns(vote)
-    rest |= _messages_in(
+    rest |= message_parts(
         {**rest, **columns, "explanation": vote.explanation, "reason": vote.reason}
     )
     cast_at = time.time() if at is None else float(at)
     return sealed(number, key, *columns.values(), cast_at, json_text(rest) if rest else None)
-
-
-def _messages_in(kept: Mapping[str, object]) -> dict[str, object]:
-    found = [[path, pack(message)] for path, message in _find_messages(kept, [])]
-    return {_MESSAGES: found} if found else {}
-
-
-def _find_messages(
-    kept: object, path: Sequence[str | int]
-) -> Iterator[tuple[Sequence[str | int], Message]]:
-    if isinstance(kept, Message):
-        yield path, kept
-    elif isinstance(kept, Mapping):
-        for name, part in kept.items():
-            if type(part) not in _SCALARS:
-                yield from _find_messages(part, [*path, name])
-    elif isinstance(kept, list | tuple):
-        for place, part in enumerate(kept):
-            if type(part) not in _SCALARS:
-                yield from _find_messages(part, [*path, place])
-
-
-def _with_messages(kept: dict[str, Any]) -> dict[str, Any]:
-    """``kept`` with messages where texts of ours stand; what does not say so rightly is left."""
-    found = kept.pop(_MESSAGES, None)
-    for entry in found if isinstance(found, list) else ():
-        match entry:
-            case [[*outer, last], packed]:
-                _put_message(kept, outer, last, packed)
-    return kept
-
-
-def _put_message(kept: Any, outer: Sequence[Any], last: Any, packed: object) -> None:
-    try:
-        for name in outer:
-            kept = kept[name]
-        if type(kept[last]) is str and isinstance(kept, dict | list):
-            kept[last] = StoredMessage(kept[last], packed)
-    except (LookupError, TypeError):
-        return
 
 
 def _columns(vote: VoteRecord) -> dict[str, object]:
@@ -376,7 +341,7 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
-        return _vote(_with_messages({**_object(_json(more or "{}")), **columns}))
+        return _vote(with_messages({**_object(_json(more or "{}")), **columns}))
     except WrongType as error:
         raise sqlite3.DatabaseError(
             Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)

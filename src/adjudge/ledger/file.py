@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -23,13 +22,15 @@ from adjudge.ledger.rows import (
     checked,
     checksum,
     columns_in,
+    fact_text,
     insert,
+    read_fact,
     refuse_damaged_rows,
     sealed,
     select,
     wordings_in,
 )
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message, join, reason_of
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
@@ -200,11 +201,14 @@ def _resumed(
     return _wordings(folder, known or configuration, configuration)
 
 
+_ANOTHER_FOLDER = Message("or use another folder")
+
+
 def refuse_other(
     folder: str,
     known: Mapping[str, object],
     configuration: Mapping[str, object],
-    otherwise: str = Message("or use another folder"),
+    otherwise: Message = _ANOTHER_FOLDER,
 ) -> None:
     """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
     may be done ``otherwise``.
@@ -216,7 +220,7 @@ def refuse_other(
             "the run {folder} was made with another configuration: {told}. Restore the "
             "settings, {otherwise}",
             folder=folder,
-            told="; ".join(_told(changes, known, configuration)),
+            told=join("; ", _told(changes, known, configuration)),
             otherwise=otherwise,
         )
 
@@ -277,10 +281,11 @@ def _wordings(
     before, today = wordings_in(begun_with), wordings_in(now)
     if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(
-            "%s was begun by another version of adjudge, which worded some prompts "
-            "differently: its answers are kept, "
-            "the rest is asked in today's words",
-            folder,
+            Message(
+                "{folder} was begun by another version of adjudge, which worded some prompts "
+                "differently: its answers are kept, the rest is asked in today's words",
+                folder=folder,
+            )
         )
     return before
 
@@ -352,7 +357,7 @@ def _version(connection: sqlite3.Connection) -> int:
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
     try:
-        facts = {name: json.loads(value) for name, value in rows}
+        facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:
         raise sqlite3.DatabaseError(
             Message("holds what adjudge did not write ({error})", error=error)
@@ -365,7 +370,7 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     for name, value in facts.items():
-        connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+        connection.execute(insert("meta"), sealed(name, fact_text(value)))
 
 
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:

@@ -184,26 +184,13 @@ def _model_verdict(
     return ModelVerdict(model, won.option, score, won.agreement, won.tie, len(said), len(votes))
 
 
-_ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
-
-
-def one_order_note(language: str) -> str:
-    """What a reader must know of a comparison whose responses were shown in one order."""
-    return _in_words(_ONE_ORDER, language)
-
-
-def _in_words(note: Message, language: str) -> str:
-    """A note is kept in the language that the judge asks in."""
-    return note if language == "en" else note.render(language)
+ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
+"""What a reader must know of a comparison whose responses were shown in one order."""
 
 
 def notes_on(
-    votes: Sequence[Vote],
-    language: str,
-    temperatures: Mapping[str, float],
-    *,
-    persona: bool = False,
-) -> tuple[str, ...]:
+    votes: Sequence[Vote], temperatures: Mapping[str, float], *, persona: bool = False
+) -> tuple[Message, ...]:
     """What a reader of these votes must know. ``temperatures``: what each model was asked at;
     ``persona``: whether the models were to invent who they are.
     """
@@ -250,7 +237,7 @@ def notes_on(
                 count=repeated[chosen[0]],
             )
         )
-    return tuple(_in_words(note, language) for note in found)
+    return tuple(found)
 
 
 def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:

@@ -127,7 +127,15 @@ class RunInfo(Shown):
     @property
     def state(self) -> str:
         """ "complete", why it stopped, or "not finished": under way, or killed."""
-        return str(self.facts.get("ended") or "not finished")
+        return state_of(self.facts)
+
+
+def state_of(facts: Mapping[str, object]) -> str:
+    """Whether a run with these facts is complete, or why it stopped."""
+    ended = facts.get("ended")
+    if ended == "complete":
+        return Message("complete")
+    return str(ended) if ended else Message("not finished")
 
 
 @contextmanager

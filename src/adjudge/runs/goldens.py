@@ -13,7 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.verdict import letter
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
@@ -41,18 +41,16 @@ class Tried(NamedTuple):
         """Whether the verdict is the expected one; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
-    def told(self, number: int) -> str:
+    def told(self, number: int) -> Message:
         """What is not as expected, in a line."""
         why = self.result.explanation if self.chosen else self.result.reason
-        return (
-            Message(
-                "golden {number}: expected {option}, got {chosen}: {why}",
-                number=number,
-                option=self.case.option,
-                chosen=self.chosen or "no verdict",
-                why=why or "",
-            )
-        ).rstrip(": ")
+        found = Message(
+            "golden {number}: expected {option}, got {chosen}",
+            number=number,
+            option=self.case.option,
+            chosen=self.chosen or Message("no verdict"),
+        )
+        return join(": ", (found, why)) if why else found
 
 
 @dataclass(frozen=True)

@@ -420,7 +420,7 @@ def told_elsewhere(odd: OddRows) -> None:
 
 
 def _log(odd: OddRows) -> None:
-    _LOG.warning("%s", odd)
+    _LOG.warning(odd)
 
 
 def _own_name() -> str:

@@ -93,7 +93,10 @@ def static_check(
     reader = _Reader(frozenset(allowed_imports), frozenset(known))
     reader.names, reader.modules = set(_bound(tree)), dict(_modules(tree))
     reader.visit(tree)
-    return [f"line {line}: {reason}" for line, reason in sorted(set(reader.reasons))]
+    return [
+        Message("line {line}: {reason}", line=line, reason=reason)
+        for line, reason in sorted(set(reader.reasons))
+    ]
 
 
 class _Reader(ast.NodeVisitor):

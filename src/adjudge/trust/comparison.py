@@ -21,7 +21,7 @@ from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.messages import Message
-from adjudge.pooling.majority import one_order_note
+from adjudge.pooling.majority import ONE_ORDER
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import (
@@ -341,7 +341,7 @@ def _compared(
         margin=margin,
         reach=_reach(measure),
         system=system,
-        notes=(*notes, one_order_note("en")) if one_order else tuple(notes),
+        notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
     )
     return replace(made, outcome=_outcome(made))
 

@@ -20,7 +20,7 @@ from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead,
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
-from adjudge.messages import Message
+from adjudge.messages import Message, StoredMessage, pack
 
 Json = dict[str, Any]
 EXPIRED = Message("the batch ended before this request was answered")
@@ -298,12 +298,20 @@ def error_data(error: ModelError) -> dict[str, object]:
         if error.retryable
         else "ModelError"
     )
-    return {"kind": kind, "message": error.message, "hint": error.hint, "status": error.status}
+    return {
+        "kind": kind,
+        "message": error.message,
+        "hint": error.hint,
+        "status": error.status,
+        "parts": [pack(error.message), pack(error.hint)],
+    }
 
 
 def error_from(data: Mapping[str, Any], endpoint: Endpoint) -> ModelError:
     """As ``error_data`` has it."""
     kind = _KINDS.get(str(data.get("kind")), ModelError)
-    error = endpoint.error(kind, str(data.get("message", "")), str(data.get("hint", "")))
+    texts = str(data.get("message", "")), str(data.get("hint", ""))
+    message, hint = map(StoredMessage, texts, data.get("parts", texts))
+    error = endpoint.error(kind, message, hint)
     error.status = data.get("status")
     return error

@@ -198,7 +198,13 @@ class SegmentStore:
         except OSError as error:
             raise self._trouble(error) from error
         if hashlib.sha256(content).hexdigest()[:16] != segment.digest:
-            _LOG.warning("%s/%s is damaged: what it held is asked again", self.name, segment.path)
+            _LOG.warning(
+                Message(
+                    "{name}/{path} is damaged: what it held is asked again",
+                    name=self.name,
+                    path=segment.path,
+                )
+            )
             return
         for line in gzip.decompress(content).decode().splitlines():
             yield record_of(line)
