@@ -511,7 +511,7 @@ def test_a_judge_that_cannot_work_is_not_made(settings: dict[str, Any]) -> None:
 def test_an_example_that_compares_nothing_is_refused(fields: Any, option: str) -> None:
     options = [CriteriaOption(label) for label in "ABC"]
     criteria = Criteria("longer", QUESTION, options, examples=[CriteriaExample(fields, option)])
-    with pytest.raises(SetupError, match="example of criteria 'longer'"):
+    with pytest.raises(SetupError, match="example of criterion 'longer'"):
         compared(longest(), criteria=criteria)
 
 
@@ -527,7 +527,7 @@ def test_comparisons_need_no_options(contests: Any) -> None:
     ):
         result = compared(longest(), THREE, criteria, contests=contests, check_positional_bias=True)
         assert (result.selected_option, result.criteria) == (1, criteria)
-    with pytest.raises(SetupError, match="example of criteria 'longer'"):
+    with pytest.raises(SetupError, match="example of criterion 'longer'"):
         compared(
             longest(),
             criteria=Criteria(

@@ -96,7 +96,7 @@ def _options(
         )
     wrong = [str(one) for one in found if one not in named]
     raise SetupError(
-        "{source}: the {labels} no option of criteria {name!r} ({option_names}): say what "
+        "{source}: the {labels} no option of criterion {name!r} ({option_names}): say what "
         "is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such labels out",
         source=source,
         labels=_labels(wrong),

@@ -108,5 +108,5 @@ def _shares(preference: float | None) -> dict[str, float] | None:
 
 
 ALPACA_EVAL = Format(
-    "alpaca-eval", "AlpacaEval annotations", "tatsu-lab/alpaca_eval", _matches, _read
+    "alpaca-eval", Message("AlpacaEval annotations"), "tatsu-lab/alpaca_eval", _matches, _read
 )

@@ -70,5 +70,5 @@ def _prompt(game: Mapping[str, object]) -> str:
 
 
 ARENA_HARD = Format(
-    "arena-hard", "Arena-Hard judgments", "lmarena/arena-hard-auto v2", _matches, _read
+    "arena-hard", Message("Arena-Hard judgments"), "lmarena/arena-hard-auto v2", _matches, _read
 )

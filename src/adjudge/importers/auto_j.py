@@ -108,4 +108,4 @@ def _votes(record: Mapping[str, object]) -> Iterator[RecordedVote]:
         )
 
 
-AUTO_J = Format("auto-j", "Auto-J pairs", "GAIR-NLP/auto-j", _matches, _read, join=_join)
+AUTO_J = Format("auto-j", Message("Auto-J pairs"), "GAIR-NLP/auto-j", _matches, _read, join=_join)

@@ -108,4 +108,6 @@ def _judged(
     )
 
 
-BRAINTRUST = Format("braintrust", "Braintrust experiment", "braintrust 0.48.1", _matches, _read)
+BRAINTRUST = Format(
+    "braintrust", Message("Braintrust experiment"), "braintrust 0.48.1", _matches, _read
+)

@@ -213,4 +213,4 @@ def _vote(metric: Mapping[str, object], direction: _Direction) -> RecordedVote:
     return vote.said(PASS if passed else FAIL, score)
 
 
-DEEPEVAL = Format("deepeval", "DeepEval test run", "deepeval 4.3.1", _matches, _read)
+DEEPEVAL = Format("deepeval", Message("DeepEval test run"), "deepeval 4.3.1", _matches, _read)

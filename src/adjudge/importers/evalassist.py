@@ -282,4 +282,6 @@ def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         )
 
 
-EVALASSIST = Format("evalassist", "EvalAssist test case", "eval-assist 5a1bd42", _matches, _read)
+EVALASSIST = Format(
+    "evalassist", Message("EvalAssist test case"), "eval-assist 5a1bd42", _matches, _read
+)

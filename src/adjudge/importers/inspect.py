@@ -404,4 +404,6 @@ def _grader(about: Mapping[str, object], scorer: str) -> str:
     return text(chosen if isinstance(chosen, str) else mapping(chosen).get("model")) or NOT_SAID
 
 
-INSPECT = Format("inspect", "Inspect log", "inspect_ai 0.3.285, log version 2", _matches, _read)
+INSPECT = Format(
+    "inspect", Message("Inspect log"), "inspect_ai 0.3.285, log version 2", _matches, _read
+)

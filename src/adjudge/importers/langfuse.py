@@ -106,4 +106,6 @@ def _value(record: Mapping[str, object], kind: str) -> object:
     return number(value)
 
 
-LANGFUSE = Format("langfuse", "Langfuse scores", "langfuse 6275144, scores v3", _matches, _read)
+LANGFUSE = Format(
+    "langfuse", Message("Langfuse scores"), "langfuse 6275144, scores v3", _matches, _read
+)

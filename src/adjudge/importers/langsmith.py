@@ -206,5 +206,5 @@ def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
 
 
 LANGSMITH = Format(
-    "langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read
+    "langsmith", Message("LangSmith results or feedback"), "langsmith 0.14.17", _matches, _read
 )

@@ -149,4 +149,4 @@ def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
     return Score(row, value, vote)
 
 
-MLFLOW = Format("mlflow", "MLflow assessments", "mlflow 3", _matches, _read)
+MLFLOW = Format("mlflow", Message("MLflow assessments"), "mlflow 3", _matches, _read)

@@ -180,5 +180,5 @@ def _said(talk: object, role: str) -> str:
 
 
 MT_BENCH = Format(
-    "mt-bench", "MT-bench judgments or votes", "lm-sys/FastChat llm_judge", _matches, _read
+    "mt-bench", Message("MT-bench judgments or votes"), "lm-sys/FastChat llm_judge", _matches, _read
 )

@@ -209,5 +209,9 @@ def _only(value: object) -> object:
 
 
 OPENAI_EVALS = Format(
-    "openai-evals", "OpenAI Evals output", "openai 3.49.0; openai/evals event logs", _matches, _read
+    "openai-evals",
+    Message("OpenAI Evals output"),
+    "openai 3.49.0; openai/evals event logs",
+    _matches,
+    _read,
 )

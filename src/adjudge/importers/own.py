@@ -25,6 +25,7 @@ from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping
 from adjudge.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.ledger.rows import LABELS
+from adjudge.messages import Message
 from adjudge.reading.typed_json import WrongType
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
@@ -174,4 +175,6 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     raise NotImplementedError("read_own keeps more than a Recorded can hold")
 
 
-OWN = Format("adjudge", "adjudge's own JSONL", "adjudge export --to jsonl", _matches, _read)
+OWN = Format(
+    "adjudge", Message("adjudge's own JSONL"), "adjudge export --to jsonl", _matches, _read
+)

@@ -233,4 +233,4 @@ def _fields(name: str, value: object) -> dict[str, str | tuple[str, ...]]:
     )
 
 
-PHOENIX = Format("phoenix", "Phoenix experiment", "phoenix 9478f95", _matches, _read)
+PHOENIX = Format("phoenix", Message("Phoenix experiment"), "phoenix 9478f95", _matches, _read)

@@ -417,7 +417,7 @@ def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
 
 PROMPTFOO = Format(
     "promptfoo",
-    "promptfoo results",
+    Message("promptfoo results"),
     "promptfoo 831ec62 (2026-08), results versions 2 and 3",
     _matches,
     _read,

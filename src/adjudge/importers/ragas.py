@@ -424,4 +424,4 @@ def _note(record: Mapping[str, object]) -> str:
     return text(mapping(_edited(record)).get("reason"))
 
 
-RAGAS = Format("ragas", "Ragas results or annotations", "ragas 0.4.3", _matches, _read)
+RAGAS = Format("ragas", Message("Ragas results or annotations"), "ragas 0.4.3", _matches, _read)

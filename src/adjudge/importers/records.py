@@ -263,8 +263,8 @@ def _row(
 
 RECORDS = Format(
     "records",
-    "labelled records",
-    "rows with a label, and judges that said something of them",
+    Message("labelled records"),
+    Message("rows with a label, and judges that said something of them"),
     _matches,
     _read,
 )

@@ -162,5 +162,10 @@ def _add_predictions(file: ForeignFile, verdicts: Verdicts) -> None:
 
 
 REIFE = Format(
-    "reife", "ReIFE data and results", "yale-nlp/ReIFE cfcb8fc", _matches, _read, join=_join
+    "reife",
+    Message("ReIFE data and results"),
+    "yale-nlp/ReIFE cfcb8fc",
+    _matches,
+    _read,
+    join=_join,
 )

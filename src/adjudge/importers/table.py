@@ -108,7 +108,9 @@ def table_format(columns: TableColumns) -> Format:
     def read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         yield from _Table(file, columns).recorded(left)
 
-    return Format(TABLE, "a table", "the columns that were named", _shows_itself, read)
+    return Format(
+        TABLE, Message("a table"), Message("the columns that were named"), _shows_itself, read
+    )
 
 
 def _shows_itself(_: Head) -> bool:

@@ -89,4 +89,4 @@ def _vote(record: Mapping[str, object], judge: str, left: Left) -> RecordedVote:
     )
 
 
-VICUNA = Format("vicuna", "Vicuna reviews", "lm-sys/FastChat v0.1", _matches, _read)
+VICUNA = Format("vicuna", Message("Vicuna reviews"), "lm-sys/FastChat v0.1", _matches, _read)

@@ -102,5 +102,5 @@ def _marks(record: Mapping[str, object], left: Left) -> Iterator[Mark]:
 
 
 XSTEST = Format(
-    "xstest", "XSTest completions", "paul-rottger/exaggerated-safety v2", _matches, _read
+    "xstest", Message("XSTest completions"), "paul-rottger/exaggerated-safety v2", _matches, _read
 )

@@ -113,7 +113,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
                 TIE,
             ):
                 raise SetupError(
-                    "an example of criteria {name!r} needs responses in the field "
+                    "an example of criterion {name!r} needs responses in the field "
                     "{judged!r}, and the label of one",
                     name=name,
                     judged=judged,
@@ -245,7 +245,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         for item in multi.items:
             if item.required or item.target_option is not None or item.score_threshold is not None:
                 raise SetupError(
-                    "criteria {name!r} compares responses: it has a weight, and no target, "
+                    "criterion {name!r} compares responses: it has a weight, and no target, "
                     "threshold or duty",
                     name=item.criterion.name,
                 )

@@ -187,7 +187,7 @@ class LabelStore:
             )
         if seed is not None and seed != known.seed:
             raise SetupError(
-                "the rows of {folder} were drawn with seed {seed} for criteria "
+                "the rows of {folder} were drawn with seed {seed} for criterion "
                 "{criteria!r}, not {seed2}: one draw keeps the labels of all annotators one "
                 "random sample. Leave --seed out",
                 folder=self.folder,

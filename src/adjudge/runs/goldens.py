@@ -69,7 +69,7 @@ class Goldens:
             return cls(entry, entry.golden)
         if not entry.criteria.examples:
             raise SetupError(
-                "{file}: criteria {name!r} have no golden cases: write some under golden",
+                "{file}: criterion {name!r} has no golden cases: write some under golden",
                 file=file,
                 name=entry.criteria.name,
             )
@@ -105,7 +105,7 @@ def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[in
     """
     if not entry.golden:
         raise SetupError(
-            "{file}: criteria {name!r} have no golden cases to update: write some under golden",
+            "{file}: criterion {name!r} has no golden cases to update: write some under golden",
             file=file,
             name=entry.criteria.name,
         )

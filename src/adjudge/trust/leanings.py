@@ -34,16 +34,17 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     labelled = holds_labels(folder)
     yield _order(folder, judge)
     if _compares(folder, judge):
-        yield Leaning("first place", first_place_text(folder, judge))
+        yield Leaning(Message("first place"), first_place_text(folder, judge))
         yield Leaning(
-            "better shown first", better_first_text(folder, judge) if labelled else _UNLABELLED
+            Message("better shown first"),
+            better_first_text(folder, judge) if labelled else _UNLABELLED,
         )
-        yield Leaning("length", longer_text(folder, judge) if labelled else _UNLABELLED)
+        yield Leaning(Message("length"), longer_text(folder, judge) if labelled else _UNLABELLED)
     else:
         yield _length(folder, judge)
-        yield Leaning("padding", padding_text(folder, judge))
+        yield Leaning(Message("padding"), padding_text(folder, judge))
         yield from _halo(folder, judge)
-    yield Leaning("self-preference", _own_family(folder, judge))
+    yield Leaning(Message("self-preference"), _own_family(folder, judge))
 
 
 def _compares(folder: str | Path, judge: str) -> bool:
@@ -57,7 +58,7 @@ def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
     except RunError:  # a judge of one's own need not say what it asks
         return
     if text is not None:
-        yield Leaning("halo", text)
+        yield Leaning(Message("halo"), text)
 
 
 def _order(folder: str | Path, judge: str) -> Leaning:
@@ -71,14 +72,16 @@ def _order(folder: str | Path, judge: str) -> Leaning:
                 flips += [] if bias.flip_rate is None else [bias.flip_rate]
                 noise += [] if bias.noise_rate is None else [bias.noise_rate]
     if not rows:
-        return Leaning("order", Message("not measured: judge with --check-positional-bias"))
+        return Leaning(
+            Message("order"), Message("not measured: judge with --check-positional-bias")
+        )
     floor = (
         Message("{share:.2f} of votes differ within one order", share=fmean(noise))
         if noise
         else Message("the noise within one order was not measured")
     )
     return Leaning(
-        "order",
+        Message("order"),
         Message(
             "{turned} of {rows} verdicts turn with the order ({share:.2f} of votes; {floor})",
             turned=turned,
@@ -99,7 +102,7 @@ def _own_family(folder: str | Path, judge: str) -> str:
 def _length(folder: str | Path, judge: str) -> Leaning:
     """With labels: whether longer answers are judged better than they deserve."""
     if not holds_labels(folder):
-        return Leaning("length", _UNLABELLED)
+        return Leaning(Message("length"), _UNLABELLED)
     errors, lengths = [], []
     for rows in labelled_rows(folder, judge):
         measure = rows.measure
@@ -111,11 +114,12 @@ def _length(folder: str | Path, judge: str) -> Leaning:
         lengths
     ):  # a line through such points says nothing of what lies so far beyond them
         return Leaning(
-            "length", Message("not measured: no labelled answer is twice as long as another")
+            Message("length"),
+            Message("not measured: no labelled answer is twice as long as another"),
         )
     found = verbosity_slope(errors, lengths).per_doubling
     if found.value is None or found.lower is None or found.upper is None:
-        return Leaning("length", Message("not measured: {reason}", reason=found.reason))
+        return Leaning(Message("length"), Message("not measured: {reason}", reason=found.reason))
     limits = Message(
         "{lower:+.3f} to {upper:+.3f}; {count} rows",
         lower=found.lower,
@@ -123,7 +127,7 @@ def _length(folder: str | Path, judge: str) -> Leaning:
         count=found.count,
     )
     return Leaning(
-        "length",
+        Message("length"),
         Message(
             "an answer twice as long gains {value:+.3f} of the scale ({limits})",
             value=found.value,
