@@ -203,8 +203,7 @@ def notes_on(
     if what:
         found.append(
             Message(
-                "judged by log-probability, where nothing is written: {what} had no part in it "
-                "(mode='generate' uses that)",
+                "judged by token probabilities; not used: {what} (mode='generate' uses it)",
                 what=what,
             )
         )
@@ -222,8 +221,8 @@ def notes_on(
     if chosen := [model for model in repeated if model in likely]:
         found.append(
             Message(
-                "{models}: {count} votes by log-probability repeat one reading, so agreement says "
-                "nothing about how sure it is",
+                "{models}: {count} votes by token probability are identical, so agreement says "
+                "nothing about confidence",
                 models=", ".join(chosen),
                 count=repeated[chosen[0]],
             )
@@ -232,7 +231,7 @@ def notes_on(
         found.append(
             Message(
                 "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
-                "nothing about how sure it is",
+                "nothing about confidence",
                 models=", ".join(chosen),
                 count=repeated[chosen[0]],
             )
@@ -244,7 +243,7 @@ def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
     """What judging by log-probability makes no use of."""
     ballots = [vote.ballot for vote in votes if vote.ballot.mode == "likelihood"]
     if any(ballot.criteria.examples for ballot in ballots):
-        yield Message("the examples of the criteria")
+        yield Message("the examples of the criterion")
     if any(ballot.feedback for ballot in ballots):
         yield Message("the request for feedback")
     if ballots and persona:
