@@ -233,7 +233,7 @@ def test_a_fact_that_is_not_what_was_written_is_never_believed(tmp_path: Path) -
     with pytest.raises(
         RunError,
         match=(
-            r"a row of meta \(name 'failed_calls'\) is not what was written.*adjudge runs "
+            r"checksum mismatch in table meta \(name 'failed_calls'\).*adjudge runs "
             r"recover"
         ),
     ):

@@ -131,7 +131,7 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
             f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
         )
         raise sqlite3.DatabaseError(
-            Message("a row of {table} ({where}) is not what was written", table=table, where=where)
+            Message("checksum mismatch in table {table} ({where})", table=table, where=where)
         )
     return tuple(values)
 

@@ -203,7 +203,7 @@ def notes_on(
     if what:
         found.append(
             Message(
-                "judged by token probabilities; not used: {what} (mode='generate' uses it)",
+                "judged by token probabilities; not used: {what} (mode='generate' uses that)",
                 what=what,
             )
         )
@@ -221,10 +221,9 @@ def notes_on(
     if chosen := [model for model in repeated if model in likely]:
         found.append(
             Message(
-                "{models}: {count} votes by token probability are identical, so agreement says "
-                "nothing about confidence",
+                "{models}: votes by token probability are identical, so agreement says nothing "
+                "about confidence",
                 models=", ".join(chosen),
-                count=repeated[chosen[0]],
             )
         )
     if chosen := [model for model in repeated if model in cold]:
