@@ -21,7 +21,7 @@ from support.commands import adjudge
 
 SOURCE = Path(numbers.__file__).parents[1]
 CATALOGUE, TERMINAL = (
-    yaml.safe_load((SOURCE / "reports" / name).read_text(encoding="utf-8"))
+    yaml.safe_load((SOURCE / "results" / name).read_text(encoding="utf-8"))
     for name in ("russian.yaml", "russian_terminal.yaml")
 )
 RU = ("--language", "ru")

@@ -175,7 +175,7 @@ def test_winners_are_letters_or_indexes(tmp_path: Path) -> None:
     run = compared(tmp_path / "run", [("a", "b"), ("c", "d"), ("e", "f")])
     path = written(tmp_path, "row,label\n1,B\n2,0\n3,tie\n")
     assert [one.winner for one in read(run, path, annotators=("ann",))] == [1, 0, "tie"]
-    with pytest.raises(RunError, match="'C' is not a response of criteria"):
+    with pytest.raises(RunError, match="'C' is not a response of criterion"):
         read(run, written(tmp_path, "row,winner\n1,C\n"), annotators=("ann",))
 
 

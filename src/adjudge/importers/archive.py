@@ -47,10 +47,10 @@ def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, by
             total += len(content)
             if total > most:
                 raise RunError(
-                    "{path} unpacks to more than {most:,} bytes from {st_size:,}: it is not used",
+                    "{path} unpacks to more than {most:,} bytes from {size:,}: it is not used",
                     path=path,
                     most=most,
-                    st_size=path.stat().st_size,
+                    size=path.stat().st_size,
                 )
             yield info.filename, content
 
@@ -116,9 +116,9 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
         )
         if len(found) > LARGEST_ENTRY:
             raise RunError(
-                "{where} unpacks to more than {LARGEST_ENTRY:,} bytes: it is not used",
+                "{where} unpacks to more than {most:,} bytes: it is not used",
                 where=where,
-                LARGEST_ENTRY=LARGEST_ENTRY,
+                most=LARGEST_ENTRY,
             )
     return bytes(found)
 

@@ -32,7 +32,7 @@ from adjudge.results.outcome import Outcome
 from adjudge.results.paired import pairing_message
 from adjudge.results.russian import translate_line, translate_report
 from adjudge.runs.build import judges, open_entry
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,
     CascadeEntry,
@@ -43,7 +43,7 @@ from adjudge.runs.eval_file import (
     JudgeEntry,
     load_eval,
 )
-from adjudge.runs.execute import EvalRun, Event, Judged, Stopping
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
@@ -227,7 +227,8 @@ class JudgingSession:
         file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
         found: list[Result] = []
         self._execute(
-            file, lambda event: found.append(event.result) if isinstance(event, Judged) else None
+            file,
+            lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
         self._check_recorded(found)
         return JudgedText(found[0], undecided, self.told)
@@ -279,7 +280,7 @@ class JudgingSession:
         found: dict[int, Result] = {}
 
         def heard(event: Event) -> None:
-            if isinstance(event, Judged):
+            if isinstance(event, JudgmentDone):
                 found[event.row] = event.result
 
         self._execute(file, heard)
@@ -338,7 +339,7 @@ class JudgingSession:
         results: list[Result] = []
         outcome = self._execute(
             self._file(entry, folder, rows, gates),
-            lambda event: results.append(event.result) if isinstance(event, Judged) else None,
+            lambda event: results.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
         self._check_recorded(results)
         return self._decision(title, outcome, folder)
@@ -475,7 +476,7 @@ class JudgingSession:
             raise SetupError(
                 "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
             )
-        said = (Said(criteria),)
+        said = (CriteriaEntry(criteria),)
         sentence = isinstance(criteria, str) and (
             criteria in aspects("en") or len(criteria.split()) > 1
         )

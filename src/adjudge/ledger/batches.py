@@ -26,8 +26,8 @@ from adjudge.ledger.rows import (
     fact_text,
     insert,
     read_fact,
-    sealed,
     select,
+    with_checksum,
 )
 
 FOLDER = "batches"
@@ -121,7 +121,7 @@ class Batch:
             self.created,
             self.request_sha,
         )
-        return sealed(*known, self.remote_id, self.expires, *told)
+        return with_checksum(*known, self.remote_id, self.expires, *told)
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Batch:
@@ -130,7 +130,7 @@ class Batch:
         return cls(*known, json.loads(counts), read_fact(more))
 
 
-class Asked(StrEnum):
+class RequestState(StrEnum):
     """What is known of a request in a batch."""
 
     SENT = "sent"
@@ -146,12 +146,12 @@ class BatchBallot:
     """A digest of what is asked: a ballot may take more than one request."""
     batch: str
     attempt: int
-    state: Asked
+    state: RequestState
     reply: str | None = None
     """What came of it, as JSON."""
 
     def row(self) -> tuple[object, ...]:
-        return sealed(
+        return with_checksum(
             self.ballot, self.request, self.batch, self.attempt, self.state.value, self.reply
         )
 
@@ -196,7 +196,7 @@ class BatchTable:
         if len(rows) != 1:
             return None
         ballot, request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
-        return BatchBallot(ballot, request, batch, attempt, Asked(state), reply)
+        return BatchBallot(ballot, request, batch, attempt, RequestState(state), reply)
 
     def wordings(self) -> set[object]:
         """How the prompts were worded that were sent."""
@@ -205,7 +205,7 @@ class BatchTable:
             for (more,) in self._ledger.rows("SELECT more FROM batches")
         }
 
-    def waiting(self, state: Asked) -> int:
+    def waiting(self, state: RequestState) -> int:
         """How many requests are in this state."""
         ((count,),) = self._ledger.rows(
             "SELECT count(*) FROM batch_ballots WHERE state = ?", (state.value,)
@@ -232,7 +232,9 @@ class BatchTable:
         self._ledger.note_soon("spending", spending)
         await self._ledger.write_all(statements)
 
-    def unanswered(self, batch: str, reply: str, state: Asked = Asked.RETRY) -> Statement:
+    def unanswered(
+        self, batch: str, reply: str, state: RequestState = RequestState.RETRY
+    ) -> Statement:
         """What has the rest of a batch asked again, or failed; ``reply`` says why."""
         values = ", ".join(
             {"state": f"'{state}'", "reply": "?"}.get(name, name)

@@ -44,8 +44,8 @@ from adjudge.ledger.rows import (
     input_from,
     kept_input,
     message_parts,
-    sealed,
     storable,
+    with_checksum,
     with_messages,
 )
 from adjudge.messages import Message
@@ -149,7 +149,7 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
     kept |= message_parts(kept)
     kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
-    return sealed(
+    return with_checksum(
         storable(record.judge),
         record.index,
         storable(record.id),
@@ -281,7 +281,7 @@ def vote_row(
         {**rest, **columns, "explanation": vote.explanation, "reason": vote.reason}
     )
     cast_at = time.time() if at is None else float(at)
-    return sealed(number, key, *columns.values(), cast_at, json_text(rest) if rest else None)
+    return with_checksum(number, key, *columns.values(), cast_at, json_text(rest) if rest else None)
 
 
 def _columns(vote: VoteRecord) -> dict[str, object]:

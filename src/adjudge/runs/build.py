@@ -25,7 +25,7 @@ from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.types import Record, Schema
 from adjudge.reading.values import Place, WrongValue
-from adjudge.runs.criteria_entry import Aspect, Said, criteria_said
+from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
     AspectEntry,
@@ -309,7 +309,7 @@ def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path |
     return file.beside(entry.calibration)
 
 
-def _definition(said: Said, language: str) -> tuple[str, str]:
+def _definition(said: CriteriaEntry, language: str) -> tuple[str, str]:
     """(name, what must be met) of an aspect."""
     if isinstance(said.what, Aspect):
         return said.what

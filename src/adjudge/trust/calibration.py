@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result
@@ -59,7 +59,7 @@ class CalibrationSettings(LabelSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(Judged, Shown):
+class Calibration(JudgeCriterion, Shown):
     """What labels say of one judge and one criteria."""
 
     lock: str | None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.shown import Shown
@@ -59,7 +59,7 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison(Judged, Shown):
+class RunComparison(JudgeCriterion, Shown):
     """The second run less the first, by one judge and one criteria."""
 
     first: float | None
