@@ -254,7 +254,7 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("--criteria", "tone"), 2, "has no criteria 'tone'; it has 'dates'"),
+        (("--criteria", "tone"), 2, "has no criterion 'tone'; it has 'dates'"),
         (("--annotator", " "), 2, "--annotator is empty"),
         (("--annotator", "a", "--annotator", "b"), 2, "one annotator labels at a time"),
         (("--queue", "mine"), 2, "mine"),
@@ -315,7 +315,7 @@ def test_nothing_is_imported_from_a_file_with_a_wrong_row(run: Path, tmp_path: P
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--annotator", "ann")
     assert done.returncode == 1
     assert (
-        "sheet.csv, line 3, column 'label': 'Maybe' is not an option of criteria 'dates': "
+        "sheet.csv, line 3, column 'label': 'Maybe' is not an option of criterion 'dates': "
         "PASS, FAIL"
     ) in done.stderr
     assert answers(run) == {}

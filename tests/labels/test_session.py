@@ -277,7 +277,7 @@ def test_criteria_must_be_named_where_there_are_several(tmp_path: Path) -> None:
         match=r"has 2 criteria: say which with --criteria: 'Is it kind\?', 'Is it short\?'",
     ):
         label_scale(tmp_path, None)
-    with pytest.raises(SetupError, match="has no criteria 'tone'"):
+    with pytest.raises(SetupError, match="has no criterion 'tone'"):
         label_scale(tmp_path, "tone")
     assert len(plan_of(tmp_path, "Is it short?")) == 1
 

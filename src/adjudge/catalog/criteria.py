@@ -90,7 +90,7 @@ def source(name: str, language: str = "en") -> str:
     known = all_names(language)
     if name not in known:
         raise SetupError(
-            "there are no ready-made criteria {name!r} in language {language!r}; {near}",
+            "there is no ready-made criterion {name!r} in language {language!r}; {near}",
             name=name,
             language=language,
             near=_near(name, known),

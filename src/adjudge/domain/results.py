@@ -186,11 +186,7 @@ class Result(Shown):
         if len({model for model, _ in cast}) < 2:
             return {}
         counted = {model for model, vote in cast if vote.verdict is not None}
-        return {
-            model: f"{vote.outcome.value}: {vote.reason}"
-            for model, vote in cast
-            if model not in counted
-        }
+        return {model: vote.failure for model, vote in cast if model not in counted}
 
     def to_dict(self, *, votes: bool = True) -> JsonDict:
         """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a

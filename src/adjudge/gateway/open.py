@@ -37,6 +37,7 @@ from adjudge.gateway.registry import (
     is_url,
     key_for,
 )
+from adjudge.messages import Message
 from adjudge.plugins import resolve
 
 ModelLike = str | Model | PromptFunction
@@ -340,7 +341,13 @@ def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
     with part.blamed():
         made = _adapter(spec.adapter)(connection)
     if not hasattr(made, "complete"):
-        raise part.error(f"{spec.adapter} gives a {type(made).__name__} without complete(request)")
+        raise part.error(
+            Message(
+                "{adapter} gives a {type} without complete(request)",
+                adapter=spec.adapter,
+                type=type(made).__name__,
+            )
+        )
     return made if isinstance(made, HttpProvider) else GuardedPlugin(made, connection.name)
 
 

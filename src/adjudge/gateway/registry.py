@@ -53,7 +53,11 @@ class ProviderSpec:
         """A plugin's provider is given its own key, never another provider's."""
         for one in our_providers():
             if self.key_variable and self.key_variable in key_variables(one):
-                return f"{self.key_variable} is the key of {one.name}: name another variable"
+                return Message(
+                    "{key_variable} is the key of {name}: name another variable",
+                    key_variable=self.key_variable,
+                    name=one.name,
+                )
         return ""
 
 

@@ -198,13 +198,13 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
             raise SetupError(
-                "criteria {name!r} has {count} options: Prometheus grades by five",
+                "criterion {name!r} has {count} options: Prometheus grades by five",
                 name=name,
                 count=len(points),
             )
         if 0 < points.count(None) < _GRADES:
             raise SetupError(
-                "criteria {name!r} has options with a score and options without: give it to "
+                "criterion {name!r} has options with a score and options without: give it to "
                 "all five or to none",
                 name=name,
             )

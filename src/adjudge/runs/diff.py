@@ -22,6 +22,7 @@ from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import differences
+from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_info
 
 Side = Literal[0, 1]
@@ -348,7 +349,7 @@ def _cluster(row: JudgmentRecord, column: str) -> str:
     except SetupError:
         if row.index == 0:
             raise
-        return f"row {row.row} has none"
+        return Message("row {row} has none", row=row.row)
 
 
 def _join_renamed_judges(table: sqlite3.Connection) -> None:

@@ -40,6 +40,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
@@ -126,7 +127,15 @@ class RunInfo(Shown):
     @property
     def state(self) -> str:
         """ "complete", why it stopped, or "not finished": under way, or killed."""
-        return str(self.facts.get("ended") or "not finished")
+        return state_of(self.facts)
+
+
+def state_of(facts: Mapping[str, object]) -> str:
+    """Whether a run with these facts is complete, or why it stopped."""
+    ended = facts.get("ended")
+    if ended == "complete":
+        return Message("complete")
+    return str(ended) if ended else Message("not finished")
 
 
 @contextmanager
@@ -151,7 +160,10 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise ledger_error(path, error) from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise ledger_error(
-            path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")
+            path,
+            sqlite3.DatabaseError(
+                Message("holds what adjudge did not write ({error})", error=error)
+            ),
         ) from error
 
 

@@ -36,7 +36,7 @@ class Refusal:
     """Why there is no corrected number."""
 
     code: str
-    text: str
+    text: Message
 
 
 def refusal(
@@ -81,7 +81,7 @@ def too_few(strata: Sequence[Stratum]) -> Refusal | None:
     return Refusal("too_few_labels", _shortage(labels, more, wanted))
 
 
-def _shortage(labels: int, more: int, wanted: dict[str, int]) -> str:
+def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
     among = join(
         Message(" and "),
         (

@@ -312,7 +312,7 @@ class HttpProvider(ABC):
         if not ignored:
             return ()
         for part in ignored - self._warned:
-            _LOG.warning("%s ignored %s", self.name, part)
+            _LOG.warning(Message("{model} ignored {part}", model=self.name, part=part))
         self._warned |= ignored
         return tuple(sorted(ignored))
 
