@@ -24,7 +24,7 @@ from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import columns_from, command_line, speak, spoken
+from adjudge.cli.inputs import columns_from, command_line
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     FROM_ONE,
@@ -54,8 +54,7 @@ from adjudge.cli.options import (
     server,
     together,
 )
-from adjudge.cli.show import clean, told
-from adjudge.cli.show_bench import show_benchmark
+from adjudge.cli.output import echo, language, use_language
 from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
 from adjudge.domain.criteria import Criteria
@@ -77,6 +76,8 @@ from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, Benchmark, BenchSettings, benchmark_of
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_benchmark import show_benchmark
 
 _MOST_TOLD = 10
 
@@ -207,7 +208,7 @@ class BadRows:
             raise RunError(str(bad))
         self.count += 1
         if self.count <= _MOST_TOLD:
-            click.echo(clean(f"skipped {bad}"), err=True)
+            echo(Message("skipped {row}", row=bad), err=True)
 
 
 @dataclass(frozen=True)
@@ -338,17 +339,19 @@ def bench(data: Path, wanted: Wanted) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
-    language = wanted.language or find_project().language or "en"
-    speak(language)
+    chosen = wanted.language or find_project().language or "en"
+    use_language(chosen)
     use_prices(wanted.prices)
     for path in wanted.output:
         check_page(path)
     if wanted.model or wanted.named or wanted.criterion:
-        return _judge(data, wanted, language)
+        return _judge(data, wanted, chosen)
     if wanted.human:
         raise UsageError(
-            "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
-            "ready-made ones)"
+            Message(
+                "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
+                "ready-made ones)"
+            )
         )
     return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
 
@@ -397,7 +400,7 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     }
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
     if wanted.dry_run:
-        show_estimate(made.estimate(), language, as_json=wanted.as_json)
+        show_estimate(made.estimate(), as_json=wanted.as_json)
         return ExitCode.OK
     skipped = execute_with_labels(made, labels, wanted, wanted.budget())
     return _tell(benchmark_of(folder, wanted.settings), wanted, skipped=skipped + told.count)
@@ -430,8 +433,10 @@ def labelled_rows(
     criteria = criteria_to_try(named, questions, kind, language)
     if not criteria and rows.own is None:
         raise UsageError(
-            'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
-            "criteria' lists the ready-made ones)"
+            Message(
+                'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
+                "criteria' lists the ready-made ones)"
+            )
         )
     if not criteria and rows.own:
         criteria = [NamedCriteria(rows.own.name, rows.own)]
@@ -475,7 +480,7 @@ def execute_with_labels(
     outcome = Outcome(made)
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
     with (
-        resumable(made.folder, made.file.language),
+        resumable(made.folder),
         display,
         made.execute(budget=budget, kept=outcome.facts) as events,
     ):
@@ -485,13 +490,13 @@ def execute_with_labels(
                 labels = ()
             display.show(event)
     if outcome.skipped:
-        click.echo(skipped_rows(outcome), err=True)
+        echo(skipped_rows(outcome), err=True)
     return outcome.skipped
 
 
 def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
     for path in wanted.output:
-        write_page(path, found, spoken())
+        write_page(path, found, language())
     if wanted.as_json:
         counts = {
             "rankings": len(found.rankings),
@@ -502,17 +507,19 @@ def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
             "bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found)
         )
     else:
-        show_benchmark(found, wanted.show_disagreements)
+        show_benchmark(found, Screen(language()), wanted.show_disagreements)
         for path in wanted.output:
-            click.echo(clean(str(path)))
+            echo(path)
     return _exit_code(found, wanted.fail_under, skipped)
 
 
 def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
     reached = [one.agreement.value for one in found.judges if one.agreement.value is not None]
     if least is not None and (not reached or max(reached) < least):
-        click.secho(
-            told(f"no judge reaches an agreement of {least:g} (--fail-under)"), fg="red", err=True
+        echo(
+            Message("no judge reaches an agreement of {least:g} (--fail-under)", least=least),
+            fg="red",
+            err=True,
         )
         return ExitCode.GATE_FAILED
     return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from adjudge.cli.output import use_language
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
@@ -56,23 +57,25 @@ class Argument(click.Argument):
         )
 
 
-def _speaks(context: click.Context, parameter: click.Parameter, language: str | None) -> None:  # noqa: ARG001
-    from adjudge.cli.inputs import speak
-
+def _use_language(
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    language: str | None,
+) -> None:
     if language is not None:
-        speak(language)
+        use_language(language)
 
 
-_SPOKEN = click.Option(
+_LANGUAGE_OPTION = click.Option(
     ["--language"],
     type=LANGUAGE,
     expose_value=False,
-    callback=_speaks,
+    callback=_use_language,
     help="Output language: en (default) or ru.",
 )
 
 
-class _Speaking(click.Command):
+class _WithLanguage(click.Command):
     """A command that has ``--language``, of its own or this one."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -81,11 +84,11 @@ class _Speaking(click.Command):
         return (
             found
             if any("--language" in one.opts for one in found)
-            else [*found[:-1], _SPOKEN, *found[-1:]]
+            else [*found[:-1], _LANGUAGE_OPTION, *found[-1:]]
         )
 
 
-class Command(_Speaking):
+class Command(_WithLanguage):
     """A command whose help lists its arguments."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -94,7 +97,7 @@ class Command(_Speaking):
         super().format_options(ctx, formatter)
 
 
-class Group(_Speaking, click.Group):
+class Group(_WithLanguage, click.Group):
     """A command of several commands."""
 
     command_class = Command
@@ -554,7 +557,6 @@ def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for
     who opens them.
     """
-    from adjudge.cli.inputs import speak
     from adjudge.runs.project import find_project
 
     project = find_project()
@@ -562,5 +564,5 @@ def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)
     language = flags.language or project.language or "en"
-    speak(language)
+    use_language(language)
     return replace(flags, language=language, prices=prices)

@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from adjudge.cli.batch import ORPHANS
-from adjudge.cli.inputs import is_ours, speak
+from adjudge.cli.inputs import is_ours
 from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import LANGUAGE, PATH, argument, command
-from adjudge.cli.show import clean
+from adjudge.cli.output import use_language
 from adjudge.data.dataset import STDIN
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import RunError
@@ -27,6 +27,7 @@ from adjudge.ledger.file import holds_run
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, load_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
+from adjudge.view.terminal import clean
 
 _RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate", "bench", "criteria improve")
 _RUN = ("run", "folder")
@@ -76,7 +77,7 @@ def resume(
     sent; with --detach nobody waits for those unless --wait says so.
     """
     if language:
-        speak(language)
+        use_language(language)
     kept = _command(folder)
     ours = is_ours(kept)
     orphans = ("--batch-orphans", batch) if batch else ()
@@ -96,10 +97,12 @@ def resume(
         _confirm(folder, words, yes=yes)
     sys.argv[1:] = words
     try:
-        return int(context.find_root().command.main(words, standalone_mode=False) or 0)
+        return int(
+            context.find_root().command.main(words, standalone_mode=False, obj=context.obj) or 0
+        )
     finally:
         if language:
-            speak(language)
+            use_language(language)
 
 
 def _command(folder: Path) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
-from adjudge.messages import Message
+from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
 from adjudge.results.summary import UNSURE, Sureness, interval_dict, interval_of
 
@@ -194,10 +194,25 @@ def _mean(rates: array[float]) -> float | None:
     return sum(rates) / len(rates) if rates else None
 
 
-def noise_floor(order: OrderEffect) -> Message:
+def order_message(order: OrderEffect) -> Message:
+    """How often the order of the responses decides, and how much of that is noise."""
+    flips = plural(
+        "Position bias: the winner flips with the order in {turned} of {count} row.",
+        "Position bias: the winner flips with the order in {turned} of {count} rows.",
+        order.rows,
+        turned=order.turned,
+    )
+    noise = _noise_floor(order)
+    if order.flip_rate is None:
+        return join(" ", (flips, noise))
+    votes = Message("Votes that change with the order: {rate}.", rate=figure(order.flip_rate))
+    return join(" ", (flips, votes, noise))
+
+
+def _noise_floor(order: OrderEffect) -> Message:
     """How much verdicts change within one order."""
     if order.noise_rate is None:
         return Message(
-            "noise floor not measured: it takes several votes per order (--self-consistency)"
+            "Noise floor not measured: it takes several votes per order (--self-consistency)."
         )
-    return Message("noise floor (within one order): {rate}", rate=figure(order.noise_rate))
+    return Message("Noise floor (within one order): {rate}.", rate=figure(order.noise_rate))

@@ -17,7 +17,6 @@ from adjudge.messages import Message, capitalize, join
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
-from adjudge.results.russian import translate_report
 from adjudge.results.summary import Summary
 from adjudge.runs.eval_file import FailUnder
 
@@ -205,7 +204,7 @@ class GateResult:
         values = self._figures | {
             "of": self._of,
             "against": self.against,
-            "reason": translate_report(self.reason),
+            "reason": self.reason,
             "margin_allowed": -self.bar,
         }
         if not self.sure or self.value is None:

@@ -100,6 +100,11 @@ class Outcome:
             case ColumnsChosen():
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
+    @property
+    def judgments(self) -> int:
+        """How many there are so far."""
+        return self._tally.total
+
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._seen_so_far(), self.run.folder

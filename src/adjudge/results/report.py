@@ -302,7 +302,7 @@ class ReportTally:
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
         self._blank: BlankRows | None = None
-        self._total = 0
+        self.total = 0
         self._named: Counter[tuple[str, str]] = Counter()
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
@@ -316,7 +316,7 @@ class ReportTally:
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
-        self._total += 1
+        self.total += 1
         self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
         self._named.update(one.named)
         for model, usage in one.used.items():
@@ -355,7 +355,7 @@ class ReportTally:
             skipped=skipped,
             notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
             entries=tuple(self._shown()),
-            total=self._total,
+            total=self.total,
             used=dict(self._used),
             failed_calls=self.failed_calls,
         )
@@ -366,7 +366,7 @@ class ReportTally:
                 "not asked, since a model was paused after many failures in a row: {number} of "
                 "{total} judgments; resume the run to ask them",
                 number=self._not_asked,
-                total=self._total,
+                total=self.total,
             )
 
     def _in_order(self) -> list[Section]:

@@ -13,6 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.verdict import letter
 from adjudge.errors import SetupError
+from adjudge.messages import Message, join
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
@@ -40,13 +41,16 @@ class Tried(NamedTuple):
         """Whether the verdict is the expected one; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
-    def told(self, number: int) -> str:
+    def message(self, number: int) -> Message:
         """What is not as expected, in a line."""
         why = self.result.explanation if self.chosen else self.result.reason
-        return (
-            f"golden {number}: expected {self.case.option}, got {self.chosen or 'no verdict'}: "
-            f"{why or ''}"
-        ).rstrip(": ")
+        line = Message(
+            "golden {number}: expected {expected}, got {chosen}",
+            number=number,
+            expected=self.case.option,
+            chosen=self.chosen or Message("no verdict"),
+        )
+        return join(": ", (line, why)) if why else line
 
 
 @dataclass(frozen=True)

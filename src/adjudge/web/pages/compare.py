@@ -13,7 +13,6 @@ from starlette.routing import Route
 from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
-from adjudge.results.russian import translate_report
 from adjudge.runs.diff import Came, JudgedRow, Pair, RunDiff, run_diff
 from adjudge.trust.comparison import compare_runs
 from adjudge.web.library import RunPlace
@@ -76,10 +75,7 @@ def _compared(one: RunPlace, two: RunPlace) -> dict[str, Any]:
             "settings": found.settings,
             "same_judges": all(comparison.same_judge for comparison in comparisons),
             "compared": found.compared,
-            "lines": [
-                [translate_report(line) for line in comparison_lines(comparison, two.name)]
-                for comparison in comparisons
-            ],
+            "lines": [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
             "counts": {tab: tabs.counts[tab] for tab in TABS},
             "moves": [
                 {"a": a.text, "b": b.text, "verdicts": [a.is_verdict, b.is_verdict], "count": count}
