@@ -91,7 +91,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         },
     ),
     "exporters": _below(
-        "reports.",
+        "exporters.",
         csv="export:to_csv",
         jsonl="export:to_jsonl",
         parquet="export:to_parquet",

@@ -86,7 +86,7 @@ def test_an_output_replaces_a_link_and_leaves_what_it_points_to(
 def test_the_systems_own_links_are_written_through(tmp_path: Path) -> None:
     """/dev/stdout that goes into a file must stay what it is, also for root."""
     code = (
-        "import pathlib, sys; from adjudge.reports import table; "
+        "import pathlib, sys; from adjudge.exporters import table; "
         "table.write_rows(pathlib.Path(sys.argv[1]), [{'a': 1}])"
     )
     for link in ("/dev/stdout", "/dev/fd/1"):

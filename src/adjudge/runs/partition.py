@@ -23,7 +23,7 @@ from adjudge.data.dataset import OddRows
 from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
+from adjudge.engine.backends.limiter import SharedLimits, keep_to
 from adjudge.engine.run import Run, check_prices, recorded
 from adjudge.engine.session import OpenRun
 from adjudge.errors import NothingToJudge, SetupError

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from adjudge.aio import event_loop
 from adjudge.domain.instance import Instance
+from adjudge.engine.backends.limiter import SharedLimits
 from adjudge.engine.backends.ray.cluster import Hearing
-from adjudge.engine.backends.ray.limiter import SharedLimits
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster, kept_facts
 from adjudge.engine.backends.ray.run import ClusterRun
 from adjudge.engine.backends.ray.worker import Opened

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 from adjudge.aio import event_loop
 from adjudge.domain.instance import Instance
+from adjudge.engine.backends.limiter import nothing_of, rates_of
 from adjudge.engine.backends.postgres_limits import PostgresLimits
-from adjudge.engine.backends.ray.limiter import nothing_of, rates_of
 from adjudge.engine.backends.ray.place import forget_facts, keep_facts
 from adjudge.engine.run import check_prices
 from adjudge.errors import HALTS, RunError, SetupError

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from typing import TYPE_CHECKING, TypeVar
 
-from adjudge.engine.backends.ray.limiter import (
+from adjudge.engine.backends.limiter import (
     Lane,
     Lease,
     LeasedPace,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import SplitResult, urlsplit
 from uuid import uuid4
 
-from adjudge.engine.backends.ray.limiter import (
+from adjudge.engine.backends.limiter import (
     Lease,
     LeasedPace,
     Limiter,

@@ -13,8 +13,8 @@ from typing import Generic, Protocol, TypeVar, cast
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
+from adjudge.engine.backends.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.cluster import Hearing
-from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.place import Cluster, On
 from adjudge.engine.backends.ray.run import ClusterRun
 from adjudge.engine.backends.ray.worker import Opened

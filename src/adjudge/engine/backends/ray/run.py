@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from adjudge.aio import event_loop, threads
+from adjudge.engine.backends.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.cluster import (
     Hearing,
     Spread,
@@ -19,7 +20,6 @@ from adjudge.engine.backends.ray.cluster import (
     check_installed,
     connected,
 )
-from adjudge.engine.backends.ray.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.place import Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
 from adjudge.engine.run import check_prices
