@@ -542,7 +542,7 @@ def test_a_flipped_bit_in_a_vote_is_noticed_and_the_vote_asked_again(
         path.read_bytes().replace(before, after, 1)
     )  # the last row stands first in its page
     with pytest.raises(
-        RunError, match=r"a row of votes \(number 2\) is not what was written.*adjudge runs recover"
+        RunError, match=r"checksum mismatch in table votes \(number 2\).*adjudge runs recover"
     ):
         recall(tmp_path, ballot(0))
     assert recover(tmp_path) == (1, 0)

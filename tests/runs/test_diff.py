@@ -705,5 +705,5 @@ def test_a_terminal_shows_a_hundred_rows_of_a_kind_and_all_on_request(
 
 def test_a_folder_without_a_run_is_said(tmp_path: Path) -> None:
     one = made(tmp_path / "one", ["a"])
-    with pytest.raises(RunError, match="holds no run"), run_diff(one, tmp_path / "nowhere"):
+    with pytest.raises(RunError, match="is not a run folder"), run_diff(one, tmp_path / "nowhere"):
         pass

@@ -298,7 +298,7 @@ class Wanted(Labelled):
     default="drop",
     help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
 )
-@click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval.")
+@click.option("--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals.")
 @click.option(
     "--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this."
 )
@@ -308,7 +308,9 @@ class Wanted(Labelled):
 @spending
 @bad_rows
 @click.option(
-    "--language", type=LANGUAGE, help="Of prompts and ready-made criteria: en (the default) or ru."
+    "--language",
+    type=LANGUAGE,
+    help="Language of prompts and ready-made criteria: en (default) or ru.",
 )
 @click.option(
     "--show-disagreements",

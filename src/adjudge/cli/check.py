@@ -63,7 +63,8 @@ class CheckOptions:
     )
     strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
     early_stop: bool = option(
-        "--early-stop/--no-early-stop", help="Ask no more votes than can change the verdict."
+        "--early-stop/--no-early-stop",
+        help="Stop as soon as further votes cannot change the verdict.",
     )
     file: Path | None = shared(rows)
     column: tuple[str, ...] = shared(columns)

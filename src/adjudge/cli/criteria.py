@@ -63,7 +63,7 @@ class _Commands(Group):
 @click.pass_context
 def criteria(context: click.Context, kind: Kind | None, language: str, as_json: bool) -> int:
     """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your
-    own, `improve` betters it.
+    own, `improve` suggests better wording.
     """
     if context.invoked_subcommand is not None:
         return ExitCode.OK

@@ -36,7 +36,7 @@ from adjudge.exporters.table import write_judgments
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message, capitalize, reason_of
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.counts import count_judgments, count_rows
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
@@ -238,12 +238,12 @@ def resumable(folder: Path | None) -> Iterator[None]:
             raise
         how = (
             Message(
-                "Resume it with a larger limit: adjudge resume {folder} -- --max-usd N (or "
+                "Continue with a larger limit: adjudge resume {folder} -- --max-usd N (or "
                 "--max-calls, --max-tokens)",
                 folder=place,
             )
             if isinstance(halt, BudgetSpent)
-            else Message("Resume it with: adjudge resume {folder}", folder=place)
+            else Message("Continue with: adjudge resume {folder}", folder=place)
         )
         raise RunStopped("{halt}. {how}", halt=halt, how=how) from halt
     except KeyboardInterrupt as interrupt:
@@ -413,6 +413,8 @@ def _halt_message(halt: BaseException, outcome: Outcome) -> Message:
             limit=limit,
             judgments=count_judgments(outcome.judgments),
         )
+    if isinstance(halt, RunStopped):
+        return Message("{reason}.", reason=capitalize(halt.message))
     return Message("Stopped early: {reason}.", reason=halt)
 
 

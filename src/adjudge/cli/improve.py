@@ -133,7 +133,9 @@ improve_options = together(
     labelled_options,
     server,
     at_once,
-    click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval."),
+    click.option(
+        "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
+    ),
     click.option(
         "--run",
         "folder",
@@ -152,7 +154,7 @@ improve_options = together(
     ),
     spending,
     bad_rows,
-    click.option("--language", type=LANGUAGE, help="Of prompts: en (the default) or ru."),
+    click.option("--language", type=LANGUAGE, help="Language of prompts: en (default) or ru."),
     as_json,
     quiet,
     given_as("wanted", Wanted, [one.name for one in fields(Wanted)]),

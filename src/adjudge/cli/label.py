@@ -284,7 +284,7 @@ class _Session:
         try:
             answer = scale.read(chosen, responses)
         except ValueError:
-            self._say(Message("{key} is not a key here.", key=clean(repr(text))))
+            self._say(Message("Unknown key {key}.", key=clean(repr(text))))
             return None
         click.echo(f"> {clean(chosen)}")
         return answer

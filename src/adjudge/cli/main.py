@@ -43,10 +43,10 @@ HELP = {
     "runs": "Look at run folders: list, show, diff, recover, gc.",
     "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
     "report": "Report on a run for CI and reviewers: JUnit, GitHub.",
-    "import": "Make a run of another tool's judgments and labels.",
+    "import": "Import another tool's judgments and labels as a run.",
     "view": "Look at runs, label and compare them in a browser.",
     "label": "Label rows by hand, blind; import and export labels.",
-    "calibrate": "Correct a run's numbers by people's labels, or say why not.",
+    "calibrate": "Correct a run's rates using human labels.",
     "rank": "Rank the systems that a run compares.",
     "bench": "Rank judges by how well they agree with people.",
     "judge-card": "Print a page about a run's judges: what, how, how well.",
@@ -58,7 +58,7 @@ HELP = {
     "schema": "Print the JSON schema of what --json prints.",
     "serve": "Serve judging, criteria and runs as a JSON API.",
     "mcp": "Serve judging to assistants over MCP.",
-    "completion": "Print what a shell needs to complete commands.",
+    "completion": "Print the shell-completion script.",
     "serve-model": "Serve the embedded weights over HTTP.",
 }
 """What the list of commands says of each of ours, which is not loaded for that."""

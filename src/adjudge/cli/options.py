@@ -297,7 +297,7 @@ accompanying = given_as(
 language = click.option(
     "--language",
     type=LANGUAGE,
-    help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.",
+    help="Language of prompts, explanations, ready-made criteria and reports: en (default) or ru.",
 )
 votes = click.option(
     "--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order."
@@ -368,7 +368,7 @@ run_folder = click.option(
     type=PATH,
     help="Keep every answer in this folder; what it holds already is not asked again.",
 )
-resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
+resume = click.option("--resume", is_flag=True, help="Fail if the run does not exist yet.")
 max_usd = click.option(
     "--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent."
 )
@@ -390,7 +390,7 @@ encoding = click.option(
     "--encoding",
     type=known_encoding,
     metavar="TEXT",
-    help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic.",
+    help="Encoding of the input file, if not UTF-8, e.g. cp1252, or cp1251 for Cyrillic.",
 )
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
@@ -401,12 +401,12 @@ bad_rows = click.option(
 limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
 LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 confidence_of_intervals = click.option(
-    "--confidence", type=LEVEL, default=0.95, help="Of every interval."
+    "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
 )
 cluster = click.option(
     "--cluster",
     metavar="COLUMN",
-    help="Rows that share a value here belong together: one conversation, one prompt.",
+    help="Treat rows with the same value in this column as one unit, e.g. one conversation.",
 )
 gate_cluster = click.option(
     "--cluster",
@@ -426,7 +426,7 @@ otel = click.option(
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option(
-    "--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop."
+    "--dry-run", is_flag=True, help="Estimate calls, tokens and cost, then exit."
 )
 
 

@@ -65,7 +65,7 @@ _OTHER = {
     "language": click.option(
         "--language",
         type=LANGUAGE,
-        help="Of prompts, explanations and reports: en (the default) or ru.",
+        help="Language of prompts, explanations and reports: en (default) or ru.",
     ),
     "quiet": click.option(
         "-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."

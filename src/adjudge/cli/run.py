@@ -197,7 +197,7 @@ class Wanted(RowFlags):
 @click.option(
     "--language",
     type=LANGUAGE,
-    help="Of prompts, explanations, criteria and reports, whatever the file says.",
+    help="Language of prompts, explanations, criteria and reports, whatever the file says.",
 )
 @as_json
 @dry_run
@@ -220,7 +220,7 @@ class Wanted(RowFlags):
 def run(
     file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags | None
 ) -> int:
-    """Carry out an eval file: data, judges, models, budget, outputs and gates.
+    """Run an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
     crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored

@@ -36,11 +36,10 @@ from adjudge.results.counts import (
     count_judgments,
     count_replies,
     count_requests,
-    count_retries,
     count_tokens,
     count_votes,
 )
-from adjudge.results.run_report import report_of_run
+from adjudge.results.run_report import report_of_run, votes_message
 from adjudge.results.trusted import calibrations_of, trust_sentence
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
@@ -155,20 +154,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
             cost=_money(info, model),
         )
     yield from map(_batch, info.batches)
-    yield join(
-        "; ",
-        (
-            _votes(info),
-            *((count_retries(info.failed_calls),) if info.failed_calls else ()),
-        ),
-    )
-
-
-def _votes(info: RunInfo) -> Message:
-    votes = count_votes(info.votes)
-    if not info.failed_votes:
-        return Message("{votes}, all answered", votes=votes)
-    return Message("{votes}, {failed} without an answer", votes=votes, failed=info.failed_votes)
+    yield votes_message(info)
 
 
 _BATCH_STATES = {

@@ -69,7 +69,10 @@ class ServeOptions:
         "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
     )
     language: str = option(
-        "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
+        "--language",
+        type=LANGUAGE,
+        default="en",
+        help="Language of prompts, explanations and criteria.",
     )
     show_openapi: bool = option(
         "--openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop."
@@ -159,9 +162,9 @@ def _key(host: str) -> str:
         )
     if key and len(key) < _SHORTEST_KEY:
         raise SetupError(
-            "the key in {key_variable} has {count} characters, and needs {SHORTEST_KEY} or more",
+            "the key in {key_variable} has {count} characters, and needs {least} or more",
             key_variable=KEY_VARIABLE,
             count=len(key),
-            SHORTEST_KEY=_SHORTEST_KEY,
+            least=_SHORTEST_KEY,
         )
     return key

@@ -116,9 +116,9 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
         )
         if len(found) > LARGEST_ENTRY:
             raise RunError(
-                "{where} unpacks to more than {LARGEST_ENTRY:,} bytes: it is not used",
+                "{where} unpacks to more than {most:,} bytes: it is not used",
                 where=where,
-                LARGEST_ENTRY=LARGEST_ENTRY,
+                most=LARGEST_ENTRY,
             )
     return bytes(found)
 

@@ -44,10 +44,10 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if isinstance(version, int) and version > _VERSION:
         raise RunError(
             "{name} is a test case of content version {version}, and versions up to "
-            "{VERSION} are read",
+            "{supported} are read",
             name=file.name,
             version=version,
-            VERSION=_VERSION,
+            supported=_VERSION,
         )
     left.use(
         {"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"}

@@ -161,11 +161,11 @@ def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
     )
     if version is not None and version > _VERSION:
         raise RunError(
-            "{name} is a log of version {version:g}, and version {VERSION} is read: save it "
+            "{name} is a log of version {version:g}, and version {supported} is read: save it "
             "by that version",
             name=file.name,
             version=version,
-            VERSION=_VERSION,
+            supported=_VERSION,
         )
     if head.get("status") not in (None, "success"):
         left.note(f"the eval ended as {head.get('status')!r}: what it holds was read")

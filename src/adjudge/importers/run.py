@@ -222,9 +222,9 @@ def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
     )
     if not paths:
         raise RunError(
-            "{path} holds no table: the names of such files end in {ROW_FILES}",
+            "{path} holds no table: the names of such files end in {endings}",
             path=path,
-            ROW_FILES=", ".join(ROW_FILES),
+            endings=", ".join(ROW_FILES),
         )
     return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
 
@@ -257,7 +257,7 @@ def _found_in(
 def _unknown(named: str) -> RunError:
     formats = "|".join(sorted((*FORMATS, TABLE)))
     return RunError(
-        "{named} is in no format that is known: say which with --as {formats}",
+        "the format of {named} was not recognised: name it with --as {formats}",
         named=named,
         formats=formats,
     )
@@ -308,10 +308,10 @@ def _inside(folder: Path) -> Iterator[Path]:
     found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if len(found) > _MOST_FILES:
         raise RunError(
-            "{folder} holds {count:,} files: import a folder of at most {MOST_FILES:,}",
+            "{folder} holds {count:,} files: import a folder of at most {most:,}",
             folder=folder,
             count=len(found),
-            MOST_FILES=_MOST_FILES,
+            most=_MOST_FILES,
         )
     return iter(found)
 

@@ -52,9 +52,9 @@ def yaml_as_json(path: Path) -> bytes:
         size += len(piece)
         if size > _LARGEST:
             raise RunError(
-                "{path} is YAML that unfolds to more than {LARGEST:,} bytes: it is not used",
+                "{path} is YAML that unfolds to more than {most:,} bytes: it is not used",
                 path=path,
-                LARGEST=_LARGEST,
+                most=_LARGEST,
             )
     return "".join(made).encode()
 
@@ -95,9 +95,9 @@ def _rows(found: dict[str, object]) -> list[dict[str, object]]:
 def _check_size(path: Path, what: str) -> None:
     if path.stat().st_size > _LARGEST:
         raise RunError(
-            "{path} is {what}, and has more than {LARGEST:,} bytes: write it as JSON with "
+            "{path} is {what}, and has more than {most:,} bytes: write it as JSON with "
             "one object a row",
             path=path,
             what=what,
-            LARGEST=_LARGEST,
+            most=_LARGEST,
         )

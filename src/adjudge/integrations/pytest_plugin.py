@@ -126,7 +126,7 @@ def judged(request: pytest.FixtureRequest) -> Collect:
 
 @pytest.fixture
 def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedRun]:
-    """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
+    """Run an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
     margin=0.02)``.
     """
     session, undecided = _judging(request.config), _undecided(request.config, request.node)

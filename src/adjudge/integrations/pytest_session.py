@@ -232,7 +232,7 @@ class JudgingSession:
         return JudgedText(found[0], undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
-        """Carry out an eval file, in this session's folder."""
+        """Run an eval file, in this session's folder."""
         file = load_eval(self.root / path, find_project(self.root))
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
         own = (

@@ -123,7 +123,7 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
         where = ", ".join(
             f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
         )
-        raise sqlite3.DatabaseError(f"a row of {table} ({where}) is not what was written")
+        raise sqlite3.DatabaseError(f"checksum mismatch in table {table} ({where})")
     return tuple(values)
 
 

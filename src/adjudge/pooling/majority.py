@@ -216,8 +216,7 @@ def notes_on(
     if what:
         found.append(
             Message(
-                "judged by log-probability, where nothing is written: {what} had no part in it "
-                "(mode='generate' uses that)",
+                "judged by token probabilities; not used: {what} (mode='generate' uses that)",
                 what=what,
             )
         )
@@ -235,10 +234,9 @@ def notes_on(
     if chosen := [model for model in repeated if model in likely]:
         found.append(
             Message(
-                "{models}: {count} votes by log-probability repeat one reading, so agreement says "
-                "nothing about how sure it is",
+                "{models}: votes by token probability are identical, so agreement says nothing "
+                "about confidence",
                 models=", ".join(chosen),
-                count=repeated[chosen[0]],
             )
         )
     if chosen := [model for model in repeated if model in cold]:

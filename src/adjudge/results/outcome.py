@@ -147,8 +147,7 @@ class Outcome:
         if other is None:
             if self.run.file.gates.margin:
                 raise SetupError(
-                    "margin says by how much a run may be worse than another: add "
-                    "not_worse_than, that run's folder"
+                    "margin needs not_worse_than, the run to compare with (--not-worse-than RUN)"
                 )
             return ""
         if folder is None:

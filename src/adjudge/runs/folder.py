@@ -140,7 +140,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             folder=folder,
         )
     if not path.is_file():
-        raise RunError("{folder} holds no run: there is no {file} in it", folder=folder, file=FILE)
+        raise RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     refuse_links(path.parent)
     refuse_empty(path)
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from adjudge.messages import Message, join, plural
+from adjudge.messages import Message, capitalize, join, plural
 from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.numbers import figure
 from adjudge.stats.agreement import TwoRaters
@@ -133,7 +133,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
         else Message("an interval {width:g} of the scale wide", width=needed.target_width)
     )
     if needed.labels is None:
-        return Message("{width}: {reason}", width=width, reason=needed.reason)
+        return capitalize(needed.reason)
     if not needed.more:
         return Message("{width}: the labels are enough", width=width)
     among = (

@@ -42,7 +42,7 @@ def show(request: Request) -> Response:
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
     tab = asked.get("tab") or "changed"
     if tab not in TABS:
-        raise SetupError("tab must be one of {TABS}, not {tab!r}", TABS=", ".join(TABS), tab=tab)
+        raise SetupError("tab must be one of {tabs}, not {tab!r}", tabs=", ".join(TABS), tab=tab)
     found = site.library.kept(
         one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
     )

@@ -132,10 +132,10 @@ def _opened(request: Request, site: Site) -> Draft:
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
                 "row {row} and its criteria have {length} characters, too many to edit "
-                "here: at most {LONGEST_ROW}",
+                "here: at most {most}",
                 row=row,
                 length=length,
-                LONGEST_ROW=_LONGEST_ROW,
+                most=_LONGEST_ROW,
             )
         return draft
     if file := asked.get("file"):
