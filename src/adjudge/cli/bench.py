@@ -208,7 +208,7 @@ class BadRows:
             raise RunError(str(bad))
         self.count += 1
         if self.count <= _MOST_TOLD:
-            echo(Message("skipped {row}", row=bad), err=True)
+            echo(Message("skipped {row}", row=str(bad)), err=True)
 
 
 @dataclass(frozen=True)

@@ -341,9 +341,9 @@ class RunDisplay:
             if self.keeps:
                 self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
-            echo(Message("skipped {row}", row=event), err=True)
+            echo(Message("skipped {row}", row=str(event)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers):
-            echo(event, err=True)
+            echo(str(event), err=True)
         elif isinstance(event, BatchNews):
             from adjudge.cli.batch import say_news  # not loaded where all is asked at once
 

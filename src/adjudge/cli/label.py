@@ -332,7 +332,7 @@ def _import(
     if new:
         store.add(*new)
     for row in bad:
-        echo(Message("skipped {row}", row=row), err=True)
+        echo(Message("skipped {row}", row=str(row)), err=True)
     values = {"labels": count_labels(len(new)), "file": source}
     echo(
         Message(

@@ -162,7 +162,7 @@ class _Warnings(logging.Handler):
         """One line on standard error."""
         language, given = self._output.language, record.args
         values = tuple(
-            render(one, language) if hasattr(one, "render") else one
+            one if isinstance(one, int | float) else render(str(one), language)
             for one in (given if isinstance(given, tuple) else ())
         )
         said = render(record.msg, language)

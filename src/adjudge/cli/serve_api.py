@@ -126,14 +126,14 @@ def _serve(
     language: str,
 ) -> None:
     from adjudge.service.judging import JudgingService
-    from adjudge.service.run_shelf import RunShelf
+    from adjudge.service.run_index import RunIndex
     from adjudge.web.api import api_application
     from adjudge.web.api_guard import ApiAccess, host_names
     from adjudge.web.loopback import Listening
 
-    service, shelf = (
+    service, index = (
         JudgingService(models, budget=budget, cache=cache, language=language),
-        RunShelf(folder),
+        RunIndex(folder),
     )
     host, port, names = place
     listening = Listening(port, host)
@@ -148,7 +148,7 @@ def _serve(
             click.echo(f"key: {access.token}")
 
     with suppress(KeyboardInterrupt):  # that is how it ends
-        listening.serve(api_application(service, shelf, access, at_once), tell)
+        listening.serve(api_application(service, index, access, at_once), tell)
 
 
 def _key(host: str) -> str:

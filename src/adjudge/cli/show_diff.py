@@ -101,6 +101,6 @@ def _row_data(row: JudgedRow) -> dict[str, object]:
         "criteria": row.criteria,
         "row": row.row,
         "id": row.id,
-        **row.came._asdict(),
+        **row.summary._asdict(),
         **known,
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Selection
 
 
@@ -23,7 +23,7 @@ class MultiCriteriaItemResult:
 
 
 @dataclass(frozen=True)
-class MultiCriteriaDirectInstanceResult(Shown):
+class MultiCriteriaDirectInstanceResult(HtmlRepr):
     """One text judged by several criteria."""
 
     instance: Instance

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import UNSURE, Sureness, interval_dict, interval_of
+from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -136,7 +136,7 @@ class _System:
             self.rates.append(rate)
             self.groups += group
 
-    def summary(self, name: str, sureness: Sureness) -> SystemSummary:
+    def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
         sure, plain = (
@@ -151,7 +151,7 @@ class _System:
 class ContestTally:
     """Adds up comparisons as they come."""
 
-    def __init__(self, sureness: Sureness = UNSURE) -> None:
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
         self._systems: dict[str, _System] = {}
         self._checked = self._turned = 0

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.shown import Shown
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError
@@ -65,7 +65,7 @@ class CriteriaInfo(Judged):
 
 
 @dataclass(frozen=True)
-class RunInfo(Shown):
+class RunInfo(HtmlRepr):
     folder: Path
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""

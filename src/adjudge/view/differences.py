@@ -53,7 +53,7 @@ def difference_line(found: RunDiff, runs: tuple[str, str]) -> Message:
 
 def summary_of(row: JudgedRow) -> str:
     """The score, what was chosen, and the status of what was not scored."""
-    to = row.came
+    to = row.summary
     chosen = None if to.chosen is None else option_title(str(to.chosen))
     if to.score is None and to.status == "scored" and chosen is not None:
         return system_at(row.systems, to.chosen) if isinstance(to.chosen, int) else chosen

@@ -42,7 +42,7 @@ class RowsPage:
         }
 
 
-class RunShelf:
+class RunIndex:
     """Reads runs; writes nothing."""
 
     def __init__(self, root: Path) -> None:
