@@ -99,9 +99,9 @@ def test_one_as_json() -> None:
     ("content", "code", "last"),
     [
         (GOOD, 0, "1 criterion checked, no problems."),
-        (WARNED, 0, "1 criteria: 1 warning"),
-        (WRONG, 1, "1 criteria: 1 error"),
-        ("- name: x\n- name: y\n", 1, "2 criteria: 2 errors"),
+        (WARNED, 0, "1 criterion checked, 1 warning."),
+        (WRONG, 1, "1 criterion checked, 1 error."),
+        ("- name: x\n- name: y\n", 1, "2 criteria checked, 2 errors."),
     ],
 )
 def test_errors_are_an_exit_code_warnings_are_not(

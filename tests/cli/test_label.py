@@ -259,7 +259,7 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
         (("--annotator", "a", "--annotator", "b"), 2, "one annotator labels at a time"),
         (("--queue", "mine"), 2, "mine"),
         (("--language", "de"), 1, "language 'de' is not one of"),
-        (("--conflicts", "--export", "x.csv"), 2, "give one of them"),
+        (("--conflicts", "--export", "x.csv"), 2, "use only one of"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -240,7 +240,7 @@ def test_sigterm_ends_it_gently_also_behind_an_ampersand_in_a_script(
     child.terminate()
     _, said = child.communicate(timeout=20)
     assert child.returncode == 1
-    assert "stopped: what was answered is in" in said
+    assert "stopped early: answers so far are in" in said
     assert run_info(project / "runs/one").votes == len(provider.requests) < 36
 
 

@@ -421,7 +421,8 @@ def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
         PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
     changes, _, _ = compared(tmp_path / "one", tmp_path / "two")
     assert [
-        (change.before.row, change.before.summary.chosen, change.after.summary[::2]) for change in changes
+        (change.before.row, change.before.summary.chosen, change.after.summary[::2])
+        for change in changes
     ] == [
         (2, "Formal", ("scored", "Casual")),
         (3, "Formal", ("failed", None)),
@@ -443,7 +444,9 @@ def test_systems_that_are_compared_in_another_order_are_the_same_systems(
         model = ScriptedModel([json.dumps({"selected_option": "AB"[order.index(won)]})])
         PairwiseJudge(model).evaluate(instances, "Which?", run=tmp_path / order[0])
     changes, alone, others = compared(tmp_path / "new", tmp_path / "old")
-    assert [(change.before.summary.chosen, change.after.summary.chosen) for change in changes] == moved
+    assert [
+        (change.before.summary.chosen, change.after.summary.chosen) for change in changes
+    ] == moved
     assert (alone, others) == ([], [])
     with run_diff(tmp_path / "new", tmp_path / "old") as found:
         (comparison,) = compare_runs(tmp_path / "new", tmp_path / "old", found)

@@ -15,6 +15,7 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import batches_in
 from adjudge.ledger.file import holds_labels, holds_run
+from adjudge.messages import Message
 from adjudge.reading.values import nearest
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
@@ -276,7 +277,10 @@ def _paid(folder: Path) -> tuple[str, ...]:
         return payment_notes(batches_in(ledger))
 
 
-def _no_such_name(name: str, known: Sequence[str]) -> str:
-    hint = nearest(name, known)
-    names = f"{hint} There are" if hint.startswith("did") else "there are"
-    return f"fail_under: nothing is called {name!r}; {names} {', '.join(map(repr, known))}"
+def _no_such_name(name: str, known: Sequence[str]) -> Message:
+    values = {"name": name, "names": ", ".join(map(repr, known))}
+    if (hint := nearest(name, known)).startswith("did"):
+        return Message(
+            "fail_under: nothing is called {name!r}; {hint} There are {names}", hint=hint, **values
+        )
+    return Message("fail_under: nothing is called {name!r}; there are {names}", **values)
