@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from adjudge.ledger.file import FILE, connect, migrate, write_meta
-from adjudge.ledger.rows import insert, sealed
+from adjudge.ledger.rows import insert, with_checksum
 
 ROWS = 1_000_000
 WORDS = [
@@ -109,11 +109,11 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
         **{"feedback": None, "positional_bias": None, "notes": []},
     }
     fields = json.dumps({"question": text[:80], "response": text})
-    judgment = sealed(
+    judgment = with_checksum(
         "quality", number, f"r{number}", fields, key, result["status"], score, json.dumps(result)
     )
     said = (None, None) if failed else (option, text[:120])
-    vote = sealed(
+    vote = with_checksum(
         number + 1,
         key,
         "scripted",

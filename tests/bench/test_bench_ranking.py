@@ -381,3 +381,24 @@ def test_killed_it_asks_only_what_was_not_answered(
     done = asked(provider, tmp_path, "resume", "one", "--", "--json")
     assert ranking(done)["judges"][0]["agreement"]["value"] == pytest.approx(0.9)
     assert len(provider.requests) - sent == 20 - kept
+
+
+def test_wordings_of_one_name_are_called_by_their_files_also_when_resumed_elsewhere(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
+    bench.rows_csv(tmp_path)
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "own.yaml").write_text(
+            f"name: good\ndescription: is it good ({folder})\noptions: [Yes, No]\n"
+        )
+    named = ("-c", "one/own.yaml", "-c", "two/own.yaml", "-m", "openai/good", "--run", "run")
+    words = ("bench", "rows.csv", "--human", "human", *named, "-q", "--no-cache", "--draws", "100")
+    done = asked(provider, tmp_path, *words, "--max-calls", "3")
+    assert done.returncode == 1, done.stderr
+    resumed = ("resume", str(tmp_path / "run"), "--", "--max-calls", "100", "--json")
+    done = asked(provider, tmp_path / "one", *resumed)
+    assert {one["judge"] for one in ranking(done)["judges"]} == {
+        "good (one/own.yaml) [openai/good]",
+        "good (two/own.yaml) [openai/good]",
+    }, done.stderr

@@ -88,15 +88,13 @@ def test_resume_can_wait(adjudge: Adjudge, batches: BatchProvider) -> None:
     batches.looks_until_end = 20
     assert adjudge("run", "eval.yaml", *QUICK, "--detach")[0] == 3
     assert adjudge("resume", "out", "--wait")[0] == 0
-    assert "--detach" not in run_info("out").facts["command"]["argv"]
+    assert "detach" not in run_info("out").facts["resume"]["options"]
 
 
 def test_what_is_said_of_one_batch_is_not_said_of_the_next(adjudge: Adjudge) -> None:
     assert adjudge("run", "eval.yaml", *QUICK)[0] == 0
     assert adjudge("resume", "out", "--batch", "resubmit")[0] == 0
-    assert "resubmit" in run_info("out").facts["command"]["argv"]
-    assert adjudge("resume", "out")[0] == 0
-    assert "resubmit" not in run_info("out").facts["command"]["argv"]
+    assert "resubmit" not in str(run_info("out").facts["resume"])
 
 
 def test_a_dry_run_says_rounds_price_and_saving(adjudge: Adjudge, batches: BatchProvider) -> None:
@@ -140,8 +138,8 @@ def test_a_command_that_somebody_else_put_there_is_shown(adjudge: Adjudge, tmp_p
     from adjudge.ledger.file import FILE, connect, write_meta
 
     with connect(tmp_path / "out" / FILE) as ledger:
-        kept = run_info("out").facts["command"]
-        write_meta(ledger, {"command": {**kept, "signature": "not ours"}})
+        kept = run_info("out").facts["resume"]
+        write_meta(ledger, {"resume": {**kept, "project": {"model": "not/ours"}}})
     code, _, said = adjudge("resume", "out")
     assert code == 1
     assert f"runs    {command}" in said

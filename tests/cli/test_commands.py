@@ -16,7 +16,7 @@ from adjudge import DirectJudge, ScriptedModel
 from adjudge.cli.doctor import extras
 from adjudge.cli.execute import Judgments
 from adjudge.errors import RunError
-from adjudge.runs.execute import Judged
+from adjudge.runs.execute import JudgmentDone
 from support import commands
 
 KEYS = (
@@ -331,4 +331,4 @@ def test_judgments_that_find_no_room_to_wait_in_are_an_error_in_words(
         pytest.raises(RunError, match="No space left on device; TMPDIR"),
     ):
         monkeypatch.setattr(judgments, "_file", full)
-        judgments.add(Judged("judge", 0, result, 0))
+        judgments.add(JudgmentDone("judge", 0, result, 0))

@@ -17,13 +17,12 @@ from pathlib import Path
 import pytest
 
 from adjudge.aio.files import locked
-from adjudge.cli.inputs import command_line
 from adjudge.cli.main import main
 from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import VARIABLE
-from adjudge.ledger.rows import COLUMNS, insert, sealed
+from adjudge.ledger.rows import COLUMNS, insert, with_checksum
 from adjudge.runs.folder import run_info
 
 EVAL = (
@@ -314,9 +313,7 @@ def test_resume_adds_options_before_what_is_none(adjudge: Adjudge) -> None:
     assert code == 0, complaint
 
 
-def test_resume_says_when_the_place_it_was_begun_in_is_gone(
-    adjudge: Adjudge, tmp_path: Path
-) -> None:
+def test_resume_says_which_rows_are_gone(adjudge: Adjudge, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     shutil.copy("rows.csv", "project")
     shutil.copy("eval.yaml", "project")
@@ -326,26 +323,7 @@ def test_resume_says_when_the_place_it_was_begun_in_is_gone(
     shutil.move("project", "elsewhere")
     code, _, complaint = adjudge("resume", "kept")
     assert code == 1
-    again = f"adjudge run eval.yaml --max-calls 1 --run {tmp_path / 'kept'}"
-    assert one_line(complaint, "project, where the run was begun", again)
-
-
-def test_a_password_in_an_address_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [
-        "-m",
-        "http://user:p@ss@host:80/v1#m",
-        "--model=https://key@h/v1#m",
-        "mail me@home, see http://a/b@c",
-    ]
-    monkeypatch.setattr(sys, "argv", ["adjudge", "check", *words])
-    kept = [
-        "check",
-        "-m",
-        "http://host:80/v1#m",
-        "--model=https://h/v1#m",
-        "mail me@home, see http://a/b@c",
-    ]
-    assert command_line()["argv"] == kept
+    assert one_line(complaint, str(tmp_path / "project" / "rows.csv"))
 
 
 @pytest.mark.parametrize(
@@ -498,7 +476,7 @@ def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(
 ) -> None:
     adjudge("run", "eval.yaml")
     with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
-        ledger.execute(insert("meta"), sealed(name, value))
+        ledger.execute(insert("meta"), with_checksum(name, value))
         ledger.commit()
     for words in (
         ("runs", "show", "runs/one"),
@@ -521,7 +499,7 @@ def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceb
         rows = ledger.execute(f"SELECT {', '.join(COLUMNS['judgments'])} FROM judgments").fetchall()
         for row in rows:
             forged = {**dict(zip(COLUMNS["judgments"], row, strict=True)), column: value}
-            ledger.execute(insert("judgments"), sealed(*forged.values()))
+            ledger.execute(insert("judgments"), with_checksum(*forged.values()))
         ledger.commit()
     for words in (
         *(("export", "runs/one", "--to", to) for to in ("csv", "jsonl", "html")),

@@ -306,19 +306,6 @@ def test_any_command_may_keep_a_run_and_be_resumed(project: Path) -> None:
         assert run_info(project / f"kept-{command[0]}").rows == 12
 
 
-def test_a_key_on_the_command_line_is_not_kept(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from adjudge.cli.inputs import command_line
-
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["adjudge", "rag", "--api-key", "sk-secret", "--csv", "a.csv", "--api-key=sk-secret"],
-    )
-    assert command_line()["argv"] == ["rag", "--csv", "a.csv"]
-
-
 def test_a_run_that_a_program_made_is_gone_on_with_by_the_program(tmp_path: Path) -> None:
     from adjudge import AspectCritic
 

@@ -252,7 +252,7 @@ def test_who_resumes_a_run_of_somebody_else_sees_what_it_sends(
     assert done.returncode == 1
     assert "sends   $GATEWAY_KEY" in done.stderr
     assert "sends   X-Gateway-Key: $GATEWAY_KEY" in done.stderr
-    assert f"asks    {company}" in done.stderr
+    assert f" at {company}" in done.stderr
 
 
 # -- the project's defaults ---------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from adjudge.cli.execute import Judgments
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.main import main
-from adjudge.runs.execute import Judged
+from adjudge.runs.execute import JudgmentDone
 
 ROWS = 1000
 MOST = 300
@@ -55,11 +55,11 @@ def live(monkeypatch: pytest.MonkeyPatch) -> Live:
     """The results that a command is given, and those that it goes through later."""
     found, add, read = Live(), Judgments.add, Judgments.__iter__
 
-    def added(self: Judgments, judged: Judged) -> None:
+    def added(self: Judgments, judged: JudgmentDone) -> None:
         found.add(judged.result)
         add(self, judged)
 
-    def gone_through(self: Judgments) -> Iterator[Judged]:
+    def gone_through(self: Judgments) -> Iterator[JudgmentDone]:
         for judged in read(self):
             found.add(judged.result)
             yield judged

@@ -342,7 +342,7 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
     event_loop.run(judge.judge_stream(rows(), on_result, run=tmp_path))
     assert seen == 600
-    assert most <= judge.width == 16
+    assert most <= judge.max_in_flight == 16
     assert under_way == 0
 
 
@@ -535,7 +535,7 @@ def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_other
             return "PASS"
 
         async with votes_of(AspectCritic("c", slow), tmp_path) as (answers, ballot):
-            two = [asyncio.create_task(answers.ask(ballot)) for _ in range(2)]
+            two = [asyncio.create_task(answers.answer(ballot)) for _ in range(2)]
             gone, other = two if who == "the first to ask" else reversed(two)
             for _ in range(5):
                 await asyncio.sleep(0)
@@ -557,7 +557,7 @@ def test_an_answer_that_came_since_it_was_looked_for_is_not_asked_for_again(tmp_
     async def scenario() -> tuple[Vote, Vote]:
         async with votes_of(AspectCritic("c", model), tmp_path) as (answers, ballot):
             assert answers.recall([ballot]) == [None]
-            return await answers.ask(ballot), await answers.ask(ballot)
+            return await answers.answer(ballot), await answers.answer(ballot)
 
     first, second = event_loop.run(scenario())
     assert first == second
@@ -577,7 +577,7 @@ def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_ask
                 )
             told.extend(
                 await asyncio.gather(
-                    *(answers.ask(ballot) for _ in range(3)), return_exceptions=True
+                    *(answers.answer(ballot) for _ in range(3)), return_exceptions=True
                 )
             )
 

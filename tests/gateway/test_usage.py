@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adjudge import Outcome, Status
 from adjudge.domain.message import Reply, Usage
-from adjudge.engine.schedule import _ask_all
+from adjudge.engine.schedule import _answer_all
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.account import NO_COUNT, measured, token_count
 from adjudge.gateway.layers.budget import Budget
@@ -166,14 +166,14 @@ def test_the_error_behind_a_failed_vote_is_not_hidden_by_votes_under_way() -> No
     """Seen: InvalidStateError from schedule.py, in the place of what went wrong."""
 
     class Answers:
-        async def ask(self, ballot: str) -> str:
+        async def answer(self, ballot: str) -> str:
             if ballot == "fails":
                 raise OSError("the disk is full")
             await asyncio.sleep(60)
             return ballot
 
     with pytest.raises(OSError, match="the disk is full"):
-        asyncio.run(_ask_all(Answers(), ["hangs", "fails"]))  # type: ignore[arg-type,list-item]
+        asyncio.run(_answer_all(Answers(), ["hangs", "fails"]))  # type: ignore[arg-type,list-item]
 
 
 ANYTHING = st.one_of(

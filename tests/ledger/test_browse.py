@@ -15,7 +15,7 @@ from adjudge.ledger import browse
 from adjudge.ledger.browse import Filters, Page, figures_of, judges_in, page_of
 from adjudge.ledger.codec import flag_bit
 from adjudge.ledger.file import FILE, connect, make_tables, write_meta
-from adjudge.ledger.rows import insert, sealed
+from adjudge.ledger.rows import insert, with_checksum
 from adjudge.runs.folder import reading
 
 ROWS = 3_000
@@ -41,7 +41,9 @@ def judgment(choice: random.Random, number: int) -> tuple[object, ...]:
     said = "low" if (score or 0) < 0.3 else "high"
     text = f'{{"response": "текст {number}"}}'
     flags = flag_bit("tie") if number == 2_900 else 0
-    return sealed("judge", number, None, text, b"", status, score, "criterion", said, flags, "{}")
+    return with_checksum(
+        "judge", number, None, text, b"", status, score, "criterion", said, flags, "{}"
+    )
 
 
 def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> Iterator[Page]:

@@ -27,7 +27,7 @@ from adjudge.ledger.stores.merge import merge
 from adjudge.ledger.stores.places import Folder
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import Session, Span, Store, StoredVote
+from adjudge.ledger.stores.store import Span, Store, StoredVote, StoreSession
 from adjudge.runs.folder import run_info
 from support.exported import judgments
 from support.stores import STORES, opened
@@ -151,7 +151,7 @@ def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(
     if isinstance(store, Path):
         pytest.skip("one process has one file")
     store.begin(CONFIGURATION)
-    session, span, far = Session("a", "0" * 12), Span(0, 999), Span(5_000_000, 5_000_999)
+    session, span, far = StoreSession("a", "0" * 12), Span(0, 999), Span(5_000_000, 5_000_999)
 
     def known(span: Span, writer: str, seen: set[str]) -> int:
         return len(list(store.votes(span, writer, seen)))
@@ -185,10 +185,10 @@ def test_what_is_listed_does_not_grow_with_the_segments(tmp_path: Path) -> None:
     store.begin(CONFIGURATION)
     for number in range(60):
         store.append(
-            Session("a", "0" * 12), Span(1000 * number, 1000 * number + 999), [record(number)]
+            StoreSession("a", "0" * 12), Span(1000 * number, 1000 * number + 999), [record(number)]
         )
     wide = Span(100, 9000)
-    store.append(Session("b", "1" * 12), wide, [record(60)])
+    store.append(StoreSession("b", "1" * 12), wide, [record(60)])
     for number in range(60):
         folder.listed = 0
         found = list(store.votes(Span(1000 * number, 1000 * number + 999), "", set()))
@@ -200,7 +200,7 @@ def test_what_is_listed_does_not_grow_with_the_segments(tmp_path: Path) -> None:
 def test_segments_of_an_earlier_version_are_known(tmp_path: Path) -> None:
     store = SegmentStore(tmp_path / "store")
     store.begin(CONFIGURATION)
-    store.append(Session("a", "0" * 12), Span(0, 999), [record(1)])
+    store.append(StoreSession("a", "0" * 12), Span(0, 999), [record(1)])
     (segment,) = (tmp_path / "store").rglob("*.gz")
     (tmp_path / "store" / "segments" / "a").mkdir(parents=True)
     segment.rename(tmp_path / "store" / "segments" / "a" / segment.name)

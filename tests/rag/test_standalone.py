@@ -65,7 +65,6 @@ def test_it_is_off_unless_it_is_asked_for_and_needs_a_conversation() -> None:
         is None
     )
     assert len(plain.requests) == len(alone.requests) == 6
-    assert "rewrite_questions" not in RagEvaluator(plain).recorded_settings()
 
 
 @pytest.mark.parametrize("said", ["", "x " * 4000, ModelError("down")])

@@ -12,7 +12,7 @@ import pytest
 
 from adjudge.runs import execute
 from adjudge.runs.eval_file import parse_eval
-from adjudge.runs.execute import EvalRun, Judged, RowsReadable
+from adjudge.runs.execute import EvalRun, JudgmentDone, RowsReadable
 from adjudge.runs.folder import run_info
 
 JUDGES = (
@@ -32,7 +32,7 @@ def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\nx,too,many\n3,three\n")
     run = made(tmp_path)
     with run.execute() as events:
-        seen = [event for event in events if isinstance(event, Judged)]
+        seen = [event for event in events if isinstance(event, JudgmentDone)]
     assert run.total() == len(seen) == 9
     assert made(tmp_path, limit=2).total() == 6
 
@@ -63,7 +63,7 @@ def test_nothing_is_made_before_the_rows_were_found_readable(tmp_path: Path) -> 
         assert isinstance(next(events), RowsReadable)
         time.sleep(0.1)
         assert not folder.exists()
-        assert sum(isinstance(event, Judged) for event in events) == 6
+        assert sum(isinstance(event, JudgmentDone) for event in events) == 6
     assert run_info(folder).state == "complete"
 
 
@@ -76,7 +76,7 @@ def test_whoever_leaves_early_ends_the_run_and_keeps_what_was_answered(tmp_path:
         pytest.raises(ZeroDivisionError),
         made(tmp_path).execute() as events,
     ):
-        next(event for event in events if isinstance(event, Judged))
+        next(event for event in events if isinstance(event, JudgmentDone))
         raise ZeroDivisionError
     held = run_info(folder)
     assert held.state == "not finished"

@@ -229,17 +229,17 @@ def test_a_judgment_that_is_not_what_was_written_is_never_shown(
 def test_a_fact_that_is_not_what_was_written_is_never_believed(tmp_path: Path) -> None:
     run = made(tmp_path, ["a"])
     with connect(run / FILE) as ledger:
-        ledger.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('failed_calls', '7')")
+        ledger.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('note', '7')")
     with pytest.raises(
         RunError,
         match=(
-            r"checksum mismatch in table meta \(name 'failed_calls'\).*adjudge runs "
+            r"checksum mismatch in table meta \(name 'note'\).*adjudge runs "
             r"recover"
         ),
     ):
         made(run, ["a"])
     assert recover(run) == (1, 1)
-    assert "failed_calls" not in run_info(run).facts
+    assert "note" not in run_info(run).facts
 
 
 def test_rows_behind_the_damage_are_saved_too(tmp_path: Path) -> None:

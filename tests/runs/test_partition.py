@@ -21,8 +21,9 @@ from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
-from adjudge.ledger.stores.store import AccountRecord, Session, Span
+from adjudge.ledger.stores.store import AccountRecord, Span, StoreSession
 from adjudge.runs.folder import run_info
+from adjudge.runs.kept_eval import write_eval
 from adjudge.runs.partition import Partition, merge_partitions, partitions
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
@@ -245,8 +246,8 @@ def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
     file, folder = marked_file(tmp_path), tmp_path / "run"
     first, *_ = partitions(file, 5)
     judge_partition(first, file, folder / "partitions", cache=False)
-    command = {"argv": ["run", str(tmp_path / "eval.yaml"), "--no-cache"], "cwd": str(tmp_path)}
-    keep_facts(folder, {"command": command})
+    kept = {"eval": write_eval(file), "options": {"no_cache": True}, "project": {}}
+    keep_facts(folder, {"resume": kept})
     with pytest.raises(RunError, match="adjudge resume"):
         run_info(folder)
     for _ in range(2):
@@ -292,7 +293,7 @@ def test_a_segment_is_read_however_many_were_written_before(tmp_path: Path) -> N
     store._numbers = count(999_999)
     store.begin({"judges": {}})
     for _ in range(2):
-        store.append(Session("a", "0" * 12), Span(0, 0), [AccountRecord("0", {})])
+        store.append(StoreSession("a", "0" * 12), Span(0, 0), [AccountRecord("0", {})])
     assert len(list(store.records())) == 2
 
 

@@ -11,7 +11,7 @@ from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.exporters.export import export
 from adjudge.gateway.layers.budget import Budget
 from adjudge.runs.eval_file import parse_eval
-from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone
 from support.asking import marked
 from support.fake_provider import KEY
 
@@ -72,8 +72,10 @@ def judged(
         return list(events)
 
 
-def results(events: Sequence[Event]) -> list[Judged]:
-    return sorted((one for one in events if isinstance(one, Judged)), key=lambda one: one.number)
+def results(events: Sequence[Event]) -> list[JudgmentDone]:
+    return sorted(
+        (one for one in events if isinstance(one, JudgmentDone)), key=lambda one: one.number
+    )
 
 
 def news(events: Sequence[Event]) -> list[str]:

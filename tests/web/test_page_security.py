@@ -27,7 +27,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.domain.label import Label
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.ledger.rows import COLUMNS, insert, sealed, select
+from adjudge.ledger.rows import COLUMNS, insert, select, with_checksum
 from adjudge.rag import RagEvaluator
 from adjudge.trust.benchmark import FACT
 from adjudge.web.pages.row import marked
@@ -493,7 +493,9 @@ def change(folder: Path, column: str, how: Callable[[dict[str, Any]], object]) -
             )
         )
         row[column] = json.dumps(how(json.loads(row[column])))
-        ledger.execute(insert("judgments"), sealed(*(row[name] for name in COLUMNS["judgments"])))
+        ledger.execute(
+            insert("judgments"), with_checksum(*(row[name] for name in COLUMNS["judgments"]))
+        )
         ledger.commit()
 
 

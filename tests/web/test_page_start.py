@@ -357,10 +357,9 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     job = begin(page, name="theirs", usd="0.1", limit="1")
     ended(page, job)
     with connect(home / "runs" / "theirs" / FILE) as ledger:
-        write_meta(
-            ledger,
-            {"command": {"argv": ["run", "/elsewhere/eval.yaml"], "cwd": str(home)}, "ended": None},
-        )
+        kept = run_info(home / "runs" / "theirs").facts["resume"]
+        changed = {**kept, "eval": {**kept["eval"], "path": "/elsewhere/eval.yaml"}}
+        write_meta(ledger, {"resume": changed, "ended": None})
     answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
     found = ended(page, page.led_to(answer))
     assert not found["fine"]

@@ -17,7 +17,7 @@ from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.gateway.redact import shown
 from adjudge.labels.store import LabelStore
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.project import ModelEntry
 
@@ -43,7 +43,13 @@ def criteria_to_try(
         else:
             found.append((ready_made(name, kind, language), ""))
     counts = Counter(criteria.name for criteria, _ in found)
-    several = [NamedCriteria(_called(one, file, counts[one.name] > 1), one) for one, file in found]
+    short = _short_names({file for _, file in found if file})
+    several = [
+        NamedCriteria(
+            f"{one.name} ({short[file]})" if counts[one.name] > 1 and file else one.name, one
+        )
+        for one, file in found
+    ]
     return list({one.name: one for one in several}.values())
 
 
@@ -57,8 +63,17 @@ def kinds_of(named: Sequence[str]) -> set[Kind]:
     }
 
 
-def _called(criteria: Criteria, file: str, shared: bool) -> str:
-    return f"{criteria.name} ({file})" if shared and file else criteria.name
+def _short_names(files: Iterable[str]) -> dict[str, str]:
+    """File → the end of its path that no other has: the same from wherever it is named."""
+    parts = {file: Path(file).absolute().parts for file in files}
+    found = {}
+    for file, own in parts.items():
+        others = [each for each in parts.values() if each != own]
+        length = 1
+        while any(each[-length:] == own[-length:] for each in others):
+            length += 1
+        found[file] = "/".join(own[-length:])
+    return found
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,7 @@ class Matrix:
         judge = made(
             kind="pairwise" if compares else "direct",
             name=", ".join([named.name, *self._settings(votes, temperature, mode)]),
-            criteria=(Said(named.criteria),),
+            criteria=(CriteriaEntry(named.criteria),),
             strictness=votes,
             temperature=temperature,
             mode=mode,

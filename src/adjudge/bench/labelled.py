@@ -18,9 +18,9 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.pool import criteria_of, instance_of
-from adjudge.importers.record import Asked, Mark, Recorded
+from adjudge.importers.record import Mark, RecordedQuestion, RecordedRow
 from adjudge.importers.records import RECORDS
-from adjudge.importers.run import ImportOptions, recorded_in
+from adjudge.importers.run import ImportOptions, read_foreign
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import holds_run
@@ -280,11 +280,11 @@ def _of_run(source: LabelledSource) -> LabelledSet:
 
 
 def _of_import(source: LabelledSource) -> LabelledSet:
-    found = recorded_in(
+    found = read_foreign(
         source.path, ImportOptions(source.kind, source.encoding, source.on_bad_row is not None)
     )
-    recorded = list(found.records)
-    asked = {one.asked.name: one.asked for one in recorded if one.marks}
+    recorded = list(found.rows)
+    asked = {one.question.name: one.question for one in recorded if one.marks}
     if not asked:
         raise RunError(
             "{path} was read as {title} and holds no label: say which column holds people's "
@@ -301,21 +301,24 @@ def _of_import(source: LabelledSource) -> LabelledSet:
             path=source.path,
         )
     for one in recorded:
-        gathered.add(instance_of(one), one.marks if one.asked.name == name else ())
+        gathered.add(instance_of(one), one.marks if one.question.name == name else ())
     for bad in found.bad_rows():
         if source.on_bad_row:
             source.on_bad_row(BadRow("", bad))
     generic = found.format is RECORDS and asked[name].kind != "comparison"
     own = None if generic else _own(asked[name], recorded)
-    return gathered.labelled(source, own, found.left.notes)
+    return gathered.labelled(source, own, found.log.notes)
 
 
-def _own(asked: Asked, recorded: Iterable[Recorded]) -> Criteria | None:
+def _own(asked: RecordedQuestion, recorded: Iterable[RecordedRow]) -> Criteria | None:
     """The question as criteria of ours; a number is none that options answer."""
     if asked.kind == "rating":
         return None
     answers = Counter(
-        str(mark.answer) for one in recorded if one.asked.name == asked.name for mark in one.marks
+        str(mark.answer)
+        for one in recorded
+        if one.question.name == asked.name
+        for mark in one.marks
     )
     return criteria_of(asked, tuple(answers) if asked.kind == "choice" else ())
 

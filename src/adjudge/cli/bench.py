@@ -21,11 +21,12 @@ from adjudge.bench.judges import (
 )
 from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import columns_from, command_line
+from adjudge.cli.inputs import columns_from
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -71,7 +72,7 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import Outcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
-from adjudge.runs.project import ServerEntry, find_project
+from adjudge.runs.project import ServerEntry
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
@@ -212,7 +213,7 @@ class BadRows:
 
 
 @dataclass(frozen=True)
-class Wanted(Labelled):
+class BenchOptions(Labelled):
     """What the command line says of a benchmark."""
 
     named: tuple[str, ...]
@@ -330,8 +331,8 @@ class Wanted(Labelled):
 )
 @as_json
 @quiet
-@given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def bench(data: Path, wanted: Wanted) -> int:
+@given_as("wanted", BenchOptions, [one.name for one in fields(BenchOptions)])
+def bench(data: Path, wanted: BenchOptions) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
@@ -341,7 +342,7 @@ def bench(data: Path, wanted: Wanted) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
-    chosen = wanted.language or find_project().language or "en"
+    chosen = wanted.language or current_project().language or "en"
     use_language(chosen)
     use_prices(wanted.prices)
     for path in wanted.output:
@@ -358,7 +359,7 @@ def bench(data: Path, wanted: Wanted) -> int:
     return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
 
 
-def _recorded(data: Path, wanted: Wanted) -> Path:
+def _recorded(data: Path, wanted: BenchOptions) -> Path:
     """The run folder with the judges that the data recorded: itself, or what it is imported to."""
     if holds_run(data):
         return data
@@ -375,11 +376,11 @@ def _imported_from(folder: Path) -> str | None:
     return str(imported.get("source")) if isinstance(imported, dict) else None
 
 
-def _folder(data: Path, wanted: Wanted) -> Path:
+def _folder(data: Path, wanted: BenchOptions) -> Path:
     return wanted.folder or Path("runs") / f"bench-{data.stem or data.name}"
 
 
-def _judge(data: Path, wanted: Wanted, language: str) -> int:
+def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
     told = BadRows(stop=wanted.stop_at_bad_row)
     rows, criteria = labelled_rows(data, wanted, wanted.named, wanted.criterion, language, told)
     folder = _folder(data, wanted)
@@ -397,7 +398,7 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
         stop_at_bad_row=wanted.stop_at_bad_row,
     )
     facts = {
-        "command": command_line(),
+        **facts_to_keep("bench"),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
@@ -446,7 +447,7 @@ def labelled_rows(
 
 
 def _labels(
-    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted
+    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: BenchOptions
 ) -> tuple[list[Label], list[str]]:
     """The labels as answers to each criterion, and what must be said of how they were read."""
     unique: dict[str, Criteria] = {}
@@ -496,7 +497,7 @@ def execute_with_labels(
     return outcome.skipped
 
 
-def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
+def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
     for path in wanted.output:
         write_page(path, found, language())
     if wanted.as_json:

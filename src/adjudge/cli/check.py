@@ -20,7 +20,7 @@ from adjudge.cli.execute import (
     outcome_for,
     prepare_run,
 )
-from adjudge.cli.inputs import columns_from, rows_in, texts_in, typed_wrong
+from adjudge.cli.inputs import as_usage_error, columns_from, rows_in, texts_in
 from adjudge.cli.options import (
     FROM_ONE,
     Flags,
@@ -42,7 +42,7 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
-from adjudge.runs.criteria_entry import Aspect, Said
+from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_results import show_results
@@ -83,7 +83,7 @@ def check(options: CheckOptions, flags: Flags) -> int:
     judge = AspectEntry(
         kind="aspect",
         criteria=(
-            Said(
+            CriteriaEntry(
                 Aspect(options.aspect_name or _called(options.criterion or "", flags), definition)
             ),
         ),
@@ -137,5 +137,5 @@ def _definition(criterion: str | None, aspect_name: str | None, language: str) -
         raise UsageError(
             Message('say what to check: --criterion "…" or --aspect NAME, one of the two')
         )
-    with typed_wrong():
+    with as_usage_error():
         return criterion if criterion is not None else aspect(aspect_name or "", language)

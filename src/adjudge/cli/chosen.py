@@ -6,11 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
 from click import UsageError
 
 from adjudge.gateway.open import default_model
 from adjudge.messages import Message
 from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
+
+
+def current_project() -> Project:
+    """The project's defaults; of a run that is resumed, those that held where it was begun."""
+    context = click.get_current_context(silent=True)
+    kept = context.find_object(Project) if context else None
+    return kept or find_project()
 
 
 def model_entries(
@@ -20,7 +28,7 @@ def model_entries(
     project: Project | None = None,
 ) -> tuple[ModelEntry, ...]:
     """The models, each with the server that was typed and the project's defaults."""
-    project = project or find_project()
+    project = project or current_project()
     named = tuple(ids) or ((project.model,) if project.model else ())
     if not named and (server.says_anything or project.base_url):
         raise UsageError(

@@ -10,6 +10,7 @@ import shlex
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from types import TracebackType
@@ -20,7 +21,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.inputs import command_line, typed_wrong
+from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.output import Output, echo, language, output
 from adjudge.cli.show import print_json, say_where, warn
@@ -43,7 +44,7 @@ from adjudge.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.results.outcome import Outcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import EvalRun, Event, Judged, RowsReadable, Stopping, VoteCast
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import show_report
 
@@ -70,7 +71,7 @@ class Judgments:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, judged: Judged) -> None:
+    def add(self, judged: JudgmentDone) -> None:
         try:
             self._places.append(self._file.seek(0, 2))
             self._numbers.append(judged.number)
@@ -82,7 +83,7 @@ class Judgments:
                 strerror=error.strerror,
             ) from error
 
-    def __iter__(self) -> Iterator[Judged]:
+    def __iter__(self) -> Iterator[JudgmentDone]:
         for index in sorted(range(len(self)), key=self._numbers.__getitem__):
             self._file.seek(self._places[index])
             yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
@@ -154,14 +155,28 @@ def data_entry(
     )
 
 
-def prepare_run(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
-    """The run that the file stands for; its command is kept with it, for ``adjudge resume``."""
+def prepare_run(
+    file: EvalFile, flags: Flags, api_key: str | None = None, outputs: Sequence[Path] | None = None
+) -> EvalRun:
+    """The run that the file stands for; the file is kept with it, for ``adjudge resume``.
+
+    ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
+    """
     use_prices(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
-    facts = {"command": command_line()} if file.run else {}
+    facts = _facts(file, outputs) if file.run else {}
     return with_weights(
         lambda: EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
     )
+
+
+def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> dict[str, object]:
+    from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
+
+    if outputs is None:
+        return facts_to_keep(file)
+    paths = tuple(str(path.absolute()) for path in outputs)
+    return facts_to_keep(replace(file, outputs=paths), but=("output",))
 
 
 def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
@@ -193,10 +208,10 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
         flags.margin,
         flags.cluster,
     ) != (None,) * 5
-    with typed_wrong() if typed_gate else nullcontext():
+    with as_usage_error() if typed_gate else nullcontext():
         outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
-    with typed_wrong():
+    with as_usage_error():
         run.check_limit()
     return outcome
 
@@ -336,7 +351,7 @@ class RunDisplay:
         self.outcome.see(event)
         if self.traces:
             self.traces.on_event(event)
-        if isinstance(event, Judged):
+        if isinstance(event, JudgmentDone):
             self.watch.on_result(event.result, event.spent)
             if self.keeps:
                 self.judged.add(event)
@@ -424,7 +439,7 @@ def skipped_rows(outcome: Outcome) -> Message:
 
 def finish(
     outcome: Outcome,
-    judged: Iterable[Judged],
+    judged: Iterable[JudgmentDone],
     output: Path | None,
     show: Callable[[], None] | None,
     aggregates: Iterable[Mapping[str, object]] | None = None,
@@ -484,7 +499,7 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
     return None
 
 
-def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Reiterable[JudgmentRecord]:
+def judgments_of(outcome: Outcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
     return Reiterable(

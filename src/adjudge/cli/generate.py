@@ -13,11 +13,11 @@ import click
 from click import UsageError
 
 from adjudge.aio.event_loop import stopping_told
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, say_stopping, use_prices
-from adjudge.cli.inputs import command_line
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -46,7 +46,7 @@ from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
-from adjudge.runs.project import ServerEntry, find_project
+from adjudge.runs.project import ServerEntry
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
@@ -159,7 +159,7 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     check_writable(options.output)
     use_prices(flags.prices)
     check_resumed(flags.run, resume=flags.resume)
-    project = find_project()
+    project = current_project()
     language = options.language or project.language or "en"
     use_language(language)
     opened = partial(open_entry, cache=not flags.no_cache)
@@ -244,7 +244,7 @@ def _estimate(
 def _select(
     runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags
 ) -> Selection:
-    run = Run(flags.run, facts={"command": command_line()}) if flags.run else None
+    run = Run(flags.run, facts=facts_to_keep("generate")) if flags.run else None
     budget = flags.budget()
     try:
         with (

@@ -33,7 +33,7 @@ from adjudge.messages import Message, join, plural
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import worst
 from adjudge.runs.eval_file import DataEntry, EvalFile
-from adjudge.runs.execute import Called, EvalRun, Judged
+from adjudge.runs.execute import Called, EvalRun, JudgmentDone
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, ServerEntry
 
@@ -137,7 +137,7 @@ def _tried(
     run = with_weights(lambda: EvalRun.of(file, cache=cache))
     with run.execute(budget=allowed.left, calls=True) as events:
         for event in events:
-            if isinstance(event, Judged):
+            if isinstance(event, JudgmentDone):
                 found[event.row] = event.result
             elif isinstance(event, Called):
                 allowed.pay(event.call)

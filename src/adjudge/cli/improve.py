@@ -26,11 +26,11 @@ from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, needed_field
 from adjudge.bench.labelled import LabelledSet, labelled_set
 from adjudge.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.cli.bench import BadRows, Labelled, execute_with_labels, labelled_options, spending
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
-from adjudge.cli.inputs import command_line
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -56,7 +56,6 @@ from adjudge.prompts.criteria_writing import Case
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.project import find_project
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, BenchedJudge, BenchSettings, benchmark_of
@@ -68,7 +67,7 @@ WRITER, AFTER = "writer", "after"
 
 
 @dataclass(frozen=True)
-class Wanted(Labelled):
+class ImproveOptions(Labelled):
     """What the command line says of an improvement."""
 
     file: Path
@@ -157,13 +156,13 @@ improve_options = together(
     click.option("--language", type=LANGUAGE, help="Language of prompts: en (default) or ru."),
     as_json,
     quiet,
-    given_as("wanted", Wanted, [one.name for one in fields(Wanted)]),
+    given_as("wanted", ImproveOptions, [one.name for one in fields(ImproveOptions)]),
 )
 
 
 @command("improve")
 @improve_options
-def improve(wanted: Wanted) -> int:
+def improve(wanted: ImproveOptions) -> int:
     """Propose better criteria by the rows on which a judge and people disagree, and say whether
     they are better.
 
@@ -173,7 +172,7 @@ def improve(wanted: Wanted) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    chosen = wanted.language or find_project().language or "en"
+    chosen = wanted.language or current_project().language or "en"
     use_language(chosen)
     use_prices(wanted.prices)
     check_resumed(wanted.run, resume=wanted.resume)
@@ -215,7 +214,7 @@ def improve(wanted: Wanted) -> int:
     return _tell(found, parts, cases, wanted)
 
 
-def _rows(wanted: Wanted, criteria: Criteria, *, compares: bool) -> LabelledSet:
+def _rows(wanted: ImproveOptions, criteria: Criteria, *, compares: bool) -> LabelledSet:
     needed = needed_fields([criteria])
     told = BadRows(stop=wanted.stop_at_bad_row)
     rows = labelled_set(
@@ -234,21 +233,30 @@ def _rows(wanted: Wanted, criteria: Criteria, *, compares: bool) -> LabelledSet:
 
 
 def _run_of(
-    wanted: Wanted, rows: LabelledSet, criteria: Criteria, name: str, folder: Path, language: str
+    wanted: ImproveOptions,
+    rows: LabelledSet,
+    criteria: Criteria,
+    name: str,
+    folder: Path,
+    language: str,
 ) -> EvalRun:
     models = model_entries(wanted.model, wanted.at, wanted.max_concurrency)
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
     facts = {
-        "command": command_line(),
+        **facts_to_keep("criteria improve"),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }
     return EvalRun.of(replace(file, judges=(judge,)), cache=not wanted.no_cache, facts=facts)
 
 
 def _judged(
-    made: EvalRun, rows: LabelledSet, criteria: Criteria, wanted: Wanted, beside: Sequence[Path]
+    made: EvalRun,
+    rows: LabelledSet,
+    criteria: Criteria,
+    wanted: ImproveOptions,
+    beside: Sequence[Path],
 ) -> BenchedJudge:
     limited = left_of(wanted.budget(), beside)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
@@ -266,20 +274,20 @@ def _judged(
     return judge
 
 
-def _model(wanted: Wanted) -> OpenModel:
+def _model(wanted: ImproveOptions) -> OpenModel:
     (entry,) = model_entries([wanted.writer], wanted.at, wanted.max_concurrency)
     return open_entry(entry, cache=not wanted.no_cache)
 
 
 def _proposal(
-    wanted: Wanted, writer: Writer, criteria: Criteria, cases: Sequence[Case]
+    wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[Case]
 ) -> Proposal:
-    run = Run(wanted.run / WRITER, facts={"command": command_line()})
+    run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve"))
     with resumable(wanted.run):
         return writer.propose(criteria, cases, run, left_of(wanted.budget(), (wanted.run,)))
 
 
-def _nothing(wanted: Wanted, old: BenchedJudge, parts: Split) -> int:
+def _nothing(wanted: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
     if wanted.as_json:
         print_results("improvement", {"proposals": 0}, [])
     else:
@@ -287,7 +295,7 @@ def _nothing(wanted: Wanted, old: BenchedJudge, parts: Split) -> int:
     return ExitCode.OK
 
 
-def _tell(found: Improvement, parts: Split, cases: Sequence[Case], wanted: Wanted) -> int:
+def _tell(found: Improvement, parts: Split, cases: Sequence[Case], wanted: ImproveOptions) -> int:
     if wanted.as_json:
         print_results("improvement", {"proposals": 1}, [found.to_dict(parts, cases, wanted.target)])
     else:

@@ -28,13 +28,13 @@ from adjudge.cli.execute import (
     prepare_run,
 )
 from adjudge.cli.inputs import (
+    as_usage_error,
     check_given,
     columns_from,
     is_rows,
     refuse_files,
     rows_in,
     texts_in,
-    typed_wrong,
 )
 from adjudge.cli.options import (
     PATH,
@@ -64,15 +64,15 @@ from adjudge.pooling.composite import composite
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import Outcome
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
-from adjudge.runs.execute import Judged
+from adjudge.runs.execute import JudgmentDone
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_results import show_comparisons, show_judgments
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgeOptions:
     """What both commands can be told."""
 
     criterion: tuple[str, ...]
@@ -106,8 +106,8 @@ class Asked:
 @output
 @as_json
 @judging()
-@given_as("asked", Asked, [one.name for one in fields(Asked)])
-def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
+@given_as("asked", JudgeOptions, [one.name for one in fields(JudgeOptions)])
+def judge(text: str | None, feedback: bool, asked: JudgeOptions, flags: Flags) -> int:
     """Judge texts by one criterion, or by several with equal weights."""
     wanted = _criteria(asked.criterion, asked.named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
@@ -116,7 +116,7 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     judged = _judged_field(wanted, asked.given)
     entry = DirectEntry(
         kind="direct",
-        criteria=tuple(map(Said, wanted)),
+        criteria=tuple(map(CriteriaEntry, wanted)),
         strictness=asked.self_consistency,
         check_positional_bias=asked.check_positional_bias,
         feedback=feedback,
@@ -183,9 +183,14 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
         )
     }
 )
-@given_as("asked", Asked, [one.name for one in fields(Asked)])
+@given_as("asked", JudgeOptions, [one.name for one in fields(JudgeOptions)])
 def compare(
-    responses: tuple[str, ...], contests: str, tie: bool, order: Order, asked: Asked, flags: Flags
+    responses: tuple[str, ...],
+    contests: str,
+    tie: bool,
+    order: Order,
+    asked: JudgeOptions,
+    flags: Flags,
 ) -> int:
     """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
@@ -201,7 +206,7 @@ def compare(
     check_writable(asked.output)
     entry = PairwiseEntry(
         kind="pairwise",
-        criteria=tuple(map(Said, wanted)),
+        criteria=tuple(map(CriteriaEntry, wanted)),
         contests=_contests(contests),
         tie_enabled=tie,
         strictness=asked.self_consistency,
@@ -226,7 +231,7 @@ def compare(
     return finish(outcome, judgments, asked.output, shown)
 
 
-def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgments | None]:
+def _judged(file: EvalFile, asked: JudgeOptions, flags: Flags) -> tuple[Outcome, Judgments | None]:
     """What came of it; no judgments where only the cost was asked for, which is printed."""
     outcome = outcome_for(prepare_run(file, flags), flags)
     if flags.dry_run:
@@ -264,7 +269,7 @@ def _criteria(
 
 
 def _ready_made(name: str, kind: Kind, language: str) -> Criteria:
-    with typed_wrong():
+    with as_usage_error():
         return ready_made(name, kind, language)
 
 
@@ -293,7 +298,7 @@ def _complete(
 
 
 def _by_row(
-    judged: Iterable[Judged], criteria: int
+    judged: Iterable[JudgmentDone], criteria: int
 ) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
     """(row, its results) of each row that has one by every criteria."""
     for number, row in groupby(judged, lambda one: one.row):

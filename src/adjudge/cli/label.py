@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click import UsageError
 
-from adjudge.cli.inputs import check_criteria, typed_wrong
+from adjudge.cli.inputs import as_usage_error, check_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import screen
@@ -187,7 +187,7 @@ def _login() -> str:
 def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
     if not who.name:
         raise UsageError(Message("--annotator is empty: say who labels"))
-    with typed_wrong():
+    with as_usage_error():
         label_scale(run, criteria)
     work = labelling(run, who, criteria)
     intro = (

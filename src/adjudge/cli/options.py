@@ -197,7 +197,7 @@ def given_as(
         @wraps(function)
         def call(**typed: Any) -> int:
             values = {one: typed.pop(one) for one in taken}
-            made = make(**values) if not if_typed or any(map(_was_typed, taken)) else None
+            made = make(**values) if not if_typed or _were_typed(taken) else None
             return function(**{name: made}, **typed)
 
         decorated: Callable[..., int] = together(*options)(call)
@@ -206,8 +206,10 @@ def given_as(
     return decorate
 
 
-def _was_typed(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+def _were_typed(names: Sequence[str]) -> bool:
+    """Whether any of the options was."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is not ParameterSource.DEFAULT for name in names)
 
 
 def _beside(
@@ -557,9 +559,9 @@ def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for
     who opens them.
     """
-    from adjudge.runs.project import find_project
+    from adjudge.cli.chosen import current_project
 
-    project = find_project()
+    project = current_project()
     prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)

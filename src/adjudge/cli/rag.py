@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -45,7 +45,7 @@ from adjudge.cli.show import print_json, say_columns, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
-from adjudge.exporters.pages import write_reports
+from adjudge.exporters.pages import report_paths, write_reports
 from adjudge.gateway.registry import MISTRAL, key_for
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
@@ -55,6 +55,7 @@ from adjudge.runs.execute import ColumnsChosen, Event
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import show_report
 
+_SEEDS_KEY = "API_KEY"
 _OTHER = {
     "models": click.option(
         "-m",
@@ -182,7 +183,9 @@ def rag(options: RagOptions, flags: Flags) -> int:
 
     Writes a Markdown, a CSV and an HTML report.
     """
-    ids, key = _models(options.model_provider, options.model_name, options.api_key, flags.model)
+    ids = _models(options.model_provider, options.model_name, options.api_key, flags.model)
+    if options.model_provider and not options.api_key and _has_seeds_key(options.model_provider):
+        flags = replace(flags, at=replace(flags.at, api_key_env=_SEEDS_KEY))
     entry = RagEntry(
         kind="rag",
         dimensions=_names(options.dimensions),
@@ -199,8 +202,9 @@ def rag(options: RagOptions, flags: Flags) -> int:
         claims=options.claims,
     )
     data = data_entry(flags, options.csv, columns_from(options.column))
+    file = eval_file_from_flags(flags, entry, data, models=ids)
     outcome = outcome_for(
-        prepare_run(eval_file_from_flags(flags, entry, data, models=ids), flags, key),
+        prepare_run(file, flags, options.api_key, report_paths(options.output)),
         flags,
         options.entries,
     )
@@ -253,8 +257,8 @@ class _RagDisplay(RunDisplay):
 
 def _models(
     provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]
-) -> tuple[Sequence[str], str | None]:
-    """The seed's way of naming a model, or ours; and its key."""
+) -> Sequence[str]:
+    """The seed's way of naming a model, or ours."""
     if (provider is None) != (name is None):
         raise UsageError(
             Message(
@@ -266,7 +270,7 @@ def _models(
             Message("name the model once: with --model-provider and --model-name, or with -m")
         )
     if provider:
-        return [f"{provider}/{name}"], api_key or _seeds_key(provider)
+        return [f"{provider}/{name}"]
     if api_key and len(ids) > 1:
         raise UsageError(
             Message(
@@ -274,15 +278,15 @@ def _models(
                 "('adjudge models' lists them)"
             )
         )
-    return ids, api_key
+    return ids
 
 
-def _seeds_key(provider: str) -> str | None:
+def _has_seeds_key(provider: str) -> bool:
     """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own
     variable comes first.
     """
-    spec = MISTRAL
-    return None if provider.lower() != spec.name or key_for(spec) else os.environ.get("API_KEY")
+    is_mistral = provider.lower() == MISTRAL.name
+    return is_mistral and not key_for(MISTRAL) and bool(os.environ.get(_SEEDS_KEY))
 
 
 def _check_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.inputs import typed_wrong
+from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.output import echo
 from adjudge.errors import RunError
@@ -53,7 +53,7 @@ def report(
         with reading(run):
             pass
     target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"
-    with typed_wrong():
+    with as_usage_error():
         check_writable(target)
     try:
         if to == "github":

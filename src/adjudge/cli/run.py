@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 import click
+from click import UsageError
 
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
@@ -25,13 +26,15 @@ from adjudge.cli.execute import (
     use_prices,
     with_weights,
 )
-from adjudge.cli.inputs import command_line, typed_wrong
+from adjudge.cli.inputs import as_usage_error
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     LANGUAGE,
     PATH,
     RowFlags,
     argument,
     as_json,
+    at_once,
     baseline,
     command,
     confidence,
@@ -61,10 +64,9 @@ from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
-from adjudge.runs.project import find_project
 from adjudge.runs.rows_again import may_be_reused
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import show_report
@@ -81,7 +83,7 @@ gates: {fail_under: 0.8}
 
 
 @dataclass(frozen=True)
-class Wanted(RowFlags):
+class RunOptions(RowFlags):
     """What the command line says of a run."""
 
     folder: Path | None
@@ -95,19 +97,31 @@ class Wanted(RowFlags):
     on: str | None
     workers: int | None
     store: str | None
+    max_concurrency: int | None
 
-    def file(self, path: Path) -> EvalFile:
-        """The eval file with what the command line says of its models, rows and gates."""
-        project = find_project()
+    def file(self, source: Path | EvalFile) -> EvalFile:
+        """The eval file with what the command line says of its models, rows and gates.
+
+        ``source``: where it is, or the one that is resumed.
+        """
+        project = current_project()
         use_prices(self.prices or project.prices_path)
-        file = load_eval(path, project, self.data)
+        file = source if isinstance(source, EvalFile) else load_eval(source, project, self.data)
         file = replace(file, language=self.language or file.language)
         use_language(file.language)
         if self.model:
             file = by_models(file, model_entries(self.model, self.at, project=project))
         elif self.at.says_anything:
             file = at_server(file, self.at)
+        file = self._at_once(file) if self.max_concurrency else file
         return self._gated(self._reading(file))
+
+    def _at_once(self, file: EvalFile) -> EvalFile:
+        def change(entry: M) -> M:
+            return replace(entry, max_concurrency=self.max_concurrency)
+
+        judges = tuple(with_models(one, change) for one in file.judges)
+        return replace(file, models=tuple(map(change, file.models)), judges=judges)
 
     def reused(self) -> Path | None:
         """The run whose answers are taken where they apply: the one named, or the one whose rows
@@ -168,6 +182,7 @@ class Wanted(RowFlags):
     ),
 )
 @server
+@at_once
 @limits
 @row_names
 @fail_under
@@ -216,9 +231,13 @@ class Wanted(RowFlags):
 )
 @cluster_options
 @batch_options
-@given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
+@given_as("wanted", RunOptions, [one.name for one in fields(RunOptions)])
 def run(
-    file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags | None
+    file: Path | EvalFile | None,
+    show_schema: bool,
+    watch: bool,
+    wanted: RunOptions,
+    batch: BatchFlags | None,
 ) -> int:
     """Run an eval file: data, judges, models, budget, outputs and gates.
 
@@ -250,14 +269,14 @@ def run(
             fork=wanted.reused() is not None,
             watch=watch,
         )
-    return (
-        _on_change(file, wanted, settings)
-        if watch
-        else _carry_out(wanted.file(file), wanted, settings)
-    )
+    if not watch:
+        return _carry_out(wanted.file(file), wanted, settings)
+    if isinstance(file, EvalFile):
+        raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
+    return _on_change(file, wanted, settings)
 
 
-def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
+def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
     from adjudge.cli.on_change import OnChange
 
     def execute(folder: Path | None, fork: Path | None) -> int:
@@ -274,12 +293,13 @@ def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
     return OnChange(path, load, execute).run()
 
 
-def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> int:
-    fork, written = wanted.reused(), (*file.output_paths, *wanted.output)
-    with typed_wrong():
+def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
+    fork = wanted.reused()
+    written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
+    with as_usage_error():
         for path in wanted.output:
-            export_format(path)
-    facts = {"command": command_line()}
+            export_format(path, written[path])
+    facts = facts_to_keep(file)
     made = with_weights(
         lambda: EvalRun.of(
             file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts
@@ -322,15 +342,20 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         note_halt(halt, outcome)
         _tell(outcome, kept, (), as_json=wanted.as_json)
         raise
-    for path in written:
-        export(kept, path)
-    _tell(outcome, kept, written, as_json=wanted.as_json)
+    for path, to in written.items():
+        export(kept, path, to)
+    _tell(outcome, kept, list(written), as_json=wanted.as_json)
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
 
 
-def _spread(made: EvalRun, wanted: Wanted, display: RunDisplay) -> None:
+def _format(file: EvalFile, path: Path) -> str | None:
+    """How an output is written, where its name does not say it: as the commands write theirs."""
+    return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
+
+
+def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
     from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
 
@@ -391,13 +416,13 @@ def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
     warn(report)
 
 
-def _check_outputs(paths: Sequence[Path]) -> None:
+def _check_outputs(paths: Mapping[Path, str | None]) -> None:
     """Before anything is paid for, not after."""
-    for path in paths:
+    for path, to in paths.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SetupError(
                 "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
             ) from error
-        check_export(path)
+        check_export(path, to)

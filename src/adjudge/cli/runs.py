@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.inputs import typed_wrong
+from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     PATH,
@@ -307,7 +307,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     """
     with reading(folder):  # that there is a run is asked before where it would be written
         target = output or folder / f"results.{_ending(to)}"
-    with typed_wrong():
+    with as_usage_error():
         format_ = export_format(target, to)
     rows = export(folder, target, to)
     if target != STDOUT:

@@ -55,7 +55,7 @@ class CriteriaExample:
 
 
 @runtime_checkable
-class Judged(Protocol):
+class HasVerdict(Protocol):
     """A result of an earlier judgment, which may stand as an example."""
 
     @property
@@ -225,7 +225,7 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
     """
     if isinstance(given, CriteriaExample):
         return given
-    if not isinstance(given, Judged):
+    if not isinstance(given, HasVerdict):
         raise SetupError(
             "an example of criteria {criteria!r} is a CriteriaExample or the result of a "
             "judgment, not {name}",

@@ -43,19 +43,20 @@ def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, obj
     return _in_writing(ballot, model, max_repairs)
 
 
-async def ask_as(
+async def ask_with(
     ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]
 ) -> Vote:
     """One question in a form of its own.
 
     A reply that ``read`` can make nothing of is not asked for again.
     """
-    return await _or_failed(ballot, _ask_once(ballot, model, _request(ballot, prompt, None), read))
+    request = _request(ballot, prompt, None)
+    return await _or_failed(ballot, _complete_and_read(ballot, model, request, read))
 
 
 async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
-    return await _ask_once(ballot, model, request, read_written)
+    return await _complete_and_read(ballot, model, request, read_written)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
@@ -67,33 +68,41 @@ def requests_for(ballot: Ballot) -> list[Request]:
     """What is sent for a vote when nothing has to be asked for again."""
     if ballot.mode == "likelihood":
         return [request for _, request in likelihood_requests(ballot)]
-    return [_request(ballot, render(ballot), _schema(ballot))]
+    return [_request(ballot, render(ballot), ballot.question.schema(feedback=ballot.feedback))]
 
 
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
-    prompt = render(ballot)
+    prompt, schema = render(ballot), ballot.question.schema(feedback=ballot.feedback)
+
+    def cast(prompt: Prompt) -> Awaitable[Vote]:
+        request = _request(ballot, prompt, schema)
+        return _or_failed(ballot, _complete_and_read(ballot, model, request, read))
+
+    def read(reply: Reply) -> Reading:
+        return read_ballot(reply, ballot)
+
     asked = session().partial
     vote = asked.vote if asked else None
     if vote is None:
-        vote = await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
+        vote = await cast(prompt)
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
         if asked:
             asked.vote = vote
-        repaired = await _or_failed(ballot, _ask_for_verdict(ballot, model, again))
+        repaired = await cast(again)
         if asked and repaired.outcome is not Outcome.MODEL_ERROR:
             asked.vote = None
         vote = _after(vote, repaired)
-    return _settled(vote)
+    if vote.outcome is Outcome.UNREADABLE and ballot.question.quoted:
+        return _without_wrong_quotes(vote)
+    return vote
 
 
-def _settled(vote: Vote) -> Vote:
+def _without_wrong_quotes(vote: Vote) -> Vote:
     """Of a vote that stays unreadable, what the last reply says without the quotes that do not
     exist, if anything.
     """
-    if vote.outcome is not Outcome.UNREADABLE or not vote.ballot.question.quoted:
-        return vote
     reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
     return (
         replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None)
@@ -102,16 +111,7 @@ def _settled(vote: Vote) -> Vote:
     )
 
 
-def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[Vote]:
-    return _ask_once(
-        ballot,
-        model,
-        _request(ballot, prompt, _schema(ballot)),
-        lambda reply: read_ballot(reply, ballot),
-    )
-
-
-async def _ask_once(
+async def _complete_and_read(
     ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
 ) -> Vote:
     reply = await _complete(request, model, ballot)
@@ -152,10 +152,6 @@ def _request(ballot: Ballot, prompt: Prompt, schema: Schema | None) -> Request:
         seed=ballot.seed,
         sample=ballot.sample,
     )
-
-
-def _schema(ballot: Ballot) -> Schema:
-    return ballot.question.schema(feedback=ballot.feedback)
 
 
 def _after(earlier: Vote, vote: Vote) -> Vote:

@@ -85,10 +85,10 @@ class LiveVotes:
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         return [None] * len(ballots)
 
-    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
+    def answer(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         return self._judge.ask(ballot)
 
-    async def ask_shared(self, ballot: Ballot) -> Vote:
+    async def answer_once(self, ballot: Ballot) -> Vote:
         """Ask what other ballots need before they can be asked, such as a persona: once for all of
         them.
 
@@ -99,7 +99,7 @@ class LiveVotes:
         if known is None or (known.done() and _failed(known)):
             (vote,) = self.recall([ballot])
             known = self._shared[key] = asyncio.ensure_future(
-                self._answered(vote) if vote else self._ask_and_keep(key, ballot)
+                self._answered(vote) if vote else self._answer_and_keep(key, ballot)
             )
         return await asyncio.shield(known)
 
@@ -109,7 +109,7 @@ class LiveVotes:
     async def _answered(self, vote: Vote) -> Vote:
         return vote
 
-    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
+    async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
         return await self._judge.ask(ballot)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
@@ -156,7 +156,7 @@ class RecordedVotes(LiveVotes):
     def _is_answer(self, vote: Vote) -> bool:
         return not vote.unfinished and (vote.valid or not self._run.retry_failed)
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    async def answer(self, ballot: Ballot) -> Vote:
         """Ask, or wait for who is asking the same; should they be cancelled, ask in their place."""
         key, under_way = self._key(ballot), self._run.under_way
         while key in under_way:
@@ -169,23 +169,23 @@ class RecordedVotes(LiveVotes):
         )  # since it was looked for, somebody may have asked the same
         if known:
             return known
-        under_way[key] = answer = asyncio.get_running_loop().create_future()
+        under_way[key] = promise = asyncio.get_running_loop().create_future()
         try:
             # the place is held until the vote is on the disk: whoever kills us loses no more than
             # was under way
             async with self._room.get(ballot.model, nullcontext()):
-                vote = await self._ask_and_keep(key, ballot)
-            answer.set_result(vote)
+                vote = await self._answer_and_keep(key, ballot)
+            promise.set_result(vote)
             return vote
         except Exception as error:
-            answer.set_exception(error)
-            answer.exception()  # it is raised here, also when nobody else waits for it
+            promise.set_exception(error)
+            promise.exception()  # it is raised here, also when nobody else waits for it
             raise
         finally:
             del under_way[key]
-            answer.cancel()  # where there is neither
+            promise.cancel()  # where there is neither
 
-    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
+    async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid
         for are kept.
         """
@@ -295,7 +295,7 @@ async def open_run(
             yield under_way
         return
     open_budget = _unkept(budget)
-    if open_budget:
+    if budget and open_budget:
         check_prices(budget, open_budget.prices, *judges.values())
     with calling(open_budget):
         yield None
@@ -376,11 +376,11 @@ async def recorded(
 
 
 def _account(ledger: Ledger) -> Account:
-    """What was spent before, whoever killed that. Older ledgers have it in their votes alone."""
+    """What was spent before, whoever killed that; where damage took the account, what the votes
+    took.
+    """
     kept = ledger.fact(_SPENDING)
-    account = (
-        Account.of(kept) if kept else Account(ledger.used(), int(ledger.fact("failed_calls") or 0))
-    )
+    account = Account.of(kept) if kept else Account(ledger.used())
     account.write_off()
     return account
 

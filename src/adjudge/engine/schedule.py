@@ -56,7 +56,7 @@ class Plans(Protocol[I_contra, R_co]):
     """The two pure halves of a judge."""
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """How many items may be under way at once."""
         ...
 
@@ -76,7 +76,7 @@ class Answers(Protocol):
         """The vote that was cast on each before, or None."""
         ...
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    async def answer(self, ballot: Ballot) -> Vote:
         """A new vote; a failure is a vote too."""
         ...
 
@@ -84,7 +84,7 @@ class Answers(Protocol):
 OnResult = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
 
 
-class PutOff:
+class DeferredItems:
     """The items of a judge that are gone through several times: those that have a result are passed
     over the next time.
     """
@@ -120,17 +120,17 @@ async def judge_each(
     items: Iterable[I],
     answers: Answers,
     on_result: OnResult[R],
-    put_off: PutOff | None = None,
+    deferred: DeferredItems | None = None,
 ) -> int:
     """Call ``on_result`` with every item's place, result and ballots as they come; the number of
     items is returned.
 
-    At a halt the items under way end as they can; then the halt is raised. ``put_off``: takes the
+    At a halt the items under way end as they can; then the halt is raised. ``deferred``: takes the
     items whose answers will come later, and knows those that have a result since an earlier time.
     """
-    work = _Work(judge, iter(items), answers, on_result, put_off)
+    work = _Work(judge, iter(items), answers, on_result, deferred)
     workers: set[asyncio.Task[None]] = set()
-    most = judge.width
+    most = judge.max_in_flight
     with collected_rarely():
         try:
             while work.ready and len(workers) < most and not work.halt:
@@ -154,7 +154,7 @@ class _Work(Generic[I, R]):
     items: Iterator[I]
     answers: Answers
     on_result: OnResult[R]
-    put_off: PutOff | None
+    deferred: DeferredItems | None
     count: int = 0
     ready: bool = True
     halt: Exception | None = None
@@ -174,17 +174,17 @@ class _Work(Generic[I, R]):
         self.ready = False
 
     async def _judge(self, number: int, item: I) -> None:
-        if self.put_off is None:
+        if self.deferred is None:
             votes, ballots = await self._votes(item)
-        elif self.put_off.is_done(number):
+        elif self.deferred.is_done(number):
             return
         else:
             try:
                 votes, ballots = await self._votes(item)
             except Deferred:
-                self.put_off.leave(number)
+                self.deferred.leave(number)
                 return
-            self.put_off.done(number)
+            self.deferred.done(number)
         await self.on_result(number, self.judge.pool(item, votes), ballots)
 
     def _items(self) -> Iterator[I]:
@@ -212,15 +212,17 @@ async def _votes_on(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vot
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
     new = iter(
-        await _ask_all(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])]
+        await _answer_all(answers, unknown)
+        if len(unknown) != 1
+        else [await answers.answer(unknown[0])]
     )
     return [vote if vote is not None else next(new) for vote in known]
 
 
-async def _ask_all(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _answer_all(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
-    asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]
+    asked = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]
     try:
         done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
         if pending and any(

@@ -45,7 +45,7 @@ class Backend(Protocol):
 class SharedVotes(Protocol):
     """Who answers a judge's ballots."""
 
-    async def ask_shared(self, ballot: Ballot) -> Vote:
+    async def answer_once(self, ballot: Ballot) -> Vote:
         """What other ballots need before they can be asked: once for all of them."""
         ...
 

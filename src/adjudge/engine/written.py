@@ -61,4 +61,4 @@ def writing_key(model: OpenModel, ballot: Ballot, wordings: Mapping[str, str]) -
 async def _answer(asker: Asker, ballot: Ballot) -> Vote:
     async with vote_source(asker, None, None) as answers:
         (known,) = answers.recall([ballot])
-        return known or await answers.ask(ballot)
+        return known or await answers.answer(ballot)

@@ -8,6 +8,7 @@ ten.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -152,20 +153,15 @@ class GithubReport:
 
     @cached_property
     def _eval_file(self) -> tuple[str, list[str]]:
-        """As the command that made the run names it, seen from here."""
-        command = run_info(self.run).facts.get("command")
-        words = command.get("argv") if isinstance(command, dict) else None
-        for one in words if isinstance(words, list) else ():
-            path = Path(str(one))
-            if (
-                path.suffix in (".yaml", ".yml")
-                and not path.is_absolute()
-                and ".." not in path.parts
-                and path.is_file()
-            ):
-                return path.as_posix(), path.read_text(
-                    encoding="utf-8", errors="replace"
-                ).splitlines()
+        """The file that the run was begun with, where it is below this folder."""
+        match run_info(self.run).facts.get("resume"):
+            case {"eval": {"path": str(name), "typed": False}}:
+                path = Path(name)
+                if path.suffix in (".yaml", ".yml") and path.is_file():
+                    with suppress(ValueError):
+                        below = path.resolve().relative_to(Path.cwd().resolve()).as_posix()
+                        text = path.read_text(encoding="utf-8", errors="replace")
+                        return below, text.splitlines()
         return "", []
 
 

@@ -35,7 +35,7 @@ def write_reports(
     """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where
     it is not there.
     """
-    paths = _free_paths(Path(folder), report.made)
+    paths = report_paths(Path(folder), report.made)
     try:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
         write_judgments(paths[1], judgments, report.setup.dimensions)
@@ -50,12 +50,15 @@ def write_reports(
     return paths
 
 
-def _free_paths(folder: Path, made: datetime) -> list[Path]:
-    """Named after the second; a report that is there already keeps its name."""
+def report_paths(folder: Path, made: datetime | None = None) -> list[Path]:
+    """Where the reports of now, or of another second, go: one that is there already keeps its
+    name.
+    """
+    made = made or datetime.now()
     stem = folder / f"rag_evaluation_results_{made:%Y%m%d_%H%M%S}"
     paths = [stem.with_suffix(suffix) for suffix in (".md", ".csv", ".html")]
     return (
-        _free_paths(folder, made + timedelta(seconds=1))
+        report_paths(folder, made + timedelta(seconds=1))
         if any(path.exists() for path in paths)
         else paths
     )

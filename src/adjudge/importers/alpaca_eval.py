@@ -7,27 +7,31 @@ share of a win is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import number, text, without
 
-_ASKED = Asked("better output", "Which output would people prefer?", "comparison")
-_READ = ("instruction", "output_1", "output_2", "preference", "raw_completion", "annotator")
+_BETTER = RecordedQuestion("better output", "Which output would people prefer?", "comparison")
+_PAIR = ("instruction", "output_1", "output_2")
 
 
 def _matches(head: Head) -> bool:
-    return head.has("instruction", "output_1", "output_2") and (
-        "preference" in head.record or "annotator" in head.record
-    )
+    return head.has(*_PAIR) and head.record.has_any("preference", "annotator")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "instruction": "instruction",
             "output_1": "response",
@@ -35,61 +39,50 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             "preference": "votes",
         }
     )
-    judged = {_pair_of(record) for record in file.records() if not _is_person(_annotator(record))}
-    for place, record in enumerate(file.records()):
-        row = _row(record, place)
-        yield replace(row, only_marks=True) if row.marks and _pair_of(record) in judged else row
+    judged = {_pair_key(record) for record in file.records() if not _is_person(_annotator(record))}
+    for record in file.records():
+        row = _row(record)
+        yield replace(row, only_marks=True) if row.marks and _pair_key(record) in judged else row
 
 
-def _annotator(record: Mapping[str, object]) -> str:
-    return text(record.get("annotator")) or "annotator"
+def _annotator(record: ForeignRecord) -> str:
+    return record.text("annotator") or "annotator"
 
 
 def _is_person(annotator: str) -> bool:
     return annotator.isdecimal() or annotator.startswith("human")
 
 
-def _pair_of(record: Mapping[str, object]) -> int:
+def _pair_key(record: ForeignRecord) -> int:
     """What people and judges may both have been asked about: small, since a file may hold very
     many.
     """
-    return hash(tuple(text(record.get(name)) for name in ("instruction", "output_1", "output_2")))
+    return hash(tuple(map(record.text, _PAIR)))
 
 
-def _row(record: Mapping[str, object], place: int) -> Recorded:
-    annotator, preference = _annotator(record), number(record.get("preference"))
-    by_person = _is_person(annotator)
-    systems = tuple(text(record.get(f"generator_{one}")) or f"output_{one}" for one in (1, 2))
-    vote = RecordedVote(
-        model=annotator,
-        text=text(record.get("raw_completion")) or None,
-        distribution=_shares(preference),
+def _row(record: ForeignRecord) -> RecordedRow:
+    annotator, preference = _annotator(record), record.number("preference")
+    instruction, *outputs = record.texts(*_PAIR)
+    row = RecordedRow(
+        question=_BETTER,
+        fields={"instruction": instruction, "response": tuple(outputs)},
+        id=f"{record.text('dataset') or 'row'} {record.row}",
+        systems=tuple(record.text(f"generator_{one}") or f"output_{one}" for one in (1, 2)),
+        more=record.rest(*_PAIR, "preference", "raw_completion", "annotator"),
     )
     answer = _winner(preference)
-    marks = (
-        ()
-        if not by_person or answer is None
-        else (Mark(answer=answer, annotator=annotator, design="random"),)
+    if _is_person(annotator):
+        mark = Mark(answer=answer or 0, annotator=annotator, design="random")
+        return replace(row, marks=() if answer is None else (mark,))
+    vote = RecordedVote(
+        model=annotator, text=record.text("raw_completion"), distribution=_shares(preference)
     )
     wrong = (
         "the preference is null"
         if preference is None
         else f"a preference of {preference:g} names no output"
     )
-    vote = vote.failed(wrong) if answer is None else vote.said(answer)
-    return Recorded(
-        judge=UNJUDGED if by_person else annotator,
-        asked=_ASKED,
-        fields={
-            "instruction": text(record["instruction"]),
-            "response": (text(record["output_1"]), text(record["output_2"])),
-        },
-        id=f"{text(record.get('dataset')) or 'row'} {place + 1}",
-        systems=systems,
-        votes=() if by_person else (vote,),
-        marks=marks,
-        more=without(record, *_READ),
-    )
+    return replace(row, judge=annotator, votes=(vote.said_or_failed(answer, wrong),))
 
 
 def _winner(preference: float | None) -> int | str | None:

@@ -47,10 +47,10 @@ def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, by
             total += len(content)
             if total > most:
                 raise RunError(
-                    "{path} unpacks to more than {most:,} bytes from {st_size:,}: it is not used",
+                    "{path} unpacks to more than {most:,} bytes from {size:,}: it is not used",
                     path=path,
                     most=most,
-                    st_size=path.stat().st_size,
+                    size=path.stat().st_size,
                 )
             yield info.filename, content
 

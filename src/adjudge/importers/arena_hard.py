@@ -8,64 +8,61 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import shown_answers, shown_question
-from adjudge.importers.record import Asked, Left, Recorded, RecordedVote
+from adjudge.importers.pairs import (
+    BETTER_ANSWER,
+    NO_REPLY_VERDICT,
+    shown_answers,
+    shown_question,
+)
+from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, listed, mapping, seconds, text, without
+from adjudge.importers.values import text
 from adjudge.verdicts.styles import margin, put_back
-
-_ASKED = Asked("better answer", "Which assistant's answer is better?", "comparison")
 
 
 def _matches(head: Head) -> bool:
-    return "games" in head.record and ("uid" in head.record or "question_id" in head.record)
+    return head.has("games") and head.record.has_any("uid", "question_id")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"games": "votes", "baseline": "response", "model": "response"})
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"games": "votes", "baseline": "response", "model": "response"})
     for record in file.records():
-        games = [mapping(one) for one in listed(record.get("games"))]
-        judge = text(record.get("judge"))
-        systems = (text(record.get("baseline")) or "baseline", text(record.get("model")))
-        id = text(first(record, "uid", "question_id"))
+        games, judge = record.objects("games"), record.text("judge")
+        systems = (record.text("baseline") or "baseline", record.text("model"))
+        id = record.text("uid", "question_id")
         prompt = _prompt(games[0]) if games else ""
         answers = shown_answers(prompt)
         shown = answers if len(answers) == 2 else tuple(f"{id}, {one}" for one in systems)
-        yield Recorded(
+        yield RecordedRow(
             judge=judge,
-            asked=_ASKED,
+            question=BETTER_ANSWER,
             fields={"question": shown_question(prompt) if prompt else id, "response": shown},
             id=f"{id}, {systems[1]}",
             systems=systems,
             named_only=len(answers) != 2,
             votes=tuple(_vote(game, place, judge) for place, game in enumerate(games)),
-            more=without(record, "games", "judge"),
-            at=seconds(record.get("tstamp")),
+            more=record.rest("games", "judge"),
+            at=record.seconds("tstamp"),
         )
 
 
-def _vote(game: Mapping[str, object], place: int, judge: str) -> RecordedVote:
+def _vote(game: ForeignRecord, place: int, judge: str) -> RecordedVote:
     """Its score is by the labels that were shown: the second game's is turned round."""
-    reply, swapped = _reply(game), place == 1
-    said = game.get("score")
-    vote = RecordedVote(model=judge, swapped=swapped, text=reply or None)
+    said, reply = game.value("score"), game.value("judgment")
+    reply = game.nested("judgment").text("answer") if isinstance(reply, Mapping) else text(reply)
+    vote = RecordedVote(model=judge, swapped=place == 1, text=reply)
     found = margin(f"[[{said}]]") if said else margin(reply, one_only=True) if reply else None
     if found is None:
-        outcome = Outcome.UNREADABLE if reply else Outcome.MODEL_ERROR
-        return vote.failed("no verdict was read from the reply", outcome)
-    answer = put_back(found.winner, swapped=swapped)
+        return vote.failed(NO_REPLY_VERDICT, Outcome.UNREADABLE if reply else Outcome.MODEL_ERROR)
+    answer = put_back(found.winner, swapped=vote.swapped)
     return replace(vote.said(answer), more={"margin": text(said), "weight": found.weight})
 
 
-def _reply(game: Mapping[str, object]) -> str:
-    said = game.get("judgment")
-    return text(mapping(said).get("answer")) if isinstance(said, Mapping) else text(said)
-
-
-def _prompt(game: Mapping[str, object]) -> str:
-    messages = [mapping(one) for one in listed(game.get("prompt"))]
-    return text(messages[-1].get("content")) if messages else text(game.get("user_prompt"))
+def _prompt(game: ForeignRecord) -> str:
+    messages = game.objects("prompt")
+    return messages[-1].text("content") if messages else game.text("user_prompt")
 
 
 ARENA_HARD = Format(

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.verdict import Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.beside import Verdicts
+from adjudge.importers.beside import SeparateVerdicts
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import BETTER
-from adjudge.importers.record import UNJUDGED, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.pairs import BETTER, gold_marks
+from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, text, without
 from adjudge.verdicts.styles import decision, put_back
 
 _PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
@@ -33,78 +33,68 @@ def _matches(head: Head) -> bool:
 
 def _is_outputs(head: Head) -> bool:
     """Whether a file holds a judge's outputs alone."""
-    return head.record.keys() == {"output"} and text(head.record["output"]) in _PLACES
+    return [*head.record] == ["output"] and head.record.text("output") in _PLACES
 
 
-def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
-    verdicts = Verdicts()
+def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+    verdicts = SeparateVerdicts()
     for file in files:
         if _is_outputs(file.head):
             _add_outputs(file, verdicts)
     rows = [file for file in files if not _is_outputs(file.head)]
     if not rows:
-        left.use({"output": "votes"})
-        yield from verdicts.alone(left)
+        log.use({"output": "votes"})
+        yield from verdicts.alone(log)
     elif len(rows) > 1 and verdicts.said:
-        names = ", ".join(file.name for file in rows)
         raise RunError(
             "outputs are about the rows of one file, by their place, and there are several: "
             "{names}",
-            names=names,
+            names=", ".join(file.name for file in rows),
         )
     else:
-        found = enumerate((row for file in rows for row in _read(file, left)), 1)
-        yield from verdicts.join(((row, (f"row {place}",)) for place, row in found), left)
+        found = enumerate((row for file in rows for row in _read(file, log)), 1)
+        yield from verdicts.join(((row, (f"row {place}",)) for place, row in found), log)
 
 
-def _add_outputs(file: ForeignFile, verdicts: Verdicts) -> None:
+def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
     """Outputs are called like their file: both orders alike."""
     name, swapped = file.path.stem, _EXCHANGED in file.path.stem
     judge = "_".join(part for part in name.split("_") if part != _EXCHANGED)
-    for place, record in enumerate(file.records(), 1):
-        chosen = _PLACES.get(text(record.get("output")))
-        vote = RecordedVote(model=judge, swapped=swapped)
-        unread = f"{text(record.get('output'))!r} names no response"
-        vote = (
-            vote.failed(unread, Outcome.UNREADABLE)
-            if chosen is None
-            else vote.said(put_back(chosen, swapped=swapped))
+    for record in file.records():
+        said = record.text("output")
+        chosen = _PLACES.get(said)
+        vote = RecordedVote(model=judge, swapped=swapped).said_or_failed(
+            None if chosen is None else put_back(chosen, swapped=swapped),
+            f"{said!r} names no response",
+            Outcome.UNREADABLE,
         )
-        verdicts.add(f"row {place}", judge, vote)
-        verdicts.by_place[file.name] = place
+        verdicts.add(f"row {record.row}", judge, vote)
+        verdicts.by_place[file.name] = record.row
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"prompt": "prompt", "label": "labels", "output": "votes"})
-    for place, record in enumerate(file.records()):
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"prompt": "prompt", "label": "labels", "output": "votes"})
+    for record in file.records():
         votes = tuple(_votes(record))
-        gold = _PLACES.get(text(record.get("label")))
-        yield Recorded(
+        responses = record.texts(*_RESPONSES)
+        yield RecordedRow(
             judge=votes[0].model if votes else UNJUDGED,
-            asked=BETTER,
-            fields={
-                "prompt": text(first(record, "prompt", "usermsg")),
-                "response": tuple(text(record[name]) for name in _RESPONSES),
-            },
-            id=text(first(record, "id", "comparison_id")) or f"row {place + 1}",
+            question=BETTER,
+            fields={"prompt": record.text("prompt", "usermsg"), "response": responses},
+            id=record.name("id", "comparison_id"),
             votes=votes,
-            marks=()
-            if gold is None
-            else (Mark(answer=gold, annotator="gold", kind="expert", design="random"),),
-            more=without(record, *_RESPONSES, *_TEXTS, "prompt", "label"),
+            marks=gold_marks(_PLACES.get(record.text("label"))),
+            more=record.rest(*_RESPONSES, *_TEXTS, "prompt", "label"),
         )
 
 
-def _votes(record: Mapping[str, object]) -> Iterator[RecordedVote]:
-    reply, judge = text(first(record, *_TEXTS)), text(record.get("judge")) or "auto-j"
-    said = record.get("pred_label")
-    chosen = _PLACES.get(text(said)) if said is not None else decision(reply)
-    if chosen is not None:
-        yield RecordedVote(answer=chosen, model=judge, text=reply or None)
-    elif reply:
-        yield RecordedVote(model=judge, text=reply).failed(
-            "no decision was read from the reply", Outcome.UNREADABLE
-        )
+def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
+    reply, said = record.text(*_TEXTS), record.text("pred_label")
+    vote = RecordedVote(model=record.text("judge") or "auto-j", text=reply)
+    chosen = decision(reply) if record.value("pred_label") is None else _PLACES.get(said)
+    if chosen is not None or reply:
+        unread = "no decision was read from the reply"
+        yield vote.said_or_failed(chosen, unread, Outcome.UNREADABLE)
 
 
 AUTO_J = Format("auto-j", "Auto-J pairs", "GAIR-NLP/auto-j", _matches, _read, join=_join)

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from adjudge.errors import RunError
 from adjudge.importers.pairs import BETTER
-from adjudge.importers.record import Left, Recorded, RecordedVote
-
-NAMED = "the texts are not in the file: rows are named by their id"
+from adjudge.importers.record import NAMED_BY_ID, ImportLog, RecordedRow, RecordedVote
 
 
 @dataclass
-class Verdicts:
+class SeparateVerdicts:
     """What judges said of rows, by the key of each row. They are held while the rows pass."""
 
     said: dict[Hashable, dict[str, list[RecordedVote]]] = field(
@@ -30,8 +28,8 @@ class Verdicts:
         known.append(replace(vote, sample=sum(one.swapped == vote.swapped for one in known)))
 
     def join(
-        self, rows: Iterable[tuple[Recorded, tuple[Hashable, ...]]], left: Left
-    ) -> Iterator[Recorded]:
+        self, rows: Iterable[tuple[RecordedRow, tuple[Hashable, ...]]], log: ImportLog
+    ) -> Iterator[RecordedRow]:
         """Each row (with its keys) once for every judge of it; as it is where nobody judged it, or
         its own file says who did.
         """
@@ -48,17 +46,15 @@ class Verdicts:
             )
         self._check(count)
         if self.said:
-            left.out("verdict about a row that no file holds", len(self.said))
+            log.skip("verdict about a row that no file holds", len(self.said))
 
-    def alone(self, left: Left) -> Iterator[Recorded]:
+    def alone(self, log: ImportLog) -> Iterator[RecordedRow]:
         """The rows by their names, where no file holds them."""
-        left.note(NAMED)
+        log.note(NAMED_BY_ID)
         for key, judged in self.said.items():
-            fields = {
-                "instruction": f"{key}",
-                "response": (f"{key}, response 1", f"{key}, response 2"),
-            }
-            row = Recorded(asked=BETTER, fields=fields, id=f"{key}", named_only=True)
+            response = (f"{key}, response 1", f"{key}, response 2")
+            fields = {"instruction": f"{key}", "response": response}
+            row = RecordedRow(question=BETTER, fields=fields, id=f"{key}", named_only=True)
             for judge, votes in judged.items():
                 yield replace(row, judge=judge, votes=tuple(votes))
 

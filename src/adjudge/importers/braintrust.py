@@ -6,102 +6,78 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Recorded, RecordedVote, by_model
+from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote, by_model, rate
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import (
-    answered,
-    fields_of,
-    mapping,
-    number,
-    parsed,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.values import number, parse_cell, with_response
 
-_PATHS = (("events",), ("rows",), ("data",), ("objects",))
-_READ = ("input", "output", "expected", "scores", "id", "error")
+_LISTS = ("events", "rows", "data", "objects")
 
 
 def _matches(head: Head) -> bool:
-    record = head.record or next((one for path in _PATHS if (one := mapping(head.at(*path)))), {})
-    return ("span_id" in record and ("root_span_id" in record or "_xact_id" in record)) or {
-        "scores",
-        "experiment_id",
-    } <= record.keys()
+    record = head.first(*_LISTS)
+    spans = record.has("span_id") and record.has_any("root_span_id", "_xact_id")
+    return spans or record.has("scores", "experiment_id")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"input": "input", "output": "response", "expected": "expected", "scores": "votes"})
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"input": "input", "output": "response", "expected": "expected", "scores": "votes"})
     reasons = dict(_reasons(file))
     for event in _events(file):
         if not _is_root(event):
             continue
-        scores = mapping(event.get("scores"))
+        scores = event.nested("scores").raw
         if not scores:
-            left.out("event without scores")
+            log.skip("event without scores")
         for name, value in scores.items():
-            yield _judged(
-                event, name, number(value), reasons.get((text(event.get("root_span_id")), name), {})
-            )
+            why = reasons.get((event.text("root_span_id"), name), EMPTY)
+            yield _judged(event, name, number(value), why)
 
 
-def _events(file: ForeignFile) -> Iterator[Mapping[str, object]]:
+def _events(file: ForeignFile) -> Iterator[ForeignRecord]:
     """A table holds objects as JSON."""
-    for event in file.records(*_PATHS):
-        yield (
-            {name: parsed(value) for name, value in event.items()}
-            if file.head.form == "table"
-            else event
-        )
+    for event in file.records(*((name,) for name in _LISTS)):
+        table = file.head.form == "table"
+        cells = {name: parse_cell(one) for name, one in event.raw.items()} if table else {}
+        yield event.merge(cells)
 
 
-def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], Mapping[str, object]]]:
+def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], ForeignRecord]]:
     for event in _events(file):
-        about = mapping(event.get("span_attributes"))
-        if about.get("type") == "score" and not _is_root(event):
-            output = mapping(event.get("output"))
-            details = {
-                **mapping(output.get("metadata")),
-                **mapping(event.get("metadata")),
-                "error": event.get("error"),
-            }
-            yield (text(event.get("root_span_id")), text(about.get("name"))), details
+        about = event.nested("span_attributes")
+        if about.value("type") == "score" and not _is_root(event):
+            details = event.nested("output").nested("metadata").merge(event.nested("metadata").raw)
+            key = event.text("root_span_id"), about.text("name")
+            yield key, details.merge({"error": event.value("error")})
 
 
-def _is_root(event: Mapping[str, object]) -> bool:
-    is_root = text(event.get("is_root")).casefold() == "true"
-    return is_root or (
-        not event.get("span_parents") and event.get("span_id") == event.get("root_span_id")
-    )
+def _is_root(event: ForeignRecord) -> bool:
+    alone = not event.value("span_parents")
+    alone = alone and event.value("span_id") == event.value("root_span_id")
+    return alone or event.text("is_root").casefold() == "true"
 
 
 def _judged(
-    event: Mapping[str, object], name: str, score: float | None, why: Mapping[str, object]
-) -> Recorded:
+    event: ForeignRecord, name: str, score: float | None, why: ForeignRecord
+) -> RecordedRow:
     vote = RecordedVote(
-        model=text(why.get("model")),
-        explanation=text(why.get("rationale")) or None,
-        more=without(why, "rationale", "error"),
+        model=why.text("model"),
+        explanation=why.text("rationale"),
+        more=why.rest("rationale", "error"),
     )
-    reason = why.get("error") or event.get("error") or "the score is null: it was not scored"
-    vote = vote.failed(reason) if score is None else vote.said(score)
-    given = event.get("input")
-    return Recorded(
+    wrong = why.value("error") or event.value("error") or "the score is null: it was not scored"
+    given = event.nested("input").fields()
+    if not isinstance(event.value("input"), Mapping):
+        given = event.fields("input")
+    return RecordedRow(
         judge=by_model(name, vote.model),
-        asked=Asked(name, kind="rating"),
-        fields=answered(
-            {
-                **fields_of(given if isinstance(given, Mapping) else {"input": given}),
-                **fields_of({"expected": event.get("expected")}),
-            },
-            text(event.get("output")),
-        ),
-        id=text(event.get("id")) or None,
-        votes=(vote,),
-        more=without(event, *_READ),
-        at=seconds(event.get("created")),
+        question=rate(name),
+        fields=with_response({**given, **event.fields("expected")}, event.text("output")),
+        id=event.text("id") or None,
+        votes=(vote.said_or_failed(score, wrong),),
+        more=event.rest("input", "output", "expected", "scores", "id", "error"),
+        at=event.seconds("created"),
     )
 
 

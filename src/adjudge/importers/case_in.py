@@ -7,10 +7,10 @@ from pathlib import Path
 
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.errors import RunError, SetupError
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.pool import criteria_of
-from adjudge.importers.record import Asked, Mark, Recorded
-from adjudge.importers.run import recorded_in
-from adjudge.importers.values import mapping, number, text
+from adjudge.importers.record import Mark, RecordedQuestion, RecordedRow
+from adjudge.importers.run import read_foreign
 from adjudge.prompts.render import LANGUAGES
 from adjudge.runs.build import INVENTED
 from adjudge.runs.case_file import MOST_VOTES, CaseSettings, ExpectedRow, TestCase, letter_of
@@ -21,60 +21,57 @@ _MOST_COMPARED = 26
 
 def case_in(path: Path, most: int) -> TestCase:
     """The first question of a file, with at most so many of its rows."""
-    found = recorded_in(path)
-    recorded = [one for one in found.records if not one.only_marks]
-    if not recorded:
+    found = read_foreign(path)
+    rows = [one for one in found.rows if not one.only_marks]
+    if not rows:
         raise RunError(
             "{name} was read as {title} and holds no row", name=path.name, title=found.format.title
         )
-    asked = recorded[0].asked
-    if asked.kind == "rating":
+    question = rows[0].question
+    if question.kind == "rating":
         raise SetupError(
             "{name} asks for a number, and a test case has options: nothing was brought in",
             name=path.name,
         )
-    own = [one for one in recorded if one.asked.name == asked.name][:most]
-    entry = _entry(asked, own)
+    own = [one for one in rows if one.question.name == question.name][:most]
+    entry = _entry(question, own)
     return TestCase(
-        entry=entry, settings=_settings(asked), rows=tuple(_row(one, entry) for one in own)
+        entry=entry, settings=_settings(question), rows=tuple(_row(one, entry) for one in own)
     )
 
 
-def _settings(asked: Asked) -> CaseSettings:
+def _settings(question: RecordedQuestion) -> CaseSettings:
     """How EvalAssist's judge was set, by our names; of any other file, as usual."""
-    judge, evaluator = (
-        mapping(asked.settings.get("judge")),
-        mapping(asked.settings.get("evaluator")),
-    )
-    given, own = mapping(judge.get("params")), mapping(judge.get("adjudge"))
+    settings = ForeignRecord(question.settings)
+    judge = settings.nested("judge")
+    given, own = judge.nested("params"), judge.nested("adjudge")
     votes, warmth, language = (
-        number(given.get("self_consistency")),
-        number(own.get("temperature")),
-        text(own.get("language")),
+        given.number("self_consistency"),
+        own.number("temperature"),
+        own.text("language"),
     )
-    invented, persona = (
-        given.get("generate_synthetic_persona") is True,
-        text(given.get("judge_description_prompt")),
-    )
+    invented = given.value("generate_synthetic_persona") is True
+    persona = INVENTED if invented else given.text("judge_description_prompt")
+    feedback = given.value("generate_feedback") is True and question.kind != "comparison"
     return CaseSettings(
-        models=tuple(filter(None, text(evaluator.get("name")).split(", "))),
+        models=tuple(filter(None, settings.nested("evaluator").text("name").split(", "))),
         strictness=min(max(int(votes or 1), 1), MOST_VOTES),
-        check_positional_bias=given.get("check_positional_bias") is True,
-        feedback=given.get("generate_feedback") is True and asked.kind != "comparison",
-        persona=INVENTED if invented else persona or None,
+        check_positional_bias=given.value("check_positional_bias") is True,
+        feedback=feedback,
+        persona=persona or None,
         temperature=None if warmth is None or warmth < 0 else warmth,
-        tie_enabled=own.get("tie_enabled") is not False,
+        tie_enabled=own.value("tie_enabled") is not False,
         language=language if language in LANGUAGES else "en",
     )
 
 
-def _entry(asked: Asked, recorded: Sequence[Recorded]) -> CatalogEntry:
-    kind: Kind = "pairwise" if asked.kind == "comparison" else "direct"
-    answers = [_answer(mark) for one in recorded for mark in one.marks]
-    return CatalogEntry(criteria_of(asked, tuple(answers) if kind == "direct" else ()), kind)
+def _entry(question: RecordedQuestion, rows: Sequence[RecordedRow]) -> CatalogEntry:
+    kind: Kind = "pairwise" if question.kind == "comparison" else "direct"
+    answers = [_answer(mark) for one in rows for mark in one.marks]
+    return CatalogEntry(criteria_of(question, tuple(answers) if kind == "direct" else ()), kind)
 
 
-def _row(one: Recorded, entry: CatalogEntry) -> ExpectedRow:
+def _row(one: RecordedRow, entry: CatalogEntry) -> ExpectedRow:
     fields = {
         name: value if isinstance(value, str) else tuple(value)
         for name, value in one.fields.items()

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.errors import RunError
-from adjudge.importers.record import PASS_OR_FAIL, Asked, Recorded, RecordedVote
+from adjudge.importers.record import PASS_OR_FAIL, RecordedQuestion, RecordedRow, RecordedVote
 
 _SOUNDS_BAD = re.compile(
     r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE
 )
 
 
-def direction_notes(questions: Mapping[str, Asked], less_is_better: Sequence[str]) -> Iterator[str]:
+def direction_notes(
+    questions: Mapping[str, RecordedQuestion], less_is_better: Sequence[str]
+) -> Iterator[str]:
     """What a reader of the import must know about directions.
 
     A RunError names a question that is not there.
@@ -29,61 +31,60 @@ def direction_notes(questions: Mapping[str, Asked], less_is_better: Sequence[str
                 questions=", ".join(questions),
             )
         yield f"{name}: less is better, so that scores are turned round: 1 minus what was recorded"
-    for name, asked in questions.items():
-        scored = asked.kind == "rating" or (
-            asked.options != PASS_OR_FAIL and any(one.score is not None for one in asked.options)
+    for name, question in questions.items():
+        scored = question.kind == "rating" or (
+            question.options != PASS_OR_FAIL
+            and any(one.score is not None for one in question.options)
         )
-        if scored and asked.higher_is_better and _SOUNDS_BAD.search(name):
+        if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
             yield (
                 f"{name}: more counts as better, as the file does not say otherwise; "
                 f"--less-is-better {name!r} turns it round"
             )
 
 
-def turned(recorded: Recorded) -> Recorded:
-    """A record whose scores are turned round, with what was recorded beside them."""
-    asked = recorded.asked
-    if asked.kind == "comparison":
+def turn_round(row: RecordedRow) -> RecordedRow:
+    """A row whose scores are turned round, with what was recorded beside them."""
+    question = row.question
+    if question.kind == "comparison":
         raise RunError(
-            "{name!r} compares responses, and has no scores to turn round", name=asked.name
+            "{name!r} compares responses, and has no scores to turn round", name=question.name
         )
+    rated = question.kind == "rating"
     options = tuple(
-        replace(one, score=None if one.score is None else _other_end(one.score, asked))
-        for one in asked.options
+        replace(one, score=None if one.score is None else _contrary(one.score, question.name))
+        for one in question.options
     )
-    rated = asked.kind == "rating"
     marks = tuple(
-        replace(mark, answer=_other_end(mark.answer, asked))
+        replace(mark, answer=_contrary(mark.answer, question.name))
         if rated and isinstance(mark.answer, float)
         else mark
-        for mark in recorded.marks
+        for mark in row.marks
     )
     return replace(
-        recorded,
-        asked=replace(asked, options=options, higher_is_better=False),
-        votes=tuple(_turned_vote(vote, asked) for vote in recorded.votes),
+        row,
+        question=replace(question, options=options, higher_is_better=False),
+        votes=tuple(_turn_vote(vote, question) for vote in row.votes),
         marks=marks,
     )
 
 
-def _turned_vote(vote: RecordedVote, asked: Asked) -> RecordedVote:
-    said = vote.answer if asked.kind == "rating" else vote.score
+def _turn_vote(vote: RecordedVote, question: RecordedQuestion) -> RecordedVote:
+    rated = question.kind == "rating"
+    said = vote.answer if rated else vote.score
     if not isinstance(said, int | float):
         return vote
-    more, score = {**vote.more, "recorded_score": said}, _other_end(said, asked)
-    return (
-        replace(vote, answer=score, more=more)
-        if asked.kind == "rating"
-        else replace(vote, score=score, more=more)
-    )
+    score = _contrary(said, question.name)
+    turned = replace(vote, more={**vote.more, "recorded_score": said})
+    return replace(turned, answer=score) if rated else replace(turned, score=score)
 
 
-def _other_end(score: float, asked: Asked) -> float:
+def _contrary(score: float, name: str) -> float:
     if not 0 <= score <= 1:
         raise RunError(
             "{name}: {score:g} lies outside 0 to 1, so that nobody knows which score is its "
             "contrary",
-            name=asked.name,
+            name=name,
             score=score,
         )
     return 1 - score

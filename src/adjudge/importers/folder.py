@@ -17,9 +17,16 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.directions import turned
-from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
-from adjudge.importers.record import NAMELESS, NOT_SAID, Asked, Mark, Recorded, RecordedVote
+from adjudge.importers.directions import turn_round
+from adjudge.importers.pool import criteria_of, instance_of, keys_of, merge, result_of
+from adjudge.importers.record import (
+    NAMELESS,
+    NOT_SAID,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.scales import goodness
 from adjudge.labels.store import Draw, LabelStore
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
@@ -39,7 +46,7 @@ _MOST_SEEN = 500_000
 
 
 @dataclass
-class Tally:
+class ImportTally:
     """What came out of a file."""
 
     judgments: int = 0
@@ -54,6 +61,14 @@ class Tally:
     recounted: int = 0
     """Unreadable votes that count as a verdict, since the user said so."""
 
+    def count(self, row: RecordedRow, status: str) -> None:
+        """One more judgment."""
+        self.judges[row.judge] += 1
+        self.judgments += 1
+        self.statuses[status] += 1
+        self.unjudged += not row.votes
+        self.votes.update(vote.outcome.value for vote in row.votes)
+
 
 class ImportedRun:
     """A run folder that is being made."""
@@ -61,7 +76,7 @@ class ImportedRun:
     def __init__(
         self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy
     ) -> None:
-        self.tally = Tally()
+        self.tally = ImportTally()
         self.origin = ""
         """What tells judges without a name from those of another file."""
         self.less_is_better: frozenset[str] = frozenset()
@@ -73,58 +88,43 @@ class ImportedRun:
         self._seen: set[int] = set()
         self._design = design
         self._unreadable = unreadable
-        self._questions: dict[str, dict[str, Asked]] = {}
+        self._questions: dict[str, dict[str, RecordedQuestion]] = {}
         self._by_words = False
-        self._marked: dict[str, Asked] = {}
+        self._marked: dict[str, RecordedQuestion] = {}
         """Questions by what people answered who gave labels alone."""
         self._models: dict[str, dict[str, None]] = {}
 
-    def add(self, recorded: Recorded) -> None:
+    def add(self, row: RecordedRow) -> None:
         """Keep a judgment, and what people said of its row."""
-        instance = instance_of(recorded)
-        recorded = self._recounted(
-            turned(recorded) if recorded.asked.name in self.less_is_better else recorded
-        )
-        self._describe(recorded)
-        for mark in recorded.marks:
-            self._mark(recorded, instance.identity, mark)
-        if recorded.only_marks:
+        instance, tally = instance_of(row), self.tally
+        if row.question.name in self.less_is_better:
+            row = turn_round(row)
+        row = self._recount(row)
+        self._describe(row)
+        for mark in row.marks:
+            self._mark(row, instance.identity, mark)
+        if row.only_marks:
             return
-        result = result_of(recorded, instance)
-        number = self.tally.judges[recorded.judge]
-        self._ledger.add(
-            recorded.judge,
-            number,
-            result,
-            keys_of(recorded.judge, number, len(result.votes)),
-            recorded.at,
-        )
-        self._count(recorded, result.status.value)
+        result, number = result_of(row, instance), tally.judges[row.judge]
+        keys = keys_of(row.judge, number, len(result.votes))
+        self._ledger.add(row.judge, number, result, keys, row.at)
+        tally.count(row, result.status.value)
 
-    def add_record(
-        self,
-        record: JudgmentRecord,
-        keys: list[bytes],
-        recorded: Recorded,
-    ) -> None:
-        """Keep a judgment of ours as its export has it; ``recorded`` is what it asks and who
+    def add_record(self, record: JudgmentRecord, keys: list[bytes], row: RecordedRow) -> None:
+        """Keep a judgment of ours as its export has it; ``row`` is what it asks and who
         answered.
         """
         self._ledger.add_record(record, keys)
         self._by_words = True
-        self._describe(recorded)
-        self._count(recorded, record.status)
+        self._describe(row)
+        self.tally.count(row, record.status)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
         """Keep labels of ours as their export has them, with the draws that they come from."""
         for label in labels:
             self._keep_label(label)
-            if (
-                label.seed is not None
-                and label.drawn_at is not None
-                and label.criteria not in self._draws
-            ):
-                self._draws[label.criteria] = Draw(label.seed, label.drawn_at)
+            if label.seed is not None and label.drawn_at is not None:
+                self._draws.setdefault(label.criteria, Draw(label.seed, label.drawn_at))
 
     def finish(self, facts: Mapping[str, object]) -> None:
         """Write what is known of the whole."""
@@ -132,86 +132,65 @@ class ImportedRun:
         for criteria, draw in self._draws.items():
             self._labels.keep_draw(criteria, draw)
         judges = {name: self._configuration(name) for name in self._questions}
-        self._ledger.finish(
-            {
-                "configuration": {"judges": judges},
-                "started": time.time(),
-                "ended": IMPORTED,
-                **facts,
-            }
-        )
+        began = {"configuration": {"judges": judges}, "started": time.time()}
+        self._ledger.finish({**began, "ended": IMPORTED, **facts})
 
-    def _count(self, recorded: Recorded, status: str) -> None:
-        tally = self.tally
-        tally.judges[recorded.judge] += 1
-        tally.judgments += 1
-        tally.statuses[status] += 1
-        tally.unjudged += not recorded.votes
-        tally.votes.update(vote.outcome.value for vote in recorded.votes)
+    def questions(self) -> dict[str, RecordedQuestion]:
+        """Those that are described, by their names."""
+        return {name: one for own in self._questions.values() for name, one in own.items()}
 
-    def _recounted(self, recorded: Recorded) -> Recorded:
+    def _recount(self, row: RecordedRow) -> RecordedRow:
         """Unreadable comparisons as the policy counts them; what was said of
         them stays beside it.
         """
-        if self._unreadable == "drop" or recorded.asked.kind != "comparison":
-            return recorded
-        if self._unreadable == "recorded":
-            return replace(recorded, votes=tuple(map(self._as_recorded, recorded.votes)))
-        truth = next((mark.answer for mark in recorded.marks), None)
-        votes = tuple(
-            self._counted(vote, truth) if vote.outcome is Outcome.UNREADABLE else vote
-            for vote in recorded.votes
-        )
-        return replace(recorded, votes=votes)
-
-    def _as_recorded(self, vote: RecordedVote) -> RecordedVote:
-        """The vote as the file counts it."""
-        if vote.stand_in is None:
-            return vote
-        self.tally.recounted += 1
-        more = {
-            **vote.more,
-            "unreadable": vote.reason or vote.answer,
-            "counted_as": self._unreadable,
-        }
-        return replace(vote, outcome=Outcome.REPAIRED, answer=vote.stand_in, reason=None, more=more)
+        if self._unreadable == "drop" or row.question.kind != "comparison":
+            return row
+        truth = next((mark.answer for mark in row.marks), None)
+        return replace(row, votes=tuple(self._counted(vote, truth) for vote in row.votes))
 
     def _counted(self, vote: RecordedVote, truth: object) -> RecordedVote:
         right: Selection | None = (
             truth if isinstance(truth, int) else "tie" if truth == TIE else None
         )
-        if self._unreadable == "wrong" and right is None:
-            return vote  # nobody says what would be right
+        unknown = self._unreadable == "wrong" and right is None  # nobody says what would be right
+        answer = vote.stand_in  # as the file counts it
+        if self._unreadable != "recorded":
+            counts = vote.outcome is Outcome.UNREADABLE and not unknown
+            answer = with_policy(None, self._unreadable, right or 0) if counts else None
+        if answer is None:
+            return vote
         self.tally.recounted += 1
-        more = {**vote.more, "unreadable": vote.reason, "counted_as": self._unreadable}
-        answer = with_policy(None, self._unreadable, right if right is not None else 0)
+        said = vote.reason or vote.answer
+        more = {**vote.more, "unreadable": said, "counted_as": self._unreadable}
         return replace(vote, outcome=Outcome.REPAIRED, answer=answer, reason=None, more=more)
 
-    def _describe(self, recorded: Recorded) -> None:
-        asked = recorded.asked
-        if recorded.only_marks:  # on judgments of judges that are described with these
-            self._marked[asked.name] = _with_answers(self._marked.get(asked.name, asked), recorded)
-            return
-        known = self._questions.setdefault(recorded.judge, {})
-        models = self._models.setdefault(recorded.judge, {})
-        models.update(dict.fromkeys(vote.model for vote in recorded.votes))
-        if asked.name not in known and sum(map(len, self._questions.values())) >= _MOST_QUESTIONS:
-            self.tally.undescribed += 1
+    def _describe(self, row: RecordedRow) -> None:
+        question = row.question
+        if row.only_marks:  # on judgments of judges that are described with these
+            known = self._marked
         else:
-            known[asked.name] = _with_answers(known.get(asked.name, asked), recorded)
+            known = self._questions.setdefault(row.judge, {})
+            models = self._models.setdefault(row.judge, {})
+            models.update(dict.fromkeys(vote.model for vote in row.votes))
+            described = sum(map(len, self._questions.values()))
+            if question.name not in known and described >= _MOST_QUESTIONS:
+                self.tally.undescribed += 1
+                return
+        known[question.name] = _with_answers(known.get(question.name, question), row)
 
-    def _mark(self, recorded: Recorded, identity: str, mark: Mark) -> None:
-        name = {"choice": "option", "comparison": "winner", "rating": "score"}[recorded.asked.kind]
+    def _mark(self, row: RecordedRow, identity: str, mark: Mark) -> None:
+        names = {"choice": "option", "comparison": "winner", "rating": "score"}
+        name = names[row.question.kind]
         label = Label(
             row=identity,
-            id=recorded.id,
-            criteria=recorded.asked.name,
+            id=row.id,
+            criteria=row.question.name,
             annotator=mark.annotator,
             kind=mark.kind,
             design=self._design or mark.design,
             judge_visible=mark.judge_visible,
             note=mark.note,
-            at=mark.at or recorded.at or time.time(),
+            at=mark.at or row.at or time.time(),
             **{name: str(mark.answer) if name == "option" else mark.answer},  # type: ignore[arg-type]
         )
         known = hash((identity, label.id, label.criteria, label.annotator, label.answer))
@@ -238,67 +217,50 @@ class ImportedRun:
         """
         return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
 
-    def questions(self) -> dict[str, Asked]:
-        """Those that are described, by their names."""
-        return {name: asked for own in self._questions.values() for name, asked in own.items()}
-
     def _configuration(self, judge: str) -> dict[str, object]:
         """As judges of ours describe themselves, so that labels, reports and comparisons find what
         they need.
         """
         own = self._questions[judge]
-        asked = [merged(one, self._marked.get(name, one), (), None) for name, one in own.items()]
+        asked = [merge(one, self._marked.get(name, one)) for name, one in own.items()]
         if self._by_words:
             asked = [_by_words(one) for one in asked]
         models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
         rating = next((one for one in asked if one.kind == "rating"), None)
-        if (
-            rating is not None
-        ):  # a judge that asks for a number has one question, and is named after it
+        if rating is not None:  # a judge that asks for a number is named after its one question
             low, high = rating.bounds
-            settings = {
-                "expression": criteria_of(rating).definition,
-                "min": low,
-                "max": high,
-                "imported": judge,
-            }
+            asks = {"expression": criteria_of(rating).definition, "min": low, "max": high}
+            settings = {**asks, "imported": judge}
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
-        recorded = {name: plain(one) for name, one in asked[0].settings.items()} if asked else {}
-        ties = {"tie_enabled": asked[0].ties} if asked and asked[0].kind == "comparison" else {}
-        settings = {**recorded, "imported": judge, **ties}
-        return {
-            "judge": IMPORTED,
-            "settings": settings,
-            "models": models,
-            "criteria": [plain(criteria_of(one)) for one in asked],
-        }
+        first = asked[0] if asked else RecordedQuestion(judge)
+        ties = {"tie_enabled": first.ties} if first.kind == "comparison" else {}
+        settings = {**first.settings, "imported": judge, **ties}
+        criteria = [plain(criteria_of(one)) for one in asked]
+        return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": criteria}
 
 
-def _by_words(asked: Asked) -> Asked:
+def _by_words(question: RecordedQuestion) -> RecordedQuestion:
     """An export tells the options, not their order, which without points says whose share is
     measured.
     """
-    if any(option.score is not None for option in asked.options):
-        return asked
-    return replace(
-        asked, options=tuple(sorted(asked.options, key=lambda option: goodness(option.name)))
-    )
+    if any(option.score is not None for option in question.options):
+        return question
+    ordered = sorted(question.options, key=lambda option: goodness(option.name))
+    return replace(question, options=tuple(ordered))
 
 
-def _with_answers(known: Asked, recorded: Recorded) -> Asked:
+def _with_answers(known: RecordedQuestion, row: RecordedRow) -> RecordedQuestion:
     """A question, with what one more record tells of it."""
-    asked = recorded.asked
+    question = row.question
     said = [
-        *(vote.answer for vote in recorded.votes if vote.answer is not None),
-        *(mark.answer for mark in recorded.marks),
+        *(vote.answer for vote in row.votes if vote.answer is not None),
+        *(mark.answer for mark in row.marks),
     ]
-    if known.kind != asked.kind and said:  # a failure does not tell what was asked
-        known = asked
-    if asked.kind != "rating":
-        return merged(known, asked, tuple(map(str, said)) if asked.kind == "choice" else (), None)
-    for one in map(float, said):
-        known = merged(known, asked, (), one)
-    return known
+    if known.kind != question.kind and said:  # a failure does not tell what was asked
+        known = question
+    if question.kind == "rating":
+        return merge(known, question, numbers=tuple(map(float, said))) if said else known
+    return merge(known, question, tuple(map(str, said)) if question.kind == "choice" else ())
 
 
 @contextmanager

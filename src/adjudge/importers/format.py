@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from adjudge.importers.record import Left, Recorded
+from adjudge.importers.record import ImportLog, RecordedRow
 from adjudge.importers.source import ForeignFile, Head
 
 
@@ -18,22 +18,18 @@ class Format:
     written_against: str
     """The version of the tool whose files it was written for."""
     matches: Callable[[Head], bool]
-    read: Callable[[ForeignFile, Left], Iterator[Recorded]]
-    judged: bool = True
-    """Whether the files hold verdicts; of several formats in a folder, those without are companions
-    of the others.
-    """
-    join: Callable[[Sequence[ForeignFile], Left], Iterator[Recorded]] | None = None
+    read: Callable[[ForeignFile, ImportLog], Iterator[RecordedRow]]
+    join: Callable[[Sequence[ForeignFile], ImportLog], Iterator[RecordedRow]] | None = None
     """How several files are read at once, where verdicts lie beside the rows
     that they are about.
     """
 
-    def read_all(self, files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
-        """The records of all files: joined where the format joins them, else of one after the
+    def read_all(self, files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+        """The rows of all files: joined where the format joins them, else of one after the
         other.
         """
         if self.join is not None:
-            yield from self.join(files, left)
+            yield from self.join(files, log)
             return
         for file in files:
-            yield from self.read(file, left)
+            yield from self.read(file, log)

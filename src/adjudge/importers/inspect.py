@@ -7,37 +7,32 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.archive import entries
+from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     NOT_SAID,
-    PASS_OR_FAIL,
-    Asked,
-    Left,
+    ImportLog,
     Mark,
-    Recorded,
+    RecordedQuestion,
+    RecordedRow,
     RecordedVote,
-    asked_for,
+    pass_or_fail,
+    passed,
+    question_for,
+    rate,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import (
-    fields_of,
-    is_missing,
-    listed,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.values import Json, is_missing, number, text
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2
+_HEADERS = ("header.json", "_journal/start.json")
 _SAMPLE = re.compile(r"samples/(.+_epoch_\d+)(?:\.json|/sample\.json)")
 _SHELL = "/sample.json"
 _ATTACHMENT = re.compile(r"attachment://(\w+)")
@@ -68,18 +63,13 @@ _READ = (
 
 def _matches(head: Head) -> bool:
     if head.form == "archive":
-        return any(
-            _SAMPLE.fullmatch(name) or name in ("header.json", "_journal/start.json")
-            for name in head.names
-        )
-    return (
-        isinstance(head.document.get("eval"), Mapping)
-        and {"version", "status"} <= head.document.keys()
-    )
+        return any(_SAMPLE.fullmatch(name) or name in _HEADERS for name in head.names)
+    is_log = isinstance(head.document.value("eval"), Mapping)
+    return is_log and head.document.has("version", "status")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "input": "input",
             "target": "target",
@@ -89,312 +79,253 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         }
     )
     if file.head.form == "archive":
-        yield from _archive(file, left)
-        return
-    head = {path[0]: value for path, value in file.walk((), (("version",), ("eval",), ("status",)))}
-    _check(head, file, left)
-    for sample in file.records(("samples",)):
-        yield from _sample(sample, mapping(head["eval"]), left)
+        head, samples = _archive_head(file), _archive_samples(file)
+    else:
+        head = file.document(("version",), ("eval",), ("status",))
+        samples = file.records(("samples",))
+    _check(head, file, log)
+    about = head.nested("eval")
+    for sample in samples:
+        yield from _sample(sample, about, log)
 
 
-def _archive(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    heads = ("header.json", "_journal/start.json")
-    found = dict(entries(file.path, lambda name: name in heads))
+def _archive_head(file: ForeignFile) -> ForeignRecord:
+    found = dict(entries(file.path, lambda name: name in _HEADERS))
     if not found:
         raise RunError(
             "{name} holds neither header.json nor _journal/start.json: it is not a log of Inspect",
             name=file.name,
         )
-    head = mapping(_json(found.get(heads[0]) or found[heads[1]], file, heads[0]))
-    _check(head, file, left)
+    header, start = _HEADERS
+    return _entry(found.get(header) or found[start], file, header).nested("entry")
+
+
+def _archive_samples(file: ForeignFile) -> Iterator[ForeignRecord]:
     for name, content in entries(file.path, lambda name: bool(_SAMPLE.fullmatch(name))):
-        sample = mapping(_json(content, file, name))
+        sample = _entry(content, file, name).nested("entry")
         if name.endswith(_SHELL):
-            sample = {
-                **sample,
-                **_beside(file, name.removesuffix(_SHELL), attached=b"attachment://" in content),
-            }
-        yield from _sample(sample, mapping(head["eval"]), left)
+            attached = b"attachment://" in content
+            sample = sample.merge(_beside(file, name.removesuffix(_SHELL), attached=attached))
+        yield sample
 
 
-def _beside(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, object]:
+def _beside(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, Json]:
     """What lies beside the shell of a sample that was written in chunks: its metadata, and texts by
     their index.
     """
-    kept, chunks = (
-        f"{folder}/metadata.json",
-        re.compile(rf"{re.escape(folder)}/attachments/(\d+)\.json"),
-    )
-    found: dict[str, object] = {}
-    texts: dict[str, object] = {}
-    if not any(name == kept or (attached and chunks.fullmatch(name)) for name in file.head.names):
-        return found
-    for name, content in entries(
-        file.path, lambda name: name == kept or (attached and bool(chunks.fullmatch(name)))
-    ):
-        value = _json(content, file, name)
+    kept = f"{folder}/metadata.json"
+    chunks = re.compile(rf"{re.escape(folder)}/attachments/(\d+)\.json")
+
+    def is_wanted(name: str) -> bool:
+        return name == kept or (attached and bool(chunks.fullmatch(name)))
+
+    found: dict[str, Json] = {}
+    texts: dict[str, Json] = {}
+    wanted = any(map(is_wanted, file.head.names))
+    for name, content in entries(file.path, is_wanted) if wanted else ():
+        entry = _entry(content, file, name)
         if start := chunks.fullmatch(name):
-            texts.update(
-                {str(int(start[1]) + place): one for place, one in enumerate(listed(value))}
-            )
+            first = int(start[1])
+            texts |= {str(at): one for at, one in enumerate(entry.values("entry"), first)}
         else:
-            found["metadata"] = value
+            found["metadata"] = entry.value("entry")
     return {**found, **({"attachments": texts} if texts else {})}
 
 
-def _json(content: bytes, file: ForeignFile, name: str) -> object:
+def _entry(content: bytes, file: ForeignFile, name: str) -> ForeignRecord:
+    """What an entry of an archive holds, under the key ``entry``."""
     try:
-        found: object = json.loads(content)
-        return found
+        return ForeignRecord({"entry": json.loads(content)}, lambda: f"{file.name}, {name}")
     except ValueError as error:
         raise RunError(
-            "{name}, entry {name2!r} is not JSON: {error}", name=file.name, name2=name, error=error
+            "{name}, entry {entry!r} is not JSON: {error}",
+            name=file.name,
+            entry=name,
+            error=error,
         ) from error
 
 
-def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
-    version = number(head.get("version"))
-    about = mapping(head.get("eval"))
-    left.version = (
-        f"inspect_ai {mapping(about.get('packages')).get('inspect_ai', 'not said')}, log "
-        f"version {head.get('version')}"
-    )
+def _check(head: ForeignRecord, file: ForeignFile, log: ImportLog) -> None:
+    version, status = head.number("version"), head.value("status")
+    tool = head.nested("eval").nested("packages").raw.get("inspect_ai", "not said")
+    log.version = f"inspect_ai {tool}, log version {head.value('version')}"
     if version is not None and version > _VERSION:
         raise RunError(
-            "{name} is a log of version {version:g}, and version {supported} is read: save it "
+            "{name} is a log of version {version:g}, and version {newest} is read: save it "
             "by that version",
             name=file.name,
             version=version,
-            supported=_VERSION,
+            newest=_VERSION,
         )
-    if head.get("status") not in (None, "success"):
-        left.note(f"the eval ended as {head.get('status')!r}: what it holds was read")
+    if status not in (None, "success"):
+        log.note(f"the eval ended as {status!r}: what it holds was read")
 
 
-def _sample(
-    sample: Mapping[str, object], about: Mapping[str, object], left: Left
-) -> Iterator[Recorded]:
-    if sample.get("invalidation"):
-        left.out("sample that was invalidated")
+def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iterator[RecordedRow]:
+    if sample.value("invalidation"):
+        log.skip("sample that was invalidated")
         return
-    scores = mapping(sample.get("scores")) or _only_score(sample, about)
+    scorers = [one.text("name") for one in about.objects("scorers")] or ["scorer"]
+    scores = sample.named_objects("scores")
+    if not scores and isinstance(sample.value("score"), Mapping):
+        scores = {scorers[0]: sample.nested("score")}  # of version 1, without its scorer's name
     for scorer, score in scores.items():
-        yield from _scored(scorer, mapping(score), sample, about, left)
-    if not scores and sample.get("error"):
-        reason = mapping(sample["error"]).get("message") or sample["error"]
-        for name in _scorers(about) or ["scorer"]:
-            yield _row(
-                sample,
-                name,
-                Asked(name, options=_GRADES),
-                (RecordedVote(model=_grader(about, name)).failed(reason),),
-                (),
-            )
+        yield from _scored(scorer, score, sample, about, log)
+    error = sample.nested("error").value("message") or sample.value("error")
+    if not scores and error:
+        for name in scorers:
+            vote = RecordedVote(model=_grader(about, name)).failed(error)
+            yield _row(sample, name, _graded(name), vote)
     elif not scores:
-        left.out("sample without scores")
-
-
-def _only_score(sample: Mapping[str, object], about: Mapping[str, object]) -> Mapping[str, object]:
-    """Logs of version 1 have one score, without its scorer's name."""
-    found = sample.get("score")
-    return {(_scorers(about) or ["scorer"])[0]: found} if isinstance(found, Mapping) else {}
+        log.skip("sample without scores")
 
 
 def _scored(
-    scorer: str,
-    score: Mapping[str, object],
-    sample: Mapping[str, object],
-    about: Mapping[str, object],
-    left: Left,
-) -> Iterator[Recorded]:
+    scorer: str, score: ForeignRecord, sample: ForeignRecord, about: ForeignRecord, log: ImportLog
+) -> Iterator[RecordedRow]:
     """A scorer's value may be several under one name; each is a question of its own."""
     original, edits = _history(score)
-    value = original.get("value")
-    several = mapping(value) or (
-        {str(place): one for place, one in enumerate(value)} if isinstance(value, list) else {}
-    )
+    known = _known(original, sample, _grader(about, scorer))
+    value = original.value("value")
+    several = original.nested("value").raw or {
+        str(place): one for place, one in enumerate(original.values("value"))
+    }
     for key, one in several.items():
-        yield _judged(f"{scorer}/{key}", one, original, sample, about, scorer, ())
+        name = f"{scorer}/{key}"
+        yield _row(sample, name, *_verdict(name, one, known))
     if several and edits:
-        left.out("edit of a score that has several values", len(edits))
+        log.skip("edit of a score that has several values", len(edits))
     if not several:
-        yield _judged(scorer, value, original, sample, about, scorer, edits)
+        question, vote = _verdict(scorer, value, known)
+        changes = [one for one in edits if one.value("value") not in (None, _UNCHANGED)]
+        yield _row(sample, scorer, question, vote, tuple(_mark(one, question) for one in changes))
 
 
-def _history(
-    score: Mapping[str, object],
-) -> tuple[Mapping[str, object], tuple[Mapping[str, object], ...]]:
+def _history(score: ForeignRecord) -> tuple[ForeignRecord, Sequence[ForeignRecord]]:
     """The judge's own score, and what people made of it: the first entry of a history is what stood
     there before.
     """
-    history = [mapping(one) for one in listed(score.get("history"))]
-    people = tuple(one for one in history if mapping(one.get("provenance")))
-    own = next((one for one in history if not mapping(one.get("provenance"))), None)
-    if people and own is None:
-        return {
-            **score,
-            "value": None,
-            "explanation": "the judge's own score was overwritten",
-        }, people
-    return (
-        {**score, **{name: value for name, value in own.items() if value != _UNCHANGED}}
-        if own
-        else score
-    ), people
+    history = score.objects("history")
+    people = [one for one in history if one.nested("provenance")]
+    own = next((one for one in history if not one.nested("provenance")), EMPTY)
+    if people and len(people) == len(history):
+        lost = "the judge's own score was overwritten"
+        return score.merge({"value": None, "explanation": lost}), people
+    changed = {name: value for name, value in own.raw.items() if value != _UNCHANGED}
+    return score.merge(changed), people
 
 
-def _judged(
-    name: str,
-    value: object,
-    score: Mapping[str, object],
-    sample: Mapping[str, object],
-    about: Mapping[str, object],
-    scorer: str,
-    edits: tuple[Mapping[str, object], ...],
-) -> Recorded:
-    extra = mapping(score.get("metadata"))
-    messages = [mapping(one) for one in listed(extra.get("grading"))]
-    reply = next((one for one in reversed(messages) if one.get("role") == "assistant"), {})
-    prompt = next((one for one in messages if one.get("role") == "user"), {})
-    known = RecordedVote(
-        model=text(reply.get("model")) or _grader(about, scorer),
-        explanation=text(score.get("explanation")) or None,
-        text=_resolved(_content(reply.get("content")), sample) or None,
-        prompt=_resolved(_content(prompt.get("content")), sample) or None,
-        more=without({**without(extra, "grading"), "answer": score.get("answer")}),
+def _known(score: ForeignRecord, sample: ForeignRecord, grader: str) -> RecordedVote:
+    """What is known of a vote beside its verdict."""
+    extra = score.nested("metadata")
+    messages = extra.objects("grading")
+    reply = next((one for one in reversed(messages) if one.value("role") == "assistant"), EMPTY)
+    prompt = next((one for one in messages if one.value("role") == "user"), EMPTY)
+    more = ForeignRecord({**extra.rest("grading"), "answer": score.value("answer")})
+    return RecordedVote(
+        model=reply.text("model") or grader,
+        explanation=score.text("explanation"),
+        text=_resolve(_content(reply, "content"), sample),
+        prompt=_resolve(_content(prompt, "content"), sample),
+        more=more.rest(),
     )
-    asked, vote = _verdict(name, value, known)
-    marks = tuple(
-        _mark(edit, asked) for edit in edits if edit.get("value") not in (None, _UNCHANGED)
-    )
-    return _row(sample, name, asked, (vote,), marks)
 
 
-def _verdict(name: str, value: object, known: RecordedVote) -> tuple[Asked, RecordedVote]:
+def _graded(name: str) -> RecordedQuestion:
+    return RecordedQuestion(name, options=_GRADES)
+
+
+def _verdict(name: str, value: Json, known: RecordedVote) -> tuple[RecordedQuestion, RecordedVote]:
     if isinstance(value, bool):
-        return Asked(name, options=PASS_OR_FAIL), known.said("PASS" if value else "FAIL")
-    if isinstance(value, str) and number(value) is None and not is_missing(value):
-        asked, answer = (
-            (Asked(name, options=_GRADES), value) if value in _LETTERS else asked_for(name, value)
-        )
-        return asked, known.said(answer)
+        return pass_or_fail(name), known.said(passed(value))
     points = number(value)
-    again = grade(known.text) if points is None and known.text else None
-    graded = Asked(name, options=_GRADES)
+    if isinstance(value, str) and points is None and not is_missing(value):
+        letter = value in _LETTERS
+        question, answer = (_graded(name), value) if letter else question_for(name, value)
+        return question, known.said(answer)
+    if points is not None:
+        return rate(name), known.said(points)
+    again = grade(known.text) if known.text else None
     if again is not None and again in _LETTERS:
-        return graded, known.said(again, outcome=Outcome.REPAIRED)
-    if points is None:
-        reason = text(known.explanation) or (
-            "NaN: it was not scored" if isinstance(value, float) else "it has no value"
-        )
-        outcome = (
-            Outcome.UNREADABLE
-            if known.text or (isinstance(value, float) and math.isnan(value))
-            else Outcome.MODEL_ERROR
-        )
-        return graded, known.failed(reason, outcome)
-    return Asked(name, kind="rating"), known.said(points)
+        return _graded(name), known.said(again, outcome=Outcome.REPAIRED)
+    missing = "NaN: it was not scored" if isinstance(value, float) else "it has no value"
+    unreadable = known.text or (isinstance(value, float) and math.isnan(value))
+    outcome = Outcome.UNREADABLE if unreadable else Outcome.MODEL_ERROR
+    return _graded(name), known.failed(known.explanation or missing, outcome)
 
 
-def _mark(edit: Mapping[str, object], asked: Asked) -> Mark:
-    by = mapping(edit.get("provenance"))
-    value = edit["value"]
-    answer = (
-        number(value)
-        if asked.kind == "rating"
-        else ("PASS" if value else "FAIL")
-        if isinstance(value, bool)
-        else text(value)
-    )
+def _mark(edit: ForeignRecord, question: RecordedQuestion) -> Mark:
+    by, value = edit.nested("provenance"), edit.value("value")
+    words = passed(value) if isinstance(value, bool) else text(value)
+    points = edit.number("value") if question.kind == "rating" else None
     return Mark(
-        answer=answer if answer is not None else text(value),
-        annotator=text(by.get("author")) or "editor",
+        answer=words if points is None else points,
+        annotator=by.text("author") or "editor",
         judge_visible=True,
-        note=text(by.get("reason")),
-        at=seconds(by.get("timestamp")),
+        note=by.text("reason"),
+        at=by.seconds("timestamp"),
     )
 
 
 def _row(
-    sample: Mapping[str, object],
+    sample: ForeignRecord,
     judge: str,
-    asked: Asked,
-    votes: tuple[RecordedVote, ...],
-    marks: tuple[Mark, ...],
-) -> Recorded:
-    output = mapping(sample.get("output"))
-    parts = {
-        "input": _content(sample.get("input")),
-        "target": sample.get("target"),
-        "choices": sample.get("choices"),
-    }
+    question: RecordedQuestion,
+    vote: RecordedVote,
+    marks: tuple[Mark, ...] = (),
+) -> RecordedRow:
+    shown = sample.merge({"input": _content(sample, "input")}).fields("input", "target", "choices")
     fields = {
-        name: _resolved(one, sample) if isinstance(one, str) else one
-        for name, one in fields_of(parts).items()
+        name: _resolve(one, sample) if isinstance(one, str) else one for name, one in shown.items()
     }
-    name, epoch = text(sample.get("id")), sample.get("epoch")
-    return Recorded(
+    name, epoch = sample.text("id"), sample.value("epoch")
+    return RecordedRow(
         judge=judge,
-        asked=asked,
-        fields={**fields, "response": _resolved(_completion(output), sample)},
+        question=question,
+        fields={**fields, "response": _resolve(_completion(sample.nested("output")), sample)},
         id=f"{name} (epoch {epoch})" if isinstance(epoch, int) and epoch > 1 else name,
-        votes=votes,
+        votes=(vote,),
         marks=marks,
-        more={"sample_id": name, "epoch": epoch, **without(sample, *_READ)},
-        at=seconds(sample.get("completed_at")),
+        more={"sample_id": name, "epoch": epoch, **sample.rest(*_READ)},
+        at=sample.seconds("completed_at"),
     )
 
 
-def _completion(output: Mapping[str, object]) -> str:
-    choices = listed(output.get("choices"))
-    message = mapping(mapping(choices[0]).get("message")) if choices else {}
-    return text(output.get("completion")) or _content(message.get("content"))
+def _completion(output: ForeignRecord) -> str:
+    choice = next(iter(output.objects("choices")), EMPTY)
+    return output.text("completion") or _content(choice.nested("message"), "content")
 
 
-def _content(value: object) -> str:
+def _content(record: ForeignRecord, key: str) -> str:
     """A text, messages, or the parts of a message, as one text."""
-    if not isinstance(value, list):
-        return text(value)
-    parts = [mapping(one) for one in value]
-    said = [
-        (
-            text(one.get("role")),
-            _content(one.get("content") or one.get("text") or one.get("reasoning")),
-        )
-        for one in parts
-    ]
-    return "\n".join(
-        f"{role}: {words}" if role and len(parts) > 1 else words for role, words in said if words
-    )
+    if not isinstance(record.value(key), list):
+        return record.text(key)
+    parts = record.objects(key)
+    said = []
+    for one in parts:
+        inner = next((name for name in ("content", "text", "reasoning") if one.value(name)), "")
+        role, words = one.text("role"), _content(one, inner)
+        if words:
+            said.append(f"{role}: {words}" if role and len(parts) > 1 else words)
+    return "\n".join(said)
 
 
-def _resolved(words: str, sample: Mapping[str, object]) -> str:
+def _resolve(words: str, sample: ForeignRecord) -> str:
     """Long texts stand once in a sample, and elsewhere a reference to them."""
-    attached = mapping(sample.get("attachments"))
-    return (
-        _ATTACHMENT.sub(lambda found: text(attached.get(found[1], found[0])), words)
-        if attached
-        else words
-    )
+    attached = sample.nested("attachments").raw
+    if not attached:
+        return words
+    return _ATTACHMENT.sub(lambda found: text(attached.get(found[1], found[0])), words)
 
 
-def _scorers(about: Mapping[str, object]) -> list[str]:
-    return [text(mapping(one).get("name")) for one in listed(about.get("scorers"))]
-
-
-def _grader(about: Mapping[str, object], scorer: str) -> str:
+def _grader(about: ForeignRecord, scorer: str) -> str:
     """The model that a scorer asks: its option, else the role, else nobody says."""
-    base = scorer.partition("/")[0]
-    options = next(
-        (
-            mapping(mapping(one).get("options"))
-            for one in listed(about.get("scorers"))
-            if mapping(one).get("name") == base
-        ),
-        {},
-    )
-    chosen = options.get("model") or mapping(about.get("model_roles")).get("grader")
-    return text(chosen if isinstance(chosen, str) else mapping(chosen).get("model")) or NOT_SAID
+    own = (one for one in about.objects("scorers") if one.value("name") == scorer.partition("/")[0])
+    options = next(own, EMPTY).nested("options")
+    found = options if options.value("model") else about.nested("model_roles")
+    key = "model" if options.value("model") else "grader"
+    chosen = found.value(key)
+    return (chosen if isinstance(chosen, str) else found.nested(key).text("model")) or NOT_SAID
 
 
 INSPECT = Format("inspect", "Inspect log", "inspect_ai 0.3.285, log version 2", _matches, _read)

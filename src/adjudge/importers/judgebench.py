@@ -5,23 +5,24 @@ shown: it is put back here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
+from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import listed, mapping, text, without
 
 _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
+"""The parts of the data set that figures are published of: a source says the subject as well."""
 
 
 def _matches(head: Head) -> bool:
     return head.has("pair_id", "response_A", "response_B", "label")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "question": "question",
             "response_A": "response",
@@ -31,54 +32,35 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         }
     )
     for record in file.records():
-        votes = tuple(
-            _vote(one, place, text(record.get("judge_name")))
-            for place, one in enumerate(listed(record.get("judgments")))
-        )
-        name = text(record.get("judge_name"))
+        name, judgments = record.text("judge_name"), record.objects("judgments")
+        votes = tuple(_vote(one, place == 1, name) for place, one in enumerate(judgments))
         model = votes[0].model if votes else ""
-        yield Recorded(
-            judge=(f"{name} ({model})" if name and model and model != name else name or model)
-            if votes
-            else UNJUDGED,
-            asked=BETTER,
-            fields={
-                "question": text(record.get("question")),
-                "response": (text(record["response_A"]), text(record["response_B"])),
-            },
-            id=text(record["pair_id"]),
+        judge = f"{name} ({model})" if name and model and model != name else name or model
+        task = _TASK.match(record.text("source"))
+        *responses, id = record.texts("response_A", "response_B", "pair_id")
+        rest = record.rest("question", "response_A", "response_B", "judgments", "label", "pair_id")
+        yield RecordedRow(
+            judge=judge if votes else UNJUDGED,
+            question=BETTER,
+            fields={"question": record.text("question"), "response": tuple(responses)},
+            id=id,
             votes=votes,
             marks=gold(record["label"]),
-            more={
-                **_task(record),
-                **without(
-                    record, "question", "response_A", "response_B", "judgments", "label", "pair_id"
-                ),
-            },
+            more={**({"task": task[0]} if task else {}), **rest},
         )
 
 
-def _task(record: Mapping[str, object]) -> dict[str, object]:
-    """The part of the data set that figures are published of: a source says the subject as well."""
-    found = _TASK.match(text(record.get("source")))
-    return {"task": found[0]} if found else {}
-
-
-def _vote(one: object, place: int, judge: str) -> RecordedVote:
-    found, swapped = mapping(one), place == 1
-    said = mapping(found.get("judgment"))
-    model = text(said.get("judge_model")) or judge
-    if not found:
-        return RecordedVote(model=model, swapped=swapped).failed("the judgment is null")
-    more = without(said, "judge_model", "response")
-    return pair_vote(
-        found.get("decision"),
-        model=model,
+def _vote(found: ForeignRecord, swapped: bool, judge: str) -> RecordedVote:
+    said = found.nested("judgment")
+    vote = RecordedVote(
+        model=said.text("judge_model") or judge,
         swapped=swapped,
-        relabelled=True,
-        reply=said.get("response"),
-        more=more,
+        text=said.text("response"),
+        more=said.rest("judge_model", "response"),
     )
+    if not found:
+        return vote.failed("the judgment is null")
+    return pair_vote(found.value("decision"), vote, relabelled=True)
 
 
 JUDGEBENCH = Format("judgebench", "JudgeBench", "ScalerLab/JudgeBench", _matches, _read)

@@ -6,22 +6,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
-from adjudge.importers.scores import Answers, Score, joined, subject_fields
+from adjudge.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.importers.scores import SubjectScore, ValueKinds, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import (
-    answered,
+    Json,
+    JsonObject,
+    Texts,
     fields_of,
-    first,
     is_missing,
-    listed,
-    mapping,
-    parsed,
-    seconds,
+    only_value,
+    parse_cell,
     text,
-    without,
+    with_response,
 )
 
 _FEEDBACK = "feedback."
@@ -29,175 +36,139 @@ _PEOPLE = ("app",)
 
 
 def _matches(head: Head) -> bool:
-    record = head.record or mapping(head.at("data"))
-    if {"run_id", "key", "score"} <= record.keys() or {
-        "run",
-        "evaluation_results",
-    } <= record.keys():
+    record = head.first("data")
+    if record.has("run_id", "key", "score") or record.has("run", "evaluation_results"):
         return True
-    return any(name.startswith(_FEEDBACK) for name in record) and any(
-        name.startswith(("inputs.", "outputs.")) for name in record
-    )
+    shown = any(name.startswith(("inputs.", "outputs.")) for name in record)
+    return shown and any(name.startswith(_FEEDBACK) for name in record)
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    head = file.head
-    record = head.record or mapping(head.at("data"))
-    counted = Left()
-    if "run_id" in record and "key" in record:
-        left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
-        left.note(
-            "the texts that were scored are not in feedback rows: rows are named by their run"
-        )
-        yield from joined(
-            lambda: (
-                score
-                for one in file.records(("data",), ("feedback",))
-                for score in _feedback(one, counted)
-            )
-        )
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    record = file.head.first("data")
+    if record.has("run_id", "key"):
+        log.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
+        log.note("the texts that were scored are not in feedback rows: rows are named by their run")
+        yield from join_scores(partial(_feedback_rows, file), log)
     elif "evaluation_results" in record:
-        left.use(
+        log.use(
             {
                 "run": "fields and response",
                 "example": "reference",
                 "evaluation_results": "votes and labels",
             }
         )
-        yield from joined(
-            lambda: (
-                score
-                for one in file.records(("data",), ("results",))
-                for score in _evaluated(one, counted)
-            )
-        )
+        yield from join_scores(partial(_evaluated_rows, file), log)
     else:
-        yield from _experiment(file, left)
-    for what, count in counted.counts.items():
-        left.out(what, count // 2)  # the scores are read twice
+        yield from _experiment(file, log)
 
 
-def _experiment(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _feedback_rows(file: ForeignFile, log: ImportLog) -> Iterator[SubjectScore]:
+    for record in file.records(("data",), ("feedback",)):
+        yield from _feedback(record, log)
+
+
+def _evaluated_rows(file: ForeignFile, log: ImportLog) -> Iterator[SubjectScore]:
+    for record in file.records(("data",), ("results",)):
+        yield from _evaluated(record, log)
+
+
+def _experiment(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {"inputs": "fields", "outputs": "response", "reference": "reference", "feedback": "votes"}
     )
-    answers, keys = Answers(), dict[str, None]()
+    values, keys = ValueKinds(), dict[str, None]()
     for record in file.records():
-        for name, value in record.items():
-            if name.startswith(_FEEDBACK) and not is_missing(value):
-                keys[name.removeprefix(_FEEDBACK)] = None
-                answers.see(name.removeprefix(_FEEDBACK), value)
-    for place, record in enumerate(file.records()):
+        for key, value in _part(record, _FEEDBACK).items():
+            if not is_missing(value):
+                keys[key] = None
+                values.see(key, value)
+    for record in file.records():
         for key in keys:
-            yield _judged(record, key, answers, place)
+            yield _judged(record, key, values)
 
 
-def _judged(record: Mapping[str, object], key: str, answers: Answers, place: int) -> Recorded:
-    question, answer = answers.read(key, record.get(_FEEDBACK + key))
-    vote = RecordedVote()
-    if answer is None:
-        vote = vote.failed(text(record.get("error")) or "no feedback is recorded for this row")
-    else:
-        vote = vote.said(answer)
-    outputs = _part(record, "outputs.")
-    answer_text = text(next(iter(outputs.values()))) if len(outputs) == 1 else text(outputs or None)
-    return Recorded(
+def _judged(record: ForeignRecord, key: str, values: ValueKinds) -> RecordedRow:
+    question, answer = values.read(key, record.value(_FEEDBACK + key))
+    wrong = record.text("error") or "no feedback is recorded for this row"
+    given = fields_of(_part(record, "inputs."))
+    return RecordedRow(
         judge=key,
-        asked=question,
-        fields=answered({**fields_of(_part(record, "inputs.")), **_reference(record)}, answer_text),
-        id=text(first(record, "example_id", "id")) or f"row {place + 1}",
-        votes=(vote,),
-        more={name: one for name, one in without(record).items() if "." not in name},
+        question=question,
+        fields=_fields(given, _part(record, "reference."), _part(record, "outputs.")),
+        id=record.name("example_id", "id"),
+        votes=(RecordedVote().said_or_failed(answer, wrong),),
+        more={name: one for name, one in record.rest().items() if "." not in name},
     )
 
 
-def _reference(record: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
-    found = _part(record, "reference.")
-    return fields_of(
-        {"reference": next(iter(found.values())) if len(found) == 1 else found or None}
-    )
+def _fields(given: Texts, reference: JsonObject, outputs: JsonObject) -> Texts:
+    wanted = fields_of({"reference": only_value(reference or None)})
+    return with_response({**given, **wanted}, text(only_value(outputs or None)))
 
 
-def _part(record: Mapping[str, object], start: str) -> dict[str, object]:
+def _part(record: ForeignRecord, start: str) -> dict[str, Json]:
+    """What stands under the columns that begin like this."""
     return {
         name.removeprefix(start): value
-        for name, value in record.items()
+        for name, value in record.raw.items()
         if name.startswith(start) and value not in (None, "")
     }
 
 
-def _evaluated(record: Mapping[str, object], left: Left) -> Iterator[Score]:
+def _evaluated(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     """A row of ``evaluate()``: a run, its example, and what evaluators said."""
-    run, example = mapping(record.get("run")), mapping(record.get("example"))
-    outputs, wanted = mapping(run.get("outputs")), mapping(example.get("outputs"))
-    given = fields_of(mapping(run.get("inputs")) or mapping(example.get("inputs")))
-    fields = answered(
-        {**given, **fields_of({"reference": _one_or_all(wanted)})}, text(_one_or_all(outputs))
-    )
-    id = text(first(run, "id") or first(example, "id"))
-    for one in map(mapping, listed(mapping(record.get("evaluation_results")).get("results"))):
-        for found in _feedback({"run_id": id, **one}, left):
+    run, example = record.nested("run"), record.nested("example")
+    given = (run.nested("inputs") or example.nested("inputs")).fields()
+    fields = _fields(given, example.nested("outputs").raw, run.nested("outputs").raw)
+    id = text(run.value("id") or example.value("id"))
+    for one in record.nested("evaluation_results").objects("results"):
+        for found in _feedback(one.with_defaults({"run_id": id}), log):
             by = found.by
             if found.value is None and isinstance(by, RecordedVote):
-                by = by.failed(first(one, "comment", "error") or run.get("error"))
-            yield Score(replace(found.row, fields=fields, named_only=False), found.value, by)
+                by = by.failed(one.value("comment", "error") or run.value("error"))
+            yield SubjectScore(replace(found.row, fields=fields, named_only=False), found.value, by)
 
 
-def _given(record: Mapping[str, object]) -> object:
+def _given(record: ForeignRecord) -> Json:
     """The score, else the value; an empty cell is neither."""
-    found = (record.get(name) for name in ("score", "value"))
+    found = (record.value(name) for name in ("score", "value"))
     return next((one for one in found if not is_missing(one)), None)
 
 
-def _one_or_all(found: Mapping[str, object]) -> object:
-    return next(iter(found.values())) if len(found) == 1 else found or None
-
-
-def _feedback(record: Mapping[str, object], left: Left) -> Iterator[Score]:
+def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     """A correction is a person's, and stands beside the score that it corrects."""
-    source, run, key = (
-        mapping(parsed(record.get("feedback_source"))),
-        text(record.get("run_id")),
-        text(record.get("key")),
-    )
-    correction, value = parsed(record.get("correction") or None), _given(record)
-    row = Recorded(
-        asked=Asked(key),
+    source, run = record.parsed("feedback_source"), record.text("run_id")
+    value, why = _given(record), record.text("comment")
+    row = RecordedRow(
+        question=RecordedQuestion(record.text("key")),
         fields=subject_fields("run", run),
         named_only=True,
         id=run,
-        more=without(record, "score", "value", "key", "comment", "run_id"),
-        at=seconds(record.get("created_at")),
+        more=record.rest("score", "value", "key", "comment", "run_id"),
+        at=record.seconds("created_at"),
     )
-    why = text(record.get("comment"))
-    by_person = text(source.get("type") or record.get("feedback_source.type")) in _PEOPLE
+    by_person = text(source.value("type") or record.value("feedback_source.type")) in _PEOPLE
     if not by_person:
-        vote = RecordedVote(explanation=why or None)
-        yield Score(
-            row,
-            value,
-            vote
-            if value is not None
-            else RecordedVote().failed(why or "the feedback has no score"),
-        )
-    if by_person or correction is not None:
-        fixed = (
-            first(mapping(correction), "score", "value", key)
-            if isinstance(correction, Mapping)
-            else correction
-        )
-        if correction is not None and (
-            fixed is None or (isinstance(fixed, str) and not isinstance(value, str))
-        ):
-            left.out(
-                "correction that does not say which score is right"
-            )  # it may be one of the answer
-            fixed = None
-            if not by_person:
-                return
-        author = text(first(source, "user_name", "user_id")) or "annotator"
-        mark = Mark(answer="", annotator=author, judge_visible=correction is not None, note=why)
-        yield Score(row, value if fixed is None else fixed, mark)
+        vote = RecordedVote(explanation=why)
+        if value is None:
+            vote = RecordedVote().failed(why or "the feedback has no score")
+        yield SubjectScore(row, value, vote)
+    corrected = bool(record.value("correction"))
+    fixed = _correction(record, value)
+    if corrected and fixed is None:
+        log.skip("correction that does not say which score is right")  # it may be of the answer
+    if by_person or fixed is not None:
+        author = source.text("user_name", "user_id") or "annotator"
+        mark = Mark(answer="", annotator=author, judge_visible=corrected, note=why)
+        yield SubjectScore(row, value if fixed is None else fixed, mark)
+
+
+def _correction(record: ForeignRecord, value: Json) -> Json:
+    """The score that a person set right; None where they set right something else, or nothing."""
+    fixed = parse_cell(record.value("correction") or None)
+    if isinstance(fixed, Mapping):
+        fixed = record.parsed("correction").value("score", "value", record.text("key"))
+    return None if isinstance(fixed, str) and not isinstance(value, str) else fixed
 
 
 LANGSMITH = Format(

@@ -9,26 +9,34 @@ them is its verdict.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
+from adjudge.importers.record import (
+    NAMED_BY_ID,
+    UNJUDGED,
+    ImportLog,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import listed, mapping, text, without
+from adjudge.importers.values import Json, text
 
 _ORDERS = ("swap = False", "swap = True")
 _SUBSET = re.compile(r"(?:^|[-_/ ])(Natural|Neighbor|GPTInst|GPTOut|Manual)(?=$|[-_/ ])")
 """The parts of the data set, as ids and folders name them."""
 _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
+_PAIR = ("input", "output_1", "output_2")
 
 
 def _matches(head: Head) -> bool:
-    return head.has("input", "output_1", "output_2", "label") or head.has(*_FLAT)
+    return head.has(*_PAIR, "label") or head.has(*_FLAT)
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "input": "instruction",
             "output_1": "response",
@@ -38,74 +46,67 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         }
     )
     judge = "/".join(file.path.parts[-3:-1]) if file.path.name == "result.json" else "judge"
-    for place, record in enumerate(file.records()):
+    for record in file.records():
         if "winner_swap_False" in record:
-            left.note("the texts are not in the file: rows are named by their id")
+            log.note(NAMED_BY_ID)
             yield _flat(record)
         else:
-            yield _row(record, judge, place, file.path.as_posix())
+            yield _row(record, judge, file.path.as_posix())
 
 
-def _subset(name: str) -> dict[str, object]:
+def _subset(name: str) -> dict[str, Json]:
     found = _SUBSET.search(name)
     return {"subset": found[1]} if found else {}
 
 
-def _row(record: Mapping[str, object], judge: str, place: int, file: str) -> Recorded:
-    *drafts, final = listed(record.get("results")) or ({},)
-    votes = tuple(_votes(mapping(final), judge, drafts[-1] if drafts else None))
-    return Recorded(
+def _row(record: ForeignRecord, judge: str, file: str) -> RecordedRow:
+    *drafts, final = record.objects("results") or [EMPTY]
+    draft = record.values("results")[-2] if drafts else None
+    votes = tuple(_votes(final, judge, draft))
+    instruction, *outputs = record.texts(*_PAIR)
+    return RecordedRow(
         judge=judge if votes else UNJUDGED,
-        asked=BETTER,
-        fields={
-            "instruction": text(record["input"]),
-            "response": (text(record["output_1"]), text(record["output_2"])),
-        },
-        id=text(record.get("id")) or f"row {place + 1}",
+        question=BETTER,
+        fields={"instruction": instruction, "response": tuple(outputs)},
+        id=record.name("id"),
         votes=votes,
-        marks=gold(record.get("label")),
-        more={
-            **_subset(file),
-            **without(record, "input", "output_1", "output_2", "label", "results"),
-        },
+        marks=gold(record.value("label")),
+        more={**_subset(file), **record.rest(*_PAIR, "label", "results")},
     )
 
 
-def _votes(final: Mapping[str, object], judge: str, draft: object) -> Iterator[RecordedVote]:
+def _votes(final: ForeignRecord, judge: str, draft: Json) -> Iterator[RecordedVote]:
     for name in _ORDERS:
         if name in final:
-            one = mapping(final[name])
-            reply = next(iter(listed(one.get("completion"))), None)  # behind it stands why it ended
-            more = without({"draft": draft, "prompt": one.get("prompt")})
-            yield pair_vote(
-                one.get("winner"),
+            one = final.nested(name)
+            reply = next(iter(one.values("completion")), None)  # behind it stands why it ended
+            vote = RecordedVote(
                 model=judge,
-                swapped=name.endswith("True"),
-                reply=reply,
-                more=more,
+                swapped=name == _ORDERS[1],
+                text=text(reply),
+                more=ForeignRecord({"draft": draft, "prompt": one.value("prompt")}).rest(),
             )
+            yield pair_vote(one.value("winner"), vote)
 
 
-def _flat(record: Mapping[str, object]) -> Recorded:
-    judge, id = f"{record.get('judge')}/{record.get('strategy')}", text(record.get("id"))
+def _flat(record: ForeignRecord) -> RecordedRow:
+    judge, id = f"{record.value('judge')}/{record.value('strategy')}", record.text("id")
     votes = tuple(
         pair_vote(
-            record.get(f"winner_swap_{swapped}"),
-            model=judge,
-            swapped=swapped,
-            reply=record.get(f"raw_swap_{swapped}"),
+            record.value(f"winner_swap_{swapped}"),
+            RecordedVote(model=judge, swapped=swapped, text=record.text(f"raw_swap_{swapped}")),
         )
         for swapped in (False, True)
     )
-    return Recorded(
+    return RecordedRow(
         judge=judge,
-        asked=BETTER,
+        question=BETTER,
         fields={"instruction": id, "response": (f"{id}, output 1", f"{id}, output 2")},
         id=id,
         votes=votes,
-        marks=gold(record.get("label")),
+        marks=gold(record.value("label")),
         named_only=True,
-        more={**_subset(id), **without(record, *_FLAT, "label", "id")},
+        more={**_subset(id), **record.rest(*_FLAT, "label", "id")},
     )
 
 

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 
+from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
-from adjudge.importers.scores import Score, joined, subject_fields
+from adjudge.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, listed, mapping, parsed, seconds, text, without
+from adjudge.importers.values import Json, parse_cell, text
 
-_PATHS = (("traces",), ("assessments",), ("data",))
+_LISTS = ("traces", "assessments", "data")
 _PEOPLE = "HUMAN"
+_SPAN_KEYS = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
 
 
 def _matches(head: Head) -> bool:
-    record = head.record or next((one for path in _PATHS if (one := mapping(head.at(*path)))), {})
-    if "assessments" in record or "assessments" in mapping(record.get("info")):
+    record = head.first(*_LISTS)
+    if "assessments" in record or "assessments" in record.nested("info"):
         return True
-    source = mapping(parsed(record.get("source")))
-    return "source_type" in source and bool({"feedback", "expectation", "value"} & record.keys())
+    said = record.has_any("feedback", "expectation", "value")
+    return said and "source_type" in record.parsed("source")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "value": "votes and labels",
             "rationale": "explanation",
@@ -33,120 +42,90 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             "response": "response",
         }
     )
-    names = {
-        name
-        for record in file.records(*_PATHS)
-        for one, _ in _assessments(record)
-        if (name := _name(one)) and not _is_gold(one)
-    }
-
-    def scores() -> Iterator[Score]:
-        for record in file.records(*_PATHS):
-            for one, trace in _assessments(record):
-                if _name(one) in names:
-                    yield _score(one, trace)
-
-    gold = [
-        _name(one)
-        for record in file.records(*_PATHS)
-        for one, _ in _assessments(record)
-        if _is_gold(one)
-    ]
-    for name in gold:
-        if name not in names:
-            left.out(f"expectation {name!r}, which no judge was asked about")
-    yield from joined(scores)
-
-
-def _assessments(
-    record: Mapping[str, object],
-) -> Iterator[tuple[Mapping[str, object], Mapping[str, object]]]:
-    inner = listed(parsed(record.get("assessments"))) or listed(
-        mapping(record.get("info")).get("assessments")
+    names = {_name(one) for one, _ in _assessments(file) if _name(one) and not _is_gold(one)}
+    for one, _ in _assessments(file):
+        if _is_gold(one) and _name(one) not in names:
+            log.skip(f"expectation {_name(one)!r}, which no judge was asked about")
+    yield from join_scores(
+        lambda _: (_score(*both) for both in _assessments(file) if _name(both[0]) in names), log
     )
-    for one in inner:
-        yield mapping(one), record
-    if not inner and "source" in record:
-        yield record, {}
 
 
-def _of_root(data: Mapping[str, object], name: str) -> object:
+def _assessments(file: ForeignFile) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
+    """Each assessment with its trace; an empty one, where it stands by itself."""
+    for record in file.records(*((name,) for name in _LISTS)):
+        written = record.merge({"assessments": parse_cell(record.value("assessments"))})
+        inner = written.objects("assessments") or record.nested("info").objects("assessments")
+        for one in inner:
+            yield one, record
+        if not inner and "source" in record:
+            yield record, EMPTY
+
+
+def _of_root(data: ForeignRecord, key: str) -> Json:
     """Of the first span: the previews are cut short."""
-    spans = [mapping(one) for one in listed(data.get("spans"))]
-    root = next((one for one in spans if not first(one, "parent_span_id", "parent_id")), {})
-    found = mapping(root.get("attributes")).get(
-        "mlflow.spanInputs" if name == "request" else "mlflow.spanOutputs"
-    )
-    if not isinstance(found, str):
-        return found
-    try:
-        return json.loads(found)
-    except (ValueError, RecursionError):
-        return found
+    spans = data.objects("spans")
+    root = next((one for one in spans if not one.value("parent_span_id", "parent_id")), EMPTY)
+    found = root.nested("attributes").value(key)
+    if isinstance(found, str):
+        with suppress(ValueError, RecursionError):
+            parsed: Json = json.loads(found)
+            return parsed
+    return found
 
 
-def _name(one: Mapping[str, object]) -> str:
-    return text(first(one, "assessment_name", "name"))
+def _name(one: ForeignRecord) -> str:
+    return one.text("assessment_name", "name")
 
 
-def _is_gold(one: Mapping[str, object]) -> bool:
+def _is_gold(one: ForeignRecord) -> bool:
     return "expectation" in one
 
 
-def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
-    body = mapping(first(one, "feedback", "expectation")) or one
-    source, info, error = (
-        mapping(parsed(one.get("source"))),
-        mapping(trace.get("info")),
-        body.get("error"),
-    )
-    subject = text(
-        first(one, "trace_id")
-        or first(trace, "trace_id", "request_id")
-        or first(info, "trace_id", "request_id")
-    )
-    data = mapping(trace.get("data"))
+def _texts(trace: ForeignRecord) -> dict[str, Json]:
+    """What the trace was asked and what it answered, from where it is longest."""
+    info, data = trace.nested("info"), trace.nested("data")
     request, response = (
-        first(trace, name)
-        or first(data, name)
-        or _of_root(data, name)
-        or first(info, f"{name}_preview")
-        for name in ("request", "response")
+        trace.value(name)
+        or data.value(name)
+        or _of_root(data, key)
+        or info.value(f"{name}_preview")
+        for name, key in _SPAN_KEYS.items()
     )
-    value = body.get("value")
-    row = Recorded(
-        asked=Asked(_name(one)),
-        fields=subject_fields("trace", subject, {"input": request, "response": response}),
-        named_only=not response,
+    return {"input": request, "response": response}
+
+
+def _score(one: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
+    body = one.nested("feedback", "expectation") or one
+    source, texts, why = one.parsed("source"), _texts(trace), one.text("rationale")
+    subject = text(
+        one.value("trace_id")
+        or trace.value("trace_id", "request_id")
+        or trace.nested("info").value("trace_id", "request_id")
+    )
+    row = RecordedRow(
+        question=RecordedQuestion(_name(one)),
+        fields=subject_fields("trace", subject, texts),
+        named_only=not texts["response"],
         id=subject or None,
-        more=without(
-            {
-                "metadata": one.get("metadata"),
-                "span_id": one.get("span_id"),
-                "overrides": one.get("overrides"),
-            }
-        ),
-        at=seconds(first(one, "create_time", "last_update_time")),
+        more=one.keep("metadata", "span_id", "overrides"),
+        at=one.seconds("create_time", "last_update_time"),
     )
-    why = text(one.get("rationale"))
-    if text(source.get("source_type")).upper() == _PEOPLE or _is_gold(one):
-        who = text(source.get("source_id")) or ("gold" if _is_gold(one) else "annotator")
+    value, error, is_gold = body.value("value"), body.value("error"), _is_gold(one)
+    if source.text("source_type").upper() == _PEOPLE or is_gold:
         mark = Mark(
             answer="",
-            annotator=who,
-            kind="expert" if _is_gold(one) else "human",
+            annotator=source.text("source_id") or ("gold" if is_gold else "annotator"),
+            kind="expert" if is_gold else "human",
             judge_visible="overrides" in one,
             note=why,
         )
-        return Score(row, value, mark)
-    vote = RecordedVote(model=text(source.get("source_id")), explanation=why or None)
+        return SubjectScore(row, value, mark)
+    vote = RecordedVote(model=source.text("source_id"), explanation=why)
     if error or value is None:
-        reason = (
-            text(first(mapping(error), "error_message", "error_code") or error)
-            or "the feedback has no value"
-        )
-        return Score(row, None, vote.failed(reason))
-    return Score(row, value, vote)
+        known = body.nested("error").value("error_message", "error_code") or error
+        return SubjectScore(row, None, vote.failed(text(known) or "the feedback has no value"))
+    return SubjectScore(row, value, vote)
 
 
 MLFLOW = Format("mlflow", "MLflow assessments", "mlflow 3", _matches, _read)

@@ -4,175 +4,175 @@ judges' prompts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import pair_vote, shown_answers, shown_question, winner
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.pairs import (
+    BETTER_ANSWER,
+    pair_vote,
+    shown_answers,
+    shown_question,
+    winner,
+)
+from adjudge.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import listed, mapping, number, seconds, text, without
+from adjudge.importers.values import text
 from adjudge.verdicts.styles import put_back, rating
 
-_SCORE = Asked("quality", "How good is the answer, from 1 to 10?", "rating", bounds=(1.0, 10.0))
-_BETTER = Asked("better answer", "Which assistant's answer is better?", "comparison")
+_QUALITY = RecordedQuestion(
+    "quality", "How good is the answer, from 1 to 10?", "rating", bounds=(1.0, 10.0)
+)
 
 
 def _matches(head: Head) -> bool:
-    if head.has("question_id", "model", "judge", "score"):
-        return True
-    return head.has("question_id", "model_1", "model_2", "g1_winner") or head.has(
-        "question_id", "model_a", "model_b", "winner", "turn"
+    return (
+        head.has("question_id", "model", "judge", "score")
+        or head.has("question_id", "model_1", "model_2", "g1_winner")
+        or head.has("question_id", "model_a", "model_b", "winner", "turn")
     )
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     for record in file.records():
         if "g1_winner" in record:
             yield _pair(record)
         elif "model_a" in record:
-            yield _said_of_both(record, left)
+            yield _preference(record, log)
         else:
             yield _single(record)
 
 
-def _judge(record: Mapping[str, object]) -> tuple[str, str]:
+def _judge(record: ForeignRecord) -> tuple[str, str]:
     """(name, model): a judge is a pair of model and prompt."""
-    parts = [text(one) for one in listed(record.get("judge"))] or [text(record.get("judge"))]
+    parts = [text(one) for one in record.values("judge")] or [record.text("judge")]
     return "/".join(parts), parts[0]
 
 
-def _name(record: Mapping[str, object], *models: str) -> str:
-    return ", ".join(
-        [f"question {record.get('question_id')}", *models, f"turn {record.get('turn', 1)}"]
-    )
+def _name(record: ForeignRecord, *models: str) -> str:
+    turn = record.raw.get("turn", 1)
+    return ", ".join([f"question {record.value('question_id')}", *models, f"turn {turn}"])
 
 
-def _single(record: Mapping[str, object]) -> Recorded:
+def _question(record: ForeignRecord, prompt: str) -> str:
+    return shown_question(prompt) if prompt else _name(record)
+
+
+def _unread(reply: str) -> Outcome:
+    failed = not reply or reply.startswith("$ERROR$")
+    return Outcome.MODEL_ERROR if failed else Outcome.UNREADABLE
+
+
+def _single(record: ForeignRecord) -> RecordedRow:
     name, model = _judge(record)
-    prompt, reply = text(record.get("user_prompt")), text(record.get("judgment"))
-    answers, system = shown_answers(prompt), text(record.get("model"))
-    score = number(record.get("score"))
-    again = rating(reply) if reply and (score is None or score < 0) else score
-    if again is None or again < 0:
-        outcome = (
-            Outcome.MODEL_ERROR if reply.startswith("$ERROR$") or not reply else Outcome.UNREADABLE
-        )
-        vote = RecordedVote(model=model, text=reply or None).failed(
-            "no rating was read from the reply", outcome
-        )
+    prompt, reply = record.text("user_prompt"), record.text("judgment")
+    answers, system = shown_answers(prompt), record.text("model")
+    score = record.number("score")
+    if reply and (score is None or score < 0):
+        score = rating(reply)
+    vote = RecordedVote(model=model, text=reply)
+    if score is None or score < 0:
+        vote = vote.failed("no rating was read from the reply", _unread(reply))
     else:
-        vote = RecordedVote(answer=again, model=model, text=reply or None, prompt=prompt or None)
-    return Recorded(
+        vote = replace(vote, answer=score, prompt=prompt)
+    answer = answers[-1] if answers else _name(record, system)
+    return RecordedRow(
         judge=name,
-        asked=_SCORE,
-        fields={
-            "question": shown_question(prompt) if prompt else _name(record),
-            "response": answers[-1] if answers else _name(record, system),
-        },
+        question=_QUALITY,
+        fields={"question": _question(record, prompt), "response": answer},
         id=_name(record, system),
         named_only=not answers,
         votes=(vote,),
-        more=without(record, "user_prompt", "judgment", "score", "judge"),
-        at=seconds(record.get("tstamp")),
+        more=record.rest("user_prompt", "judgment", "score", "judge"),
+        at=record.seconds("tstamp"),
     )
 
 
-def _pair(record: Mapping[str, object]) -> Recorded:
+def _pair(record: ForeignRecord) -> RecordedRow:
     name, model = _judge(record)
-    systems = (text(record["model_1"]), text(record["model_2"]))
-    prompt = text(record.get("g1_user_prompt"))
+    systems, prompt = record.texts("model_1", "model_2"), record.text("g1_user_prompt")
     answers = shown_answers(prompt)
     shown = answers if len(answers) == 2 else tuple(_name(record, one) for one in systems)
-    votes = tuple(_game(record, game, model) for game in ("g1", "g2") if f"{game}_winner" in record)
-    return Recorded(
+    rest = record.rest("judge")
+    return RecordedRow(
         judge=name,
-        asked=_BETTER,
-        fields={"question": shown_question(prompt) if prompt else _name(record), "response": shown},
+        question=BETTER_ANSWER,
+        fields={"question": _question(record, prompt), "response": shown},
         id=_name(record, *systems),
         systems=systems,
         named_only=len(answers) != 2,
-        votes=votes,
-        more={
-            key: one
-            for key, one in without(record, "judge").items()
-            if not key.startswith(("g1_", "g2_"))
-        },
-        at=seconds(record.get("tstamp")),
+        votes=tuple(
+            _game(record, game, model) for game in ("g1", "g2") if f"{game}_winner" in record
+        ),
+        more={key: one for key, one in rest.items() if not key.startswith(("g1_", "g2_"))},
+        at=record.seconds("tstamp"),
     )
 
 
-def _game(record: Mapping[str, object], game: str, model: str) -> RecordedVote:
+def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
     """The winner is a model, so that the second game is put back already."""
-    said, reply = record[f"{game}_winner"], record.get(f"{game}_judgment")
+    said, reply = record.value(f"{game}_winner"), record.text(f"{game}_judgment")
+    vote = RecordedVote(model=model, swapped=game == "g2", text=reply)
     if said == "error":
-        outcome = (
-            Outcome.MODEL_ERROR
-            if not reply or text(reply).startswith("$ERROR$")
-            else Outcome.UNREADABLE
-        )
-        return RecordedVote(model=model, swapped=game == "g2", text=text(reply) or None).failed(
-            "the verdict is 'error'", outcome
-        )
-    return pair_vote(said, model=model, swapped=game == "g2", reply=reply)
+        replied = reply if record.value(f"{game}_judgment") else ""
+        return vote.failed("the verdict is 'error'", _unread(replied))
+    return pair_vote(said, vote)
 
 
-def _said_of_both(record: Mapping[str, object], left: Left) -> Recorded:
+def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
     """A vote of the published set.
 
     One comparison is there several times, in either order: systems go by their names.
     """
-    sides = sorted("ab", key=lambda side: text(record[f"model_{side}"]))
-    systems = tuple(text(record[f"model_{side}"]) for side in sides)
-    talks = [
-        _until(listed(record.get(f"conversation_{side}")), record.get("turn")) for side in sides
-    ]
-    texts = [_said(talk, "assistant") for talk in talks]
-    judge, given = text(record.get("judge")) or "annotator", winner(record.get("winner"))
-    chosen = put_back(given, swapped=sides == ["b", "a"]) if given is not None else None
-    base = Recorded(
-        asked=_BETTER,
-        fields={
-            "question": _said(talks[0], "user") or _name(record),
-            "response": (
-                texts[0] or _name(record, systems[0]),
-                texts[1] or _name(record, systems[1]),
-            ),
-        },
+    named = dict(zip("ab", record.texts("model_a", "model_b"), strict=True))
+    sides = sorted("ab", key=lambda side: named[side])
+    systems = tuple(named[side] for side in sides)
+    talks = [_until_turn(record, f"conversation_{side}") for side in sides]
+    texts = [_say(talk, "assistant") for talk in talks]
+    judge, given = record.text("judge") or "annotator", winner(record.value("winner"))
+    chosen = None if given is None else put_back(given, swapped=sides == ["b", "a"])
+    names = (_name(record, one) for one in systems)
+    response = tuple(said or name for said, name in zip(texts, names, strict=True))
+    row = RecordedRow(
+        question=BETTER_ANSWER,
+        fields={"question": _say(talks[0], "user") or _name(record), "response": response},
         id=_name(record, *systems),
         systems=systems,
         named_only=not all(texts),
-        more=without(record, "conversation_a", "conversation_b", "winner", "judge"),
-        at=seconds(record.get("tstamp")),
+        more=record.rest("conversation_a", "conversation_b", "winner", "judge"),
+        at=record.seconds("tstamp"),
     )
     if judge.startswith("gpt"):
-        vote = RecordedVote(model=judge)
-        unread = vote.failed(f"{text(record.get('winner'))!r} names no answer", Outcome.UNREADABLE)
-        return replace(base, judge=judge, votes=(unread if chosen is None else vote.said(chosen),))
+        unread = f"{record.text('winner')!r} names no answer"
+        vote = RecordedVote(model=judge).said_or_failed(chosen, unread, Outcome.UNREADABLE)
+        return replace(row, judge=judge, votes=(vote,))
     if chosen is None:
-        left.out(f"vote for {record.get('winner')!r}, which names no answer")
-        return base
+        log.skip(f"vote for {record.value('winner')!r}, which names no answer")
+        return row
     kind: Kind = "expert" if judge.startswith(("expert", "author")) else "human"
-    return replace(base, marks=(Mark(answer=chosen, annotator=judge, kind=kind, design="random"),))
+    return replace(row, marks=(Mark(answer=chosen, annotator=judge, kind=kind, design="random"),))
 
 
-def _until(talk: Sequence[object], turn: object) -> Sequence[object]:
+def _until_turn(record: ForeignRecord, key: str) -> Sequence[ForeignRecord]:
     """What had been said by a turn: the published votes of the first one hold the second, too,
     which nobody judged yet.
     """
-    asked = [place for place, one in enumerate(talk) if mapping(one).get("role") == "user"]
-    turns = number(turn)
+    talk, turns = record.objects(key), record.number("turn")
+    asked = [place for place, one in enumerate(talk) if one.value("role") == "user"]
     return talk[: asked[int(turns)]] if turns is not None and 0 < turns < len(asked) else talk
 
 
-def _said(talk: object, role: str) -> str:
-    return "\n\n".join(
-        text(mapping(one).get("content"))
-        for one in listed(talk)
-        if mapping(one).get("role") == role
-    )
+def _say(talk: Sequence[ForeignRecord], role: str) -> str:
+    return "\n\n".join(one.text("content") for one in talk if one.value("role") == role)
 
 
 MT_BENCH = Format(

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
+from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
-    FAIL,
-    PASS,
-    Asked,
-    Left,
-    Recorded,
+    ImportLog,
+    RecordedQuestion,
+    RecordedRow,
     RecordedVote,
     by_model,
     pass_or_fail,
+    passed,
+    rate,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import (
-    answered,
-    fields_of,
-    listed,
-    mapping,
-    number,
-    seconds,
-    text,
-    usage_of,
-    without,
-)
+from adjudge.importers.values import fields_of, number, text, with_response
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
@@ -36,173 +27,151 @@ _ERRORED = ("error", "errored")
 
 
 def _matches(head: Head) -> bool:
-    record = head.record or mapping(head.at("data"))
+    record = head.first("data")
+    log = record.has("spec") and "run_id" not in record
     return (
-        {"datasource_item", "results"} <= record.keys()
-        or ("spec" in record and "run_id" not in record)
-        or {"event_id", "sample_id", "type"} <= record.keys()
+        log
+        or record.has("datasource_item", "results")
+        or record.has("event_id", "sample_id", "type")
     )
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    head = file.head
-    record = head.record or mapping(head.at("data"))
-    if "datasource_item" in record:
-        left.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
-        for item in file.records(("data",)):
-            if not listed(item.get("results")):
-                left.out(
-                    "output item without results" + (f": {_wrong(item)}" if _wrong(item) else "")
-                )
-            yield from _item(item)
-    else:
-        left.version = "event log"
-        yield from _events(file, left)
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    if "datasource_item" not in file.head.first("data"):
+        log.version = "event log"
+        yield from _events(file, log)
+        return
+    log.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
+    for item in file.records(("data",)):
+        wrong = _wrong(item)
+        if not item.values("results"):
+            log.skip("output item without results" + (f": {wrong}" if wrong else ""))
+        yield from _item(item, wrong)
 
 
-def _item(item: Mapping[str, object]) -> Iterator[Recorded]:
-    data = mapping(item.get("datasource_item"))
-    fields = fields_of(mapping(data.get("item")) or data)
-    sample = mapping(item.get("sample"))
-    for result in map(mapping, listed(item.get("results"))):
-        own = mapping(result.get("sample"))
-        name, model = text(result.get("name")) or "grader", text(own.get("model"))
-        yield Recorded(
+def _item(item: ForeignRecord, wrong: str) -> Iterator[RecordedRow]:
+    data = item.nested("datasource_item")
+    fields = (data.nested("item") or data).fields()
+    for result in item.objects("results"):
+        name, model = result.text("name") or "grader", result.nested("sample").text("model")
+        yield RecordedRow(
             judge=by_model(name, model),
-            asked=pass_or_fail(name),
-            fields=answered(fields, _output(sample)),
-            id=text(
-                item.get("datasource_item_id")
-                if item.get("datasource_item_id") is not None
-                else item.get("id")
-            ),
-            votes=(_vote(result, own, _wrong(item), model),),
-            more=without(item, "datasource_item", "results", "sample"),
-            at=seconds(item.get("created_at")),
+            question=pass_or_fail(name),
+            fields=with_response(fields, _output(item.nested("sample"))),
+            id=item.text("datasource_item_id", "id"),
+            votes=(_vote(result, wrong, model),),
+            more=item.rest("datasource_item", "results", "sample"),
+            at=item.seconds("created_at"),
         )
 
 
-def _wrong(item: Mapping[str, object]) -> str:
+def _wrong(item: ForeignRecord) -> str:
     """How an item ended that was not answered; its graders did not judge an answer."""
-    ended = "its status is 'error'" if text(item.get("status")).casefold() in _ERRORED else ""
-    return _error(mapping(item.get("sample"))) or ended
+    ended = "its status is 'error'" if item.text("status").casefold() in _ERRORED else ""
+    return _error(item.nested("sample")) or ended
 
 
-def _vote(
-    result: Mapping[str, object], own: Mapping[str, object], wrong: str, model: str
-) -> RecordedVote:
-    error = (
-        _error(own)
-        or wrong
-        or text(mapping(result.get("error")).get("message") or result.get("error"))
-    )
-    used = mapping(own.get("usage"))
+def _vote(result: ForeignRecord, wrong: str, model: str) -> RecordedVote:
+    sample, success = result.nested("sample"), result.value("passed")
+    said = result.nested("error").value("message") or result.value("error")
+    error = _error(sample) or wrong or text(said)
     vote = RecordedVote(
         model=model,
-        text=_output(own) or None,
-        usage=usage_of(used.get("prompt_tokens"), used.get("completion_tokens")),
-        more=without(result, "name", "passed", "score", "sample"),
+        text=_output(sample),
+        usage=sample.nested("usage").usage("prompt_tokens", "completion_tokens"),
+        more=result.rest("name", "passed", "score", "sample"),
     )
-    passed = result.get("passed")
-    if error or not isinstance(passed, bool):
+    if error or not isinstance(success, bool):
         return vote.failed(error or "the grader gave no result")
-    return vote.said(PASS if passed else FAIL, number(result.get("score")))
+    return vote.said(passed(success), result.number("score"))
 
 
-def _error(sample: Mapping[str, object]) -> str:
-    found = mapping(sample.get("error"))
-    return text(found.get("message")) or text(found.get("code"))
+def _error(sample: ForeignRecord) -> str:
+    found = sample.nested("error")
+    return found.text("message") or found.text("code")
 
 
-def _output(sample: Mapping[str, object]) -> str:
-    messages = [mapping(one) for one in listed(sample.get("output"))]
-    return text(messages[-1].get("content")) if messages else ""
+def _output(sample: ForeignRecord) -> str:
+    messages = sample.objects("output")
+    return messages[-1].text("content") if messages else ""
 
 
-def _events(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+def _events(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     """A sample's replies come before what was made of them."""
-    replies: dict[str, list[Mapping[str, object]]] = {}
+    replies: dict[str, list[ForeignRecord]] = {}
     judge = "eval"
     for event in file.records():
-        if spec := mapping(event.get("spec")):
-            judge = text(spec.get("eval_name")) or text(spec.get("base_eval")) or judge
+        if spec := event.nested("spec"):
+            judge = spec.text("eval_name") or spec.text("base_eval") or judge
             continue
-        kind, sample = event.get("type"), text(event.get("sample_id"))
+        kind, sample = event.value("type"), event.text("sample_id")
         if kind == "sampling":
-            replies.setdefault(sample, []).append(mapping(event.get("data")))
+            replies.setdefault(sample, []).append(event.nested("data"))
         elif kind in _GRADED:
             yield from _graded(event, judge, replies.pop(sample, []))
         elif kind is not None:
-            left.out(f"event of type {kind!r}")
+            log.skip(f"event of type {kind!r}")
 
 
 def _graded(
-    event: Mapping[str, object], judge: str, replies: list[Mapping[str, object]]
-) -> Iterator[Recorded]:
-    data = mapping(event.get("data"))
-    said = {"": _choice(data, replies)} if "choice" in data else _matched(data)
-    shown = replies[0] if replies else data
-    for name, (asked, vote) in said.items():
-        question = f"{judge}/{name}" if name else judge
-        yield Recorded(
-            judge=question,
-            asked=replace(asked, name=question),
-            fields={
-                **fields_of({"input": _prompt(shown.get("prompt"))}),
-                "response": text(_only(shown.get("sampled"))),
-            },
-            id=text(event.get("sample_id")),
+    event: ForeignRecord, judge: str, replies: list[ForeignRecord]
+) -> Iterator[RecordedRow]:
+    data = event.nested("data")
+    shown, last = (replies[0], replies[-1]) if replies else (data, EMPTY)
+    said = {"": _choice(data, last)} if "choice" in data else _matched(data)
+    for name, (question, vote) in said.items():
+        full_name = f"{judge}/{name}" if name else judge
+        yield RecordedRow(
+            judge=full_name,
+            question=replace(question, name=full_name),
+            fields={**fields_of({"input": _prompt(shown)}), "response": _sampled(shown)},
+            id=event.text("sample_id"),
             votes=(vote,),
-            more=without(data, "choice", "score", "sampled", "prompt", "correct"),
-            at=seconds(event.get("created_at")),
+            more=data.rest("choice", "score", "sampled", "prompt", "correct"),
+            at=event.seconds("created_at"),
         )
 
 
-def _choice(
-    data: Mapping[str, object], replies: list[Mapping[str, object]]
-) -> tuple[Asked, RecordedVote]:
-    choice, reply = (
-        text(data.get("choice")),
-        text(_only(data.get("sampled")))
-        or (text(_only(replies[-1].get("sampled"))) if replies else ""),
-    )
+def _choice(data: ForeignRecord, last: ForeignRecord) -> tuple[RecordedQuestion, RecordedVote]:
+    choice, vote = data.text("choice"), RecordedVote(text=_sampled(data) or _sampled(last))
     if choice == _INVALID or not choice:
-        return Asked(""), RecordedVote(text=reply or None).failed(
-            "the reply names no choice", Outcome.UNREADABLE
-        )
-    return Asked(""), RecordedVote(
-        answer=choice, score=number(data.get("score")), text=reply or None
-    )
+        vote = vote.failed("the reply names no choice", Outcome.UNREADABLE)
+    else:
+        vote = vote.said(choice, data.number("score"))
+    return RecordedQuestion(""), vote
 
 
-def _matched(data: Mapping[str, object]) -> dict[str, tuple[Asked, RecordedVote]]:
+def _matched(data: ForeignRecord) -> dict[str, tuple[RecordedQuestion, RecordedVote]]:
     """Whether it is correct; else each of its numbers, by its name where there are several.
 
     A text that is a number is none.
     """
-    vote, rating = RecordedVote(model="code"), Asked("", kind="rating")
-    if isinstance(data.get("correct"), bool):
-        return {"": (pass_or_fail(""), vote.said(PASS if data["correct"] else FAIL))}
+    vote, correct = RecordedVote(model="code"), data.value("correct")
+    if isinstance(correct, bool):
+        return {"": (pass_or_fail(""), vote.said(passed(correct)))}
     found = {
         name: points
-        for name, value in data.items()
+        for name, value in data.raw.items()
         if isinstance(value, int | float) and (points := number(value)) is not None
     }
     if not found:
-        return {"": (rating, vote.failed("the event holds no number"))}
+        return {"": (rate(""), vote.failed("the event holds no number"))}
     return {
-        name if len(found) > 1 else "": (rating, vote.said(points))
+        name if len(found) > 1 else "": (rate(""), vote.said(points))
         for name, points in found.items()
     }
 
 
-def _prompt(value: object) -> str:
-    messages = [mapping(one) for one in listed(value)]
-    return "\n".join(text(one.get("content")) for one in messages) if messages else text(value)
+def _prompt(shown: ForeignRecord) -> str:
+    messages = shown.objects("prompt")
+    said = "\n".join(one.text("content") for one in messages)
+    return said if messages else shown.text("prompt")
 
 
-def _only(value: object) -> object:
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
+def _sampled(shown: ForeignRecord) -> str:
+    """What was replied, which may stand alone in a list."""
+    every = shown.values("sampled")
+    return text(every[0]) if len(every) == 1 else shown.text("sampled")
 
 
 OPENAI_EVALS = Format(

@@ -19,12 +19,21 @@ from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.folder import ImportedRun
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.record import PASS_OR_FAIL, Asked, AskedKind, Left, Recorded, RecordedVote
+from adjudge.importers.record import (
+    PASS_OR_FAIL,
+    ImportLog,
+    QuestionKind,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import listed, mapping
+from adjudge.importers.values import JsonObject
 from adjudge.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.ledger.rows import LABELS
+from adjudge.messages import Message
 from adjudge.reading.typed_json import WrongType
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
@@ -61,96 +70,82 @@ def _matches(head: Head) -> bool:
 def read_own(file: ForeignFile, run: ImportedRun) -> None:
     """Keep every judgment as it stands."""
     for record in file.records():
-        _check(record, file)
-        keys = [_key(mapping(vote)) for vote in listed(record["votes"])]
-        judgment, labels = _judgment(record, file), list(_labels(record, file))
+        where = _check(record, file)
+        judgment = _judgment(record, where)
+        labels = [_label(one.raw, where) for one in record.objects(LABELS)]
         run.add_labels(labels)
-        run.add_record(judgment, keys, _recorded(judgment, labels))
+        keys = [_key(vote.raw) for vote in record.objects("votes")]
+        run.add_record(judgment, keys, _row(judgment, labels))
 
 
-def _judgment(record: Mapping[str, object], file: ForeignFile) -> JudgmentRecord:
+def _judgment(record: ForeignRecord, where: str) -> JudgmentRecord:
     try:
-        votes = tuple(read_exported_vote(mapping(vote)) for vote in listed(record["votes"]))
-        found = {name: value for name, value in record.items() if name != LABELS}
+        votes = tuple(read_exported_vote(vote.raw) for vote in record.objects("votes"))
+        found = {name: value for name, value in record.raw.items() if name != LABELS}
         return replace(read_exported_judgment(found), votes=votes)
     except WrongType as error:
+        raise RunError("{where}: {reason}", where=where, reason=error) from error
+
+
+def _label(said: JsonObject, where: str) -> Label:
+    try:
+        for name, fits in _LABEL.items():
+            if name in said and not fits(said[name]):
+                raise SetupError("{name} is {value!r}", name=name, value=said[name])
+        return Label(**{name: said[name] for name in _LABEL if name in said})  # type: ignore[arg-type]  # checked above
+    except (SetupError, TypeError) as error:
         raise RunError(
-            "{name}, row {record}: {error}", name=file.name, record=record["row"], error=error
+            "{where}: a label cannot be read: {error}", where=where, error=error
         ) from error
 
 
-def _labels(record: Mapping[str, object], file: ForeignFile) -> Iterator[Label]:
-    for given in listed(record.get(LABELS)):
-        said = mapping(given)
-        wrong = next(
-            (name for name, fits in _LABEL.items() if name in said and not fits(said[name])), None
-        )
-        try:
-            if wrong is not None:
-                raise SetupError("{wrong} is {said!r}", wrong=wrong, said=said[wrong])
-            yield Label(**{name: said[name] for name in _LABEL if name in said})  # type: ignore[arg-type]  # checked above
-        except (SetupError, TypeError) as error:
-            raise RunError(
-                "{name}, row {record}: a label cannot be read: {error}",
-                name=file.name,
-                record=record["row"],
-                error=error,
-            ) from error
-
-
-def _check(record: Mapping[str, object], file: ForeignFile) -> None:
-    wrong = [name for name in _KEYS if name not in record]
-    if wrong:
+def _check(record: ForeignRecord, file: ForeignFile) -> str:
+    """Where the judgment stands, which must have its keys."""
+    lacking = next((name for name in _KEYS if name not in record), None)
+    if lacking:
         raise RunError(
-            "{name}: a judgment lacks {wrong!r}; an export with votes is needed: adjudge "
+            "{name}: a judgment lacks {key!r}; an export with votes is needed: adjudge "
             "export RUN --to jsonl",
             name=file.name,
-            wrong=wrong[0],
+            key=lacking,
         )
-    row = record["row"]
-    if (
-        not isinstance(row, int)
-        or isinstance(row, bool)
-        or row < 1
-        or not isinstance(record["fields"], Mapping)
-    ):
+    row = record.value("row")
+    counted = isinstance(row, int) and not isinstance(row, bool) and row >= 1
+    if not counted or not isinstance(record.value("fields"), Mapping):
         raise RunError(
             "{name}: a judgment has the row {row!r}, which is not a number from 1",
             name=file.name,
             row=row,
         )
-    for vote in listed(record["votes"]):
-        if not isinstance(vote, Mapping) or vote.get("outcome") not in set(Outcome):
+    where = Message("{name}, row {row}", name=file.name, row=row)
+    for vote in record.objects("votes"):
+        if vote.value("outcome") not in set(Outcome):
             raise RunError(
-                "{name}, row {row}: a vote has the outcome {mapping!r}, which is none",
-                name=file.name,
-                row=row,
-                mapping=mapping(vote).get("outcome"),
+                "{where}: a vote has the outcome {outcome!r}, which is none",
+                where=where,
+                outcome=vote.value("outcome"),
             )
+    return where
 
 
-def _key(vote: Mapping[str, object]) -> bytes:
+def _key(vote: JsonObject) -> bytes:
     """Votes that judgments share are exported with each of them, and kept once."""
     return hashlib.sha256(json.dumps(vote, sort_keys=True).encode()).digest()[:16]
 
 
-def _recorded(judgment: JudgmentRecord, labels: Sequence[Label]) -> Recorded:
+def _row(judgment: JudgmentRecord, labels: Sequence[Label]) -> RecordedRow:
     """What was asked and who answered, as far as an export tells."""
     detail = judgment.detail
-    kind: AskedKind = (
-        "comparison"
-        if isinstance(detail, PairwiseDetail)
-        else "rating"
-        if isinstance(detail, QuantitativeDetail)
-        else "choice"
-    )
-    asked = Asked(
+    rated = isinstance(detail, QuantitativeDetail)
+    compared = isinstance(detail, PairwiseDetail)
+    kind: QuestionKind = "comparison" if compared else "rating" if rated else "choice"
+    question = RecordedQuestion(
         judgment.criterion or judgment.judge,
         kind=kind,
         options=_options(judgment, labels) if kind == "choice" else (),
         bounds=detail.range if isinstance(detail, QuantitativeDetail) else (0.0, 1.0),
     )
-    said = tuple(
+    votes = tuple(
         RecordedVote(
             answer=vote.option if vote.number is None else vote.number,
             model=vote.model,
@@ -158,7 +153,9 @@ def _recorded(judgment: JudgmentRecord, labels: Sequence[Label]) -> Recorded:
         )
         for vote in judgment.votes or ()
     )
-    return Recorded(judge=judgment.judge, asked=asked, fields={"response": ""}, votes=said)
+    return RecordedRow(
+        judge=judgment.judge, question=question, fields={"response": ""}, votes=votes
+    )
 
 
 def _options(judgment: JudgmentRecord, labels: Sequence[Label]) -> tuple[CriteriaOption, ...]:
@@ -170,8 +167,8 @@ def _options(judgment: JudgmentRecord, labels: Sequence[Label]) -> tuple[Criteri
     return tuple(CriteriaOption(one) for one in dict.fromkeys(said) if one is not None)
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    raise NotImplementedError("read_own keeps more than a Recorded can hold")
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    raise NotImplementedError("read_own keeps more than a RecordedRow can hold")
 
 
 OWN = Format("adjudge", "adjudge's own JSONL", "adjudge export --to jsonl", _matches, _read)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
-from adjudge.importers.record import Asked, Mark, RecordedVote
-from adjudge.importers.values import number, text
+from adjudge.importers.record import Mark, RecordedQuestion, RecordedVote
+from adjudge.importers.values import Json, number, text
 from adjudge.verdicts.styles import put_back
 
-BETTER = Asked("better response", "Which response follows the instruction better?", "comparison")
+BETTER = RecordedQuestion(
+    "better response", "Which response follows the instruction better?", "comparison"
+)
+BETTER_ANSWER = replace(
+    BETTER, name="better answer", description="Which assistant's answer is better?"
+)
+NO_REPLY_VERDICT = "no verdict was read from the reply"
 _TIE: Selection = "tie"
 _WORDS: Mapping[str, Selection] = {
     **dict.fromkeys(("1", "a", "a>b", "a>>b", "model_1", "model_a", "response 1", "output_1"), 0),
@@ -41,51 +48,35 @@ _QUESTION = re.compile(
 def winner(value: object) -> Selection | None:
     """The better of two by any of the usual words; None where it is none of them."""
     points = number(value) if not isinstance(value, str) else None
-    word = f"{points:g}" if points is not None else text(value).strip().casefold().replace(" ", "")
-    return _WORDS.get(word, _WORDS.get(text(value).strip().casefold()))
+    word = text(value).strip().casefold() if points is None else f"{points:g}"
+    return _WORDS.get(word.replace(" ", ""), _WORDS.get(word))
 
 
-def pair_vote(
-    value: object,
-    *,
-    model: str,
-    swapped: bool = False,
-    relabelled: bool = False,
-    reply: object = None,
-    why: str = "",
-    more: Mapping[str, object] | None = None,
-) -> RecordedVote:
-    """The vote that a word for the winner is; a word that is none of the usual ones is unreadable.
+def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> RecordedVote:
+    """The vote with the verdict that a word for the winner is; a word that is none of the usual
+    ones is unreadable.
 
     ``relabelled``: where the responses were swapped, the word is by the labels as shown, and is put
     back here.
     """
     chosen = winner(value)
-    vote = RecordedVote(
-        model=model,
-        swapped=swapped,
-        text=text(reply) or None,
-        explanation=why or None,
-        more=more or {},
-    )
     if chosen is None:
-        reason = (
-            f"{text(value)!r} names no response"
-            if value not in (None, "")
-            else "no verdict was read from the reply"
-        )
+        named = value not in (None, "")
+        reason = f"{text(value)!r} names no response" if named else NO_REPLY_VERDICT
         return vote.failed(reason, Outcome.UNREADABLE)
-    return vote.said(put_back(chosen, swapped=swapped and relabelled))
+    return vote.said(put_back(chosen, swapped=vote.swapped and relabelled))
 
 
-def gold(value: object, annotator: str = "gold") -> tuple[Mark, ...]:
+def gold(value: Json, annotator: str = "gold") -> tuple[Mark, ...]:
+    """The right answer of a data set, by a word for the winner."""
+    return gold_marks(winner(value), annotator)
+
+
+def gold_marks(chosen: Selection | None, annotator: str = "gold") -> tuple[Mark, ...]:
     """The right answer of a data set: all of its rows have one, so they are no selection."""
-    chosen = winner(value)
-    return (
-        ()
-        if chosen is None
-        else (Mark(answer=chosen, annotator=annotator, kind="expert", design="random"),)
-    )
+    if chosen is None:
+        return ()
+    return (Mark(answer=chosen, annotator=annotator, kind="expert", design="random"),)
 
 
 def shown_question(prompt: str) -> str:

@@ -14,7 +14,7 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.verdict import TIE, Chosen, Compared, Rated, Verdict
 from adjudge.domain.vote import Ballot, Vote
-from adjudge.importers.record import Asked, Recorded, RecordedVote
+from adjudge.importers.record import RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.judges.case import Case
 from adjudge.judges.direct import BaseDirectJudge
 from adjudge.judges.pairwise import BasePairwiseJudge
@@ -59,46 +59,44 @@ class UnjudgedComparison(PairwiseInstanceResult):
         return _NOT_JUDGED
 
 
-def instance_of(recorded: Recorded) -> Instance:
+def instance_of(row: RecordedRow) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
-    known = {"systems": recorded.systems} if recorded.systems else {}
-    more = {**recorded.more, **(NAMED_ONLY if recorded.named_only else {})}
-    return Instance(
-        recorded.fields, recorded.id, FrozenDict({**known, **({"row": more} if more else {})})
-    )
+    known = {"systems": row.systems} if row.systems else {}
+    more = {**row.more, **(NAMED_ONLY if row.named_only else {})}
+    return Instance(row.fields, row.id, FrozenDict({**known, **({"row": more} if more else {})}))
 
 
-def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:
+def criteria_of(question: RecordedQuestion, answers: tuple[str, ...] = ()) -> Criteria:
     """The question as criteria, with options for what was answered."""
     description = (
-        asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
+        question.description.strip() or f"{question.name}, as the file that was imported asked it."
     )
-    names = [option.name for option in asked.options]
+    names = [option.name for option in question.options]
     new = [CriteriaOption(answer) for answer in dict.fromkeys(answers) if answer not in names]
     return Criteria(
-        asked.name,
+        question.name,
         description,
-        (*asked.options, *new) if asked.kind == "choice" else (),
-        to_evaluate_field=asked.to_evaluate_field,
-        context_fields=asked.context_fields,
-        examples=asked.examples,
-        higher_is_better=asked.higher_is_better,
+        (*question.options, *new) if question.kind == "choice" else (),
+        to_evaluate_field=question.to_evaluate_field,
+        context_fields=question.context_fields,
+        examples=question.examples,
+        higher_is_better=question.higher_is_better,
     )
 
 
-def result_of(recorded: Recorded, instance: Instance) -> Result:
+def result_of(row: RecordedRow, instance: Instance) -> Result:
     """The votes pooled, by our own rules: both orders, failures and ties included."""
-    answers = tuple(str(vote.answer) for vote in recorded.votes if vote.answer is not None)
-    criteria = criteria_of(recorded.asked, answers)
-    votes = tuple(_vote(vote, recorded.asked, criteria, instance) for vote in recorded.votes)
+    answers = tuple(str(vote.answer) for vote in row.votes if vote.answer is not None)
+    criteria = criteria_of(row.question, answers)
+    votes = tuple(_vote(vote, row.question, criteria, instance) for vote in row.votes)
     case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
-    if recorded.asked.kind == "comparison":
-        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
+    if row.question.kind == "comparison":
+        compared: PairwiseInstanceResult = _COMPARISONS[both, row.question.ties].pool(case, votes)
         return _as_stated(compared) if votes else _uncompared(compared)
     if not votes:
         return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
-    if recorded.asked.kind == "rating":
-        return _rated(recorded.asked, criteria, instance, votes)
+    if row.question.kind == "rating":
+        return _rated(row.question, criteria, instance, votes)
     return _TEXTS[both].pool(case, votes)
 
 
@@ -140,34 +138,37 @@ def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
     return [hashlib.sha256(asked + b"\0%d" % place).digest()[:16] for place in range(votes)]
 
 
-def _vote(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instance) -> Vote:
-    question, own = _question(said, asked, criteria, instance), _own_score(said, criteria)
+def _vote(
+    said: RecordedVote, question: RecordedQuestion, criteria: Criteria, instance: Instance
+) -> Vote:
+    own = _own_score(said, criteria)
     beside = {"recorded_score": said.score} if own != said.score else {}
-    ballot = Ballot(criteria, instance, question, TEMPLATE, said.model, sample=said.sample)
+    prompt, prompt_hash = {}, None
+    if said.prompt:
+        prompt = {"prompt": said.prompt}
+        prompt_hash = hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+    kind = _kind(said, question, criteria, instance)
     return Vote(
-        ballot=ballot,
+        ballot=Ballot(criteria, instance, kind, TEMPLATE, said.model, sample=said.sample),
         outcome=said.outcome,
-        verdict=None if said.answer is None else _verdict(said, asked, own),
+        verdict=None if said.answer is None else _verdict(said, question, own),
         reason=said.reason,
-        text=said.text,
+        text=said.text or None,
         usage=said.usage,
-        latency=said.latency,
         distribution=FrozenDict(said.distribution) if said.distribution else None,
-        prompt_hash=hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest()
-        if said.prompt
-        else None,
-        metadata=FrozenDict(
-            {**({"prompt": said.prompt} if said.prompt else {}), **beside, **said.more}
-        ),
+        prompt_hash=prompt_hash,
+        metadata=FrozenDict({**prompt, **beside, **said.more}),
     )
 
 
-def _question(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instance) -> Question:
-    if asked.kind == "rating":
-        return Rating(asked.bounds)
-    if asked.kind == "comparison":
-        order = tuple(range(len(instance.fields[asked.to_evaluate_field])))
-        return Comparison(order[::-1] if said.swapped else order, asked.ties)
+def _kind(
+    said: RecordedVote, question: RecordedQuestion, criteria: Criteria, instance: Instance
+) -> Question:
+    if question.kind == "rating":
+        return Rating(question.bounds)
+    if question.kind == "comparison":
+        order = tuple(range(len(instance.fields[question.to_evaluate_field])))
+        return Comparison(order[::-1] if said.swapped else order, question.ties)
     listed = Choice(criteria.option_names, criteria.points)
     return listed.reversed() if said.swapped else listed
 
@@ -176,25 +177,23 @@ def _own_score(said: RecordedVote, criteria: Criteria) -> float | None:
     """The judge's number beside its option, where it is on the scale of the options: 6 of 7 is no
     score between FAIL and PASS.
     """
-    known = [points for points in criteria.points if points is not None]
-    off = (
-        said.score is not None
-        and len(set(known)) > 1
-        and not min(known) <= said.score <= max(known)
-    )
-    return None if off else said.score
+    known = {points for points in criteria.points if points is not None}
+    if said.score is None or len(known) < 2:
+        return said.score
+    return said.score if min(known) <= said.score <= max(known) else None
 
 
-def _verdict(said: RecordedVote, asked: Asked, own: float | None) -> Verdict:
-    if asked.kind == "rating":
-        return Rated(float(said.answer or 0.0), said.explanation)
-    if asked.kind == "comparison":
-        return Compared(None if said.answer == TIE else int(said.answer or 0), said.explanation)
-    return Chosen(str(said.answer), said.explanation, said.feedback, own)
+def _verdict(said: RecordedVote, question: RecordedQuestion, own: float | None) -> Verdict:
+    explanation = said.explanation or None
+    if question.kind == "rating":
+        return Rated(float(said.answer or 0.0), explanation)
+    if question.kind == "comparison":
+        return Compared(None if said.answer == TIE else int(said.answer or 0), explanation)
+    return Chosen(str(said.answer), explanation, said.feedback or None, own)
 
 
 def _rated(
-    asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]
+    question: RecordedQuestion, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]
 ) -> QuantitativeResult:
     numbers = numbers_of(votes)
     said = [vote.verdict for vote in votes if vote.verdict]
@@ -208,24 +207,26 @@ def _rated(
         distribution=FrozenDict(shares(votes)),
         numbers=numbers,
         spread=spread(numbers),
-        range=asked.bounds,
+        range=question.bounds,
     )
 
 
-def merged(one: Asked, two: Asked, answers: tuple[str, ...], number: float | None) -> Asked:
+def merge(
+    one: RecordedQuestion,
+    two: RecordedQuestion,
+    answers: tuple[str, ...] = (),
+    numbers: tuple[float, ...] = (),
+) -> RecordedQuestion:
     """A question by what several rows tell of it: all options that were seen, bounds that hold all
     numbers.
     """
-    names = {option.name: option for option in (*one.options, *two.options)}
-    options = {
-        **{answer: CriteriaOption(answer) for answer in answers if one.kind == "choice"},
-        **names,
-    }
-    ordered = (*(o.name for o in one.options), *(o.name for o in two.options), *answers)
-    low, high = min(one.bounds[0], two.bounds[0]), max(one.bounds[1], two.bounds[1])
-    if number is not None:
-        low, high = min(low, number), max(high, number)
-    found = tuple(options[name] for name in dict.fromkeys(ordered) if name in options)
+    options = {option.name: option for option in (*one.options, *two.options)}
+    if one.kind == "choice":
+        options |= {name: CriteriaOption(name) for name in answers if name not in options}
+    bounds = (*one.bounds, *two.bounds, *numbers)
     return replace(
-        one, options=found, bounds=(low, high), description=one.description or two.description
+        one,
+        options=tuple(options.values()),
+        bounds=(min(bounds), max(bounds)),
+        description=one.description or two.description,
     )

@@ -5,6 +5,7 @@ the same rows.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -14,10 +15,11 @@ from adjudge.domain.frozen import NOTHING
 from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Outcome
-from adjudge.importers.values import number, text
+from adjudge.importers.values import Json, JsonObject, number, text
 
-AskedKind = Literal["choice", "comparison", "rating"]
-Fields = Mapping[str, str | Sequence[str]]
+QuestionKind = Literal["choice", "comparison", "rating"]
+RecordedAnswer = str | float
+"""The option; of a comparison the winner's index or "tie"; of a rating the number."""
 PASS, FAIL = "PASS", "FAIL"
 PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 NOT_SAID = "unknown"
@@ -26,18 +28,20 @@ NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
 """Models that are none: nobody knows whether two files mean the same one."""
 UNJUDGED = "rows"
 """What rows are filed under that nobody judged."""
+NO_VERDICT = "no verdict is recorded"
+NAMED_BY_ID = "the texts are not in the file: rows are named by their id"
 _LONGEST_NAME = 80
 _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
 """Words that say that something is so, each with its contrary."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedQuestion:
     """The question that was judged by, as far as the file tells."""
 
     name: str
     description: str = ""
-    kind: AskedKind = "choice"
+    kind: QuestionKind = "choice"
     options: tuple[CriteriaOption, ...] = ()
     """Those that are known; what else was chosen is added as it comes."""
     bounds: tuple[float, float] = (0.0, 1.0)
@@ -51,7 +55,7 @@ class Asked:
     to_evaluate_field: str = "response"
     context_fields: tuple[str, ...] | None = None
     examples: tuple[CriteriaExample, ...] = ()
-    settings: Mapping[str, object] = NOTHING
+    settings: JsonObject = NOTHING
     """How the judge was set, as the file says."""
 
 
@@ -59,8 +63,7 @@ class Asked:
 class RecordedVote:
     """One verdict as the file has it, in the row's own order; or why there is none."""
 
-    answer: str | float | None = None
-    """The option; of a comparison the winner's index or "tie"; of a rating the number."""
+    answer: RecordedAnswer | None = None
     score: float | None = None
     """The judge's own number beside its option."""
     outcome: Outcome = Outcome.OK
@@ -69,38 +72,43 @@ class RecordedVote:
     sample: int = 0
     swapped: bool = False
     """Whether the responses were shown in reversed order. The answer is put back already."""
-    explanation: str | None = None
-    feedback: str | None = None
-    text: str | None = None
-    prompt: str | None = None
+    explanation: str = ""
+    feedback: str = ""
+    text: str = ""
+    prompt: str = ""
     usage: Usage = Usage()
-    latency: float = 0.0
     distribution: Mapping[str, float] | None = None
     stand_in: Winner | None = None
     """What the file counts this as although it is no such verdict, such as a winner that was drawn
     at random.
     """
-    more: Mapping[str, object] = NOTHING
+    more: JsonObject = NOTHING
     """Whatever else the file says of it."""
 
     def said(
-        self, answer: str | float, score: float | None = None, outcome: Outcome = Outcome.OK
+        self, answer: RecordedAnswer, score: float | None = None, outcome: Outcome = Outcome.OK
     ) -> RecordedVote:
         """This vote with its verdict."""
         return replace(self, answer=answer, score=score, outcome=outcome)
 
-    def failed(self, reason: object, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
+    def failed(self, reason: Json, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
         """This vote without one: a failure, never a verdict."""
         return replace(
             self, answer=None, outcome=outcome, reason=text(reason) or "no reason is recorded"
         )
+
+    def said_or_failed(
+        self, answer: RecordedAnswer | None, reason: Json, outcome: Outcome = Outcome.MODEL_ERROR
+    ) -> RecordedVote:
+        """This vote with its verdict; where there is none, with the reason why not."""
+        return self.failed(reason, outcome) if answer is None else self.said(answer)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
     """What a person said of the row."""
 
-    answer: str | float | Winner
+    answer: RecordedAnswer | Winner
     annotator: str = "annotator"
     kind: Kind = "human"
     design: Design = "chosen"
@@ -110,19 +118,19 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedRow:
     """One row under one question: what a judge said of it, and what people did."""
 
     judge: str = UNJUDGED
     """What its judgments are filed under."""
-    asked: Asked
-    fields: Fields
+    question: RecordedQuestion
+    fields: Mapping[str, str | Sequence[str]]
     id: str | None = None
     votes: tuple[RecordedVote, ...] = ()
     marks: tuple[Mark, ...] = ()
     systems: tuple[str, ...] = ()
     """What compared responses are called."""
-    more: Mapping[str, object] = NOTHING
+    more: JsonObject = NOTHING
     """Whatever else the file says of the row."""
     at: float | None = None
     named_only: bool = False
@@ -136,20 +144,20 @@ class Recorded:
 
 
 @dataclass
-class Left:
+class ImportLog:
     """What a reader passed over, and why; what it took for what."""
 
-    counts: dict[str, int] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
     notes: dict[str, None] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
     """Key of the file → what it became."""
     version: str = ""
-    whole: dict[str, object] = field(default_factory=dict)
+    whole: dict[str, Json] = field(default_factory=dict)
     """What the file says of all its rows, for an export to the same tool."""
 
-    def out(self, what: str, count: int = 1) -> None:
+    def skip(self, what: str, count: int = 1) -> None:
         """Say that something was not taken."""
-        self.counts[what] = self.counts.get(what, 0) + count
+        self.skipped[what] += count
 
     def note(self, text: str) -> None:
         """Say what a reader of the import must know, once."""
@@ -160,44 +168,46 @@ class Left:
         self.used.update(names)
 
 
-def pass_or_fail(name: str, description: str = "") -> Asked:
+def pass_or_fail(name: str, description: str = "") -> RecordedQuestion:
     """A question that is passed or failed."""
-    return Asked(name, description, options=PASS_OR_FAIL)
+    return RecordedQuestion(name, description, options=PASS_OR_FAIL)
 
 
-def asked_for(name: str, value: object, description: str = "") -> tuple[Asked, str | float]:
+def rate(name: str, description: str = "", *, less_is_better: bool = False) -> RecordedQuestion:
+    """A question that a number answers."""
+    return RecordedQuestion(name, description, "rating", higher_is_better=not less_is_better)
+
+
+def passed(value: object) -> str:
+    """The answer to a question that is passed or failed."""
+    return PASS if value else FAIL
+
+
+def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer]:
     """The question that a value answers, and the value as its answer: a truth, a number, or one of
     some words.
     """
     word = value.strip().casefold() if isinstance(value, str) else ""
     if isinstance(value, bool):
-        return pass_or_fail(name, description), PASS if value else FAIL
-    for pair in _PAIRS:
-        if word in [one.casefold() for one in pair]:
-            options = tuple(
-                CriteriaOption(one, score=score)
-                for one, score in zip(pair, (1.0, 0.0), strict=True)
-            )
-            return Asked(name, description, options=options), next(
-                one for one in pair if one.casefold() == word
-            )
+        return pass_or_fail(name), passed(value)
+    for good, bad in _PAIRS:
+        if word in (good.casefold(), bad.casefold()):
+            options = (CriteriaOption(good, score=1.0), CriteriaOption(bad, score=0.0))
+            answer = good if word == good.casefold() else bad
+            return RecordedQuestion(name, options=options), answer
     points = number(value)
-    if points is not None:
-        return Asked(name, description, "rating"), points
-    return Asked(name, description), text(value)
+    return (RecordedQuestion(name), text(value)) if points is None else (rate(name), points)
 
 
-def named(text: str) -> str:
+def shorten_name(text: str) -> str:
     """A question's name where the file has only its words: those, shortened so that different ones
     stay different.
     """
     line = " ".join(text.split())
     if len(line) <= _LONGEST_NAME:
         return line
-    return (
-        f"{line[: _LONGEST_NAME - 9]}… "
-        f"{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
-    )
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"{line[: _LONGEST_NAME - 9]}… {digest}"
 
 
 def by_model(question: str, model: str) -> str:

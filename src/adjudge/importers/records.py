@@ -8,32 +8,31 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adjudge.domain.label import Design
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import (
+    NO_VERDICT,
     NOT_SAID,
     PASS_OR_FAIL,
     UNJUDGED,
-    Asked,
-    Left,
+    ImportLog,
     Mark,
-    Recorded,
+    RecordedRow,
     RecordedVote,
     pass_or_fail,
 )
 from adjudge.importers.scales import (
     Codes,
-    LabelSet,
-    codes_of,
-    option_on,
+    LabelMeaning,
+    find_codes,
+    question_of,
+    read_truth,
+    read_verdict,
     response_of,
-    said_on,
-    scale_of,
-    truth_on,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
+from adjudge.importers.values import Json, number, text
 
 _PAIR = ("response_1", "response_2")
 _RESPONSES = ("response", "agent_output", "answer", "output", "summary")
@@ -53,202 +52,178 @@ _CONTEXT = (
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
 """Where a judge says whether it passes, whatever the labels are."""
 _SAID = ("verdict", "label", "option", "decision")
-_NAME = "label"
-_LABELS = (_NAME, "human_consistency")
+_LABELS = ("label", "human_consistency")
 _PREDICTED = "_pred"
 _ARENA = ("model_a", "model_b", "human_winner", "judge_pick")
 _CASCADE = ("instruction", "outputs", "preferences")
 
 
 def _matches(head: Head) -> bool:
-    record = head.record
     if head.has(*_ARENA) or head.has(*_CASCADE):
         return True
-    judged = (
-        isinstance(record.get("judges"), Mapping)
-        or head.has(*_PAIR)
-        or any(name in record for name in _RESPONSES)
-    )
-    return head.form in ("lines", "list") and judged and any(name in record for name in _LABELS)
+    record = head.record
+    judged = isinstance(record.value("judges"), Mapping) or record.has_any(*_RESPONSES)
+    labelled = (judged or record.has(*_PAIR)) and record.has_any(*_LABELS)
+    return labelled and head.form in ("lines", "list")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     if file.head.has(*_ARENA):
-        left.use({"human_winner": "labels", "judge_pick": "votes"})
+        log.use({"human_winner": "labels", "judge_pick": "votes"})
         yield from map(_arena, file.records())
-        return
-    if file.head.has(*_CASCADE):
-        left.use({"preferences": "labels", "probs": "votes"})
-        codes = codes_of(
-            file.name,
-            (value for one in file.records() for value in mapping(one["preferences"]).values()),
-        )
-        yield from (_cascade(one, place, codes) for place, one in enumerate(file.records()))
-        return
-    left.use({"label": "labels", "judges": "votes"})
-    said = {text(first(one, *_LABELS)) for one in file.records()}
-    labels = LabelSet(frozenset(said - {""}), "" not in said)
-    pairs = [one for one in said if file.head.has(*_PAIR)]
-    codes = codes_of(file.name, pairs, _pair_verdicts(file) if pairs else None)
-    for place, record in enumerate(file.records()):
-        label = first(record, *_LABELS)
-        scale = BETTER if all(name in record for name in _PAIR) else scale_of(labels.words)
-        judges = list(_judged(record, scale, codes, left))
-        for number_, (judge, asked, votes) in enumerate(judges):
-            again = Left() if number_ else left  # one label, whoever judged its row
-            yield _row(
-                record, judge, asked, votes, _marks(label, asked, labels, codes, again), place
-            )
-        if not judges:
-            yield _row(
-                record, UNJUDGED, scale, (), _marks(label, scale, labels, codes, left), place
-            )
+    elif file.head.has(*_CASCADE):
+        log.use({"preferences": "labels", "probs": "votes"})
+        said = (one.nested("preferences").raw.values() for one in file.records())
+        codes = find_codes(file.name, (value for each in said for value in each))
+        yield from (_cascade(one, codes) for one in file.records())
+    else:
+        log.use({"label": "labels", "judges": "votes"})
+        yield from _labelled(file, log)
+
+
+def _labelled(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    said = {one.text(*_LABELS) for one in file.records()}
+    pairs = said if file.head.has(*_PAIR) else ()
+    codes = find_codes(file.name, pairs, _pair_verdicts(file) if pairs else None)
+    scale = LabelMeaning(BETTER, frozenset(said - {""}), "" not in said, codes)
+    single = replace(scale, question=question_of(scale.words))
+    for record in file.records():
+        of_row = scale if record.has(*_PAIR) else single
+        judges = list(_judges(record, of_row, log)) or [(UNJUDGED, of_row, ())]
+        for place, (judge, own, votes) in enumerate(judges):
+            again = ImportLog() if place else log  # one label, whoever judged its row
+            marks = tuple(_marks(record.value(*_LABELS), own, again))
+            yield _row(record, judge, own, votes, marks)
+
+
+def _parts(said: Json) -> list[ForeignRecord]:
+    """What a judge said of a row: once or several times, an object or the verdict alone."""
+    wrapped = ForeignRecord({"said": said})
+    return wrapped.objects("said") or [wrapped.nested("said") or ForeignRecord({"verdict": said})]
 
 
 def _pair_verdicts(file: ForeignFile) -> dict[str, set[str]]:
     """What each judge says, all in all."""
     found: dict[str, set[str]] = defaultdict(set)
     for record in file.records():
-        for judge, said in mapping(record.get("judges")).items():
-            parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
-            found[judge] |= {text(first(part, *_SAID)) for part in parts}
+        for judge, said in record.nested("judges").raw.items():
+            found[judge] |= {part.text(*_SAID) for part in _parts(said)}
     return found
 
 
-def _arena(record: Mapping[str, object]) -> Recorded:
+def _arena(record: ForeignRecord) -> RecordedRow:
     """What people and a judge preferred of two systems' answers, whose texts are elsewhere."""
-    id, systems = text(record.get("id")), (text(record["model_a"]), text(record["model_b"]))
-    return Recorded(
+    id, systems = record.text("id"), record.texts("model_a", "model_b")
+    vote = RecordedVote(model=record.text("judge") or NOT_SAID)
+    return RecordedRow(
         judge="judge",
-        asked=BETTER,
+        question=BETTER,
         fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
         id=id or None,
         systems=systems,
-        votes=(pair_vote(record.get("judge_pick"), model=text(record.get("judge")) or NOT_SAID),),
-        marks=gold(record.get("human_winner"), "people"),
+        votes=(pair_vote(record.value("judge_pick"), vote),),
+        marks=gold(record.value("human_winner"), "people"),
         named_only=True,
-        more=without(record, "id", "human_winner", "judge_pick"),
+        more=record.rest("id", "human_winner", "judge_pick"),
     )
 
 
-def _cascade(record: Mapping[str, object], place: int, codes: Codes) -> Recorded:
+def _cascade(record: ForeignRecord, codes: Codes) -> RecordedRow:
     """Two outputs, whom each annotator prefers, and the probabilities that a judge gives them."""
-    outputs, probabilities = (
-        listed(record["outputs"]),
-        [number(one) for one in listed(record.get("probs"))],
-    )
-    vote = RecordedVote()
+    probabilities = [number(one) for one in record.values("probs")]
+    vote = RecordedVote().failed("no probabilities are recorded")
     if len(probabilities) == 2 and None not in probabilities:
-        first_, second = (one or 0.0 for one in probabilities)
-        vote = vote.said("tie" if first_ == second else int(second > first_))
-        vote = replace(vote, distribution={"0": first_, "1": second})
-    said = mapping(record["preferences"]).items()
+        first, second = (one or 0.0 for one in probabilities)
+        vote = RecordedVote(
+            answer="tie" if first == second else int(second > first),
+            distribution={"0": first, "1": second},
+        )
+    said = record.nested("preferences").raw.items()
     marks = [mark for name, one in said for mark in gold(response_of(one, codes), name)]
-    return Recorded(
+    (instruction,) = record.texts("instruction")
+    outputs = tuple(map(text, record.values("outputs")))
+    return RecordedRow(
         judge="judge" if probabilities else UNJUDGED,
-        asked=BETTER,
-        fields={"instruction": text(record["instruction"]), "response": tuple(map(text, outputs))},
-        id=text(record.get("id")) or f"row {place + 1}",
-        votes=()
-        if not probabilities
-        else (vote if vote.answer is not None else vote.failed("no probabilities are recorded"),),
+        question=BETTER,
+        fields={"instruction": instruction, "response": outputs},
+        id=record.name("id"),
+        votes=(vote,) if probabilities else (),
         marks=tuple(replace(mark, kind="human") for mark in marks),
-        more=without(record, "instruction", "outputs", "preferences", "probs"),
+        more=record.rest("instruction", "outputs", "preferences", "probs"),
     )
 
 
-def _marks(
-    label: object, asked: Asked, labels: LabelSet, codes: Codes, left: Left
-) -> tuple[Mark, ...]:
+def _marks(label: Json, scale: LabelMeaning, log: ImportLog) -> Iterator[Mark]:
     if text(label) == "":
-        return ()
-    design: Design = "random" if labels.every else "chosen"
-    if asked.kind == "comparison":
-        return tuple(replace(mark, design=design) for mark in gold(response_of(label, codes)))
-    answer: str | float | None = (
-        number(label) if asked.kind == "rating" else option_on(asked, text(label))
-    )
-    if asked.options == PASS_OR_FAIL:
-        answer = labels.passes(label)
-        if answer is None:
-            left.out(f"label {text(label)}, which says neither pass nor fail")
-    return (
-        ()
-        if answer is None
-        else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design=design),)
-    )
+        return
+    answer = scale.read(label)
+    if answer is not None:
+        yield Mark(answer=answer, annotator="gold", kind="expert", design=scale.design)
+    elif scale.question.options == PASS_OR_FAIL:
+        log.skip(f"label {text(label)}, which says neither pass nor fail")
 
 
-def _judged(
-    record: Mapping[str, object], scale: Asked, codes: Codes, left: Left
-) -> Iterator[tuple[str, Asked, tuple[RecordedVote, ...]]]:
-    ours = [name for name in record if name.endswith(_PREDICTED)]
-    predicted = {
-        name: {"verdict": next(iter(mapping(record[name]).values()), None)} for name in ours
+def _judges(
+    record: ForeignRecord, scale: LabelMeaning, log: ImportLog
+) -> Iterator[tuple[str, LabelMeaning, tuple[RecordedVote, ...]]]:
+    predicted: dict[str, Json] = {
+        name: {"verdict": next(iter(record.nested(name).raw.values()), None)}
+        for name in record
+        if name.endswith(_PREDICTED)
     }
-    scored = len(scale.options) == 2 and scale.options[0].score is not None
-    for name, said in {**mapping(record.get("judges")), **predicted}.items():
-        parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
-        truths = any(key in part for part in parts for key in _TRUTHS)
-        asked = pass_or_fail("pass", "Does it pass?") if truths and not scored else scale
-        votes = [_vote(part, name, sample, asked, codes) for sample, part in enumerate(parts)]
+    options = scale.question.options
+    scored = len(options) == 2 and options[0].score is not None
+    for name, said in {**record.nested("judges").raw, **predicted}.items():
+        parts = _parts(said)
+        truths = any(part.has_any(*_TRUTHS) for part in parts) and not scored
+        passes = replace(scale, question=pass_or_fail("pass", "Does it pass?"))
+        own = passes if truths else scale
+        votes = [_vote(part, name, sample, own) for sample, part in enumerate(parts)]
         if known := tuple(vote for vote in votes if vote is not None):
-            yield name, asked, known
+            yield name, own, known
         else:
-            left.out(f"judge {name!r}, whose records hold no verdict")
+            log.skip(f"judge {name!r}, whose records hold no verdict")
 
 
-def _vote(
-    part: Mapping[str, object], judge: str, sample: int, asked: Asked, codes: Codes
-) -> RecordedVote | None:
-    value, truth = first(part, *_SAID), first(part, *_TRUTHS)
+def _vote(part: ForeignRecord, judge: str, sample: int, scale: LabelMeaning) -> RecordedVote | None:
+    truth, value, error = part.value(*_TRUTHS), part.value(*_SAID), part.value("error")
     vote = RecordedVote(
         model=judge,
         sample=sample,
-        explanation=text(part.get("reason")) or None,
-        text=text(part.get("raw")) or None,
-        more=without(part, "verdict", *_TRUTHS, "raw", "error", "reason"),
+        explanation=part.text("reason"),
+        text=part.text("raw"),
+        more=part.rest("verdict", *_TRUTHS, "raw", "error", "reason"),
     )
-    if part.get("error") or (truth is None and any(name in part for name in _TRUTHS)):
-        return vote.failed(part.get("error") or "no verdict is recorded")
-    if asked.kind == "comparison":
-        given = response_of(value, codes)
-        return (
-            pair_vote(given, model=judge, why=text(part.get("reason")))
-            if "verdict" in part
-            else None
-        )
+    if error or (truth is None and part.has_any(*_TRUTHS)):
+        return vote.failed(error or NO_VERDICT)
+    if scale.question.kind == "comparison":
+        alone = RecordedVote(model=judge, explanation=vote.explanation)
+        return pair_vote(response_of(value, scale.codes), alone) if "verdict" in part else None
     if truth is not None:
-        return truth_on(vote, text(truth), asked)
-    if (
-        text(value) == ""
-    ):  # a verdict that is empty is a failure; what holds none at all is not a judge of this
-        return (
-            vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
-        )
-    return said_on(vote, text(value), asked)
+        return read_truth(vote, text(truth), scale.question)
+    if text(value) != "":
+        return read_verdict(vote, text(value), scale.question)
+    # a verdict that is empty is a failure; what holds none at all is not a judge of this
+    return vote.failed(NO_VERDICT) if part.has_any(*_SAID) else None
 
 
 def _row(
-    record: Mapping[str, object],
+    record: ForeignRecord,
     judge: str,
-    asked: Asked,
+    scale: LabelMeaning,
     votes: tuple[RecordedVote, ...],
     marks: tuple[Mark, ...],
-    place: int,
-) -> Recorded:
-    shown = fields_of({name: record.get(name) for name in _CONTEXT})
-    response: str | tuple[str, ...] = text(first(record, *_RESPONSES))
-    if asked.kind == "comparison":
-        response = tuple(text(record[name]) for name in _PAIR)
-    return Recorded(
+) -> RecordedRow:
+    compares = scale.question.kind == "comparison"
+    response = record.texts(*_PAIR) if compares else record.text(*_RESPONSES)
+    return RecordedRow(
         judge=judge,
-        asked=asked,
-        fields={**shown, "response": response},
-        id=text(first(record, "id", "case_id")) or f"row {place + 1}",
+        question=scale.question,
+        fields={**record.fields(*_CONTEXT), "response": response},
+        id=record.name("id", "case_id"),
         votes=votes,
         marks=marks,
-        more=without(record, *_CONTEXT, *_PAIR, *_RESPONSES, "judges", "id", *_LABELS),
+        more=record.rest(*_CONTEXT, *_PAIR, *_RESPONSES, "judges", "id", *_LABELS),
     )
 
 

@@ -9,42 +9,40 @@ random: none here, unless ``--unreadable recorded``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
-from adjudge.importers.beside import Verdicts
+from adjudge.importers.beside import SeparateVerdicts
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import BETTER, gold, pair_vote, winner
-from adjudge.importers.record import Left, Recorded, RecordedVote
+from adjudge.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote, winner
+from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import listed, mapping, text, without
 
 _TEXTS = ("instruction", "output_1", "output_2")
 _PREDICTIONS = ("base_LLM", "evaluation_protocol", "predictions")
 _SWAPPED = "_swap"
-_Rows = Iterator[tuple[Recorded, tuple[Hashable, ...]]]
+_Rows = Iterator[tuple[RecordedRow, tuple[Hashable, ...]]]
 
 
 def _matches(head: Head) -> bool:
-    return (
-        head.has(*_PREDICTIONS)
-        or _is_results(head)
-        or (head.has(*_TEXTS, "winner") and head.form in ("list", "lines"))
-    )
+    rows = head.has(*_TEXTS, "winner") and head.form in ("list", "lines")
+    return rows or _is_predictions(head) or _is_results(head)
+
+
+def _is_predictions(head: Head) -> bool:
+    return head.has(*_PREDICTIONS)
 
 
 def _is_results(head: Head) -> bool:
-    found = mapping(head.record.get("result"))
-    return (
-        head.has("winner", "response")
-        and "winner" in found
-        and ("data" in head.record or head.has(*_TEXTS))
-    )
+    judged = head.has("winner", "response") and "winner" in head.record.nested("result")
+    return judged and (head.has("data") or head.has(*_TEXTS))
 
 
-def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
-    left.use(
+def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "instruction": "instruction",
             "output_1": "response",
@@ -53,23 +51,23 @@ def _join(files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
             "result": "votes",
         }
     )
-    verdicts, results = Verdicts(), [file for file in files if _is_results(file.head)]
-    for file in files:
-        if file.head.has(*_PREDICTIONS):
-            _add_predictions(file, verdicts)
+    verdicts, results = SeparateVerdicts(), [file for file in files if _is_results(file.head)]
+    predictions = [file for file in files if _is_predictions(file.head)]
+    for file in predictions:
+        _add_predictions(file, verdicts)
     for file in results:
-        _add_results(file, verdicts, left)
-    rows = [file for file in files if file not in results and not file.head.has(*_PREDICTIONS)]
+        _add_results(file, verdicts, log)
+    rows = [file for file in files if file not in results and file not in predictions]
     if rows:
-        yield from verdicts.join(_rows(rows, labelled=True), left)
+        yield from verdicts.join(_rows(rows, labelled=True), log)
     elif results:
-        yield from verdicts.join(_first_of_each(results), left)
+        yield from verdicts.join(_first_of_each(results), log)
     else:
-        yield from verdicts.alone(left)
+        yield from verdicts.alone(log)
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    yield from _join([file], left)
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    yield from _join([file], log)
 
 
 def _rows(files: Sequence[ForeignFile], *, labelled: bool) -> _Rows:
@@ -79,15 +77,15 @@ def _rows(files: Sequence[ForeignFile], *, labelled: bool) -> _Rows:
         for record in file.records():
             place += 1
             own = _own(record)
-            row = Recorded(
-                asked=BETTER,
+            row = RecordedRow(
+                question=BETTER,
                 fields={
-                    "instruction": text(own.get("instruction")),
-                    "response": (text(own["output_1"]), text(own["output_2"])),
+                    "instruction": own.text("instruction"),
+                    "response": own.texts("output_1", "output_2"),
                 },
                 id=f"row {place}",
-                marks=gold(own.get("winner")) if labelled else (),
-                more=without(own, *_TEXTS, "winner") if labelled else {},
+                marks=gold(own.value("winner")) if labelled else (),
+                more=own.rest(*_TEXTS, "winner") if labelled else {},
             )
             yield row, (_key(own, seen), f"row {place}")
 
@@ -101,60 +99,55 @@ def _first_of_each(results: Sequence[ForeignFile]) -> _Rows:
             yield row, keys[:1]
 
 
-def _own(record: Mapping[str, object]) -> Mapping[str, object]:
+def _own(record: ForeignRecord) -> ForeignRecord:
     """The row itself, which some protocols put into ``data``."""
-    return mapping(record.get("data")) if "output_1" not in record else record
+    return record.nested("data") if "output_1" not in record else record
 
 
-def _key(own: Mapping[str, object], seen: Counter[Hashable]) -> Hashable:
+def _key(own: ForeignRecord, seen: Counter[Hashable]) -> Hashable:
     """The texts of a row; a data set may hold them twice, and then the first is joined with the
     first.
     """
-    texts = hash(tuple(text(own.get(name)) for name in _TEXTS))
+    texts = hash(tuple(map(own.text, _TEXTS)))
     seen[texts] += 1
     return texts, seen[texts]
 
 
-def _add_results(file: ForeignFile, verdicts: Verdicts, left: Left) -> None:
+def _add_results(file: ForeignFile, verdicts: SeparateVerdicts, log: ImportLog) -> None:
     name = file.path.name.removesuffix(".jsonl").removesuffix(".json")
     judge, swapped = name.partition(".")[2].replace(_SWAPPED, "") or name, _SWAPPED in name
     seen: Counter[Hashable] = Counter()
     for record in file.records():
-        verdicts.add(_key(_own(record), seen), judge, _vote(record, judge, swapped, left))
+        vote = RecordedVote(model=judge, swapped=swapped, text=_reply(record))
+        verdicts.add(_key(_own(record), seen), judge, _vote(record, vote, log))
 
 
-def _vote(record: Mapping[str, object], judge: str, swapped: bool, left: Left) -> RecordedVote:
-    found = mapping(record.get("result"))
-    replies = [mapping(one) for one in listed(record.get("response"))]
-    reply = text(replies[0].get("text")) if len(replies) == 1 else ""
-    drawn = found.get("fail") or found.get("tie")
-    vote = RecordedVote(
-        model=judge,
-        swapped=swapped,
-        text=reply or None,
-        stand_in=winner(record.get("winner")) if drawn else None,
+def _reply(record: ForeignRecord) -> str:
+    replies = record.objects("response")
+    return replies[0].text("text") if len(replies) == 1 else ""
+
+
+def _vote(record: ForeignRecord, vote: RecordedVote, log: ImportLog) -> RecordedVote:
+    found, said = record.nested("result"), record.value("winner")
+    if not (found.value("fail") or found.value("tie")):
+        return pair_vote(said, vote)
+    log.note(
+        "a winner that the file drew at random is not a verdict: --unreadable recorded "
+        "counts it as published figures do"
     )
-    if drawn:
-        left.note(
-            "a winner that the file drew at random is not a verdict: --unreadable recorded "
-            "counts it as published figures do"
-        )
-    if found.get("fail"):
-        return vote.failed("no verdict was read from the reply", Outcome.UNREADABLE)
-    return (
-        vote.said(TIE)
-        if drawn
-        else pair_vote(record.get("winner"), model=judge, swapped=swapped, reply=reply)
-    )
+    drawn = replace(vote, stand_in=winner(said))
+    failed = found.value("fail")
+    return drawn.failed(NO_REPLY_VERDICT, Outcome.UNREADABLE) if failed else drawn.said(TIE)
 
 
-def _add_predictions(file: ForeignFile, verdicts: Verdicts) -> None:
+def _add_predictions(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
     """Of the published data set: all winners of a judge in one record, by the place of the row."""
     for record in file.records():
-        judge = f"{text(record.get('base_LLM'))}.{text(record.get('evaluation_protocol'))}"
+        judge = f"{record.text('base_LLM')}.{record.text('evaluation_protocol')}"
         for name, swapped in (("predictions", False), ("swap_predictions", True)):
-            for place, one in enumerate(listed(record.get(name)), 1):
-                verdicts.add(f"row {place}", judge, pair_vote(one, model=judge, swapped=swapped))
+            vote = RecordedVote(model=judge, swapped=swapped)
+            for place, one in enumerate(record.values(name), 1):
+                verdicts.add(f"row {place}", judge, pair_vote(one, vote))
                 verdicts.by_place[f"{file.name} ({judge}, {name})"] = place
 
 

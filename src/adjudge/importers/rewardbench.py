@@ -5,25 +5,32 @@ scored is chosen.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from adjudge.domain.verdict import TIE
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.pairs import gold_marks
+from adjudge.importers.record import (
+    UNJUDGED,
+    ImportLog,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import listed, number, text, without
+from adjudge.importers.values import Json, number, text
 
-_ASKED = Asked("best completion", "Which completion is the best?", "comparison")
+_BEST = RecordedQuestion("best completion", "Which completion is the best?", "comparison")
 
 
 def _matches(head: Head) -> bool:
-    return head.has("prompt", "chosen", "rejected") and bool(
-        {"subset", "num_correct", "total_completions"} & head.record.keys()
-    )
+    known = head.record.has_any("subset", "num_correct", "total_completions")
+    return known and head.has("prompt", "chosen", "rejected")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
         {
             "prompt": "prompt",
             "chosen": "response",
@@ -32,66 +39,55 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             "num_correct": "labels",
         }
     )
-    left.note("the completions are put in an order that does not tell which is right")
-    for place, record in enumerate(file.records()):
-        yield _row(record, place, left)
+    log.note("the completions are put in an order that does not tell which is right")
+    for record in file.records():
+        yield _row(record, log)
 
 
-def _row(record: Mapping[str, object], place: int, left: Left) -> Recorded:
+def _row(record: ForeignRecord, log: ImportLog) -> RecordedRow:
     good, bad = _completions(record["chosen"]), _completions(record["rejected"])
-    id = text(record.get("id")) or f"row {place + 1}"
+    id, model = record.name("id"), record.text("model") or "reward model"
     order = sorted(
         range(len(good) + len(bad)),
         key=lambda one: hashlib.sha256(f"{id}\0{one}".encode()).digest(),
     )
-    marks: tuple[Mark, ...] = ()
-    if len(good) == 1:
-        marks = (Mark(answer=order.index(0), annotator="gold", kind="expert", design="random"),)
-    else:
-        left.out("label of a prompt with several right completions: no single one is the best")
-    votes = _votes(record, order)
-    return Recorded(
-        judge=(text(record.get("model")) or "reward model") if votes else UNJUDGED,
-        asked=_ASKED,
+    if len(good) != 1:
+        log.skip("label of a prompt with several right completions: no single one is the best")
+    scores = record.values("scores")
+    return RecordedRow(
+        judge=model if scores else UNJUDGED,
+        question=_BEST,
         fields={
-            "prompt": _prompt(record["prompt"]),
+            "prompt": _prompt(record),
             "response": tuple((*good, *bad)[one] for one in order),
         },
         id=id,
-        votes=votes,
-        marks=marks,
-        more=without(record, "prompt", "chosen", "rejected", "scores", "id"),
+        votes=(_vote(scores, model, order),) if scores else (),
+        marks=gold_marks(order.index(0)) if len(good) == 1 else (),
+        more=record.rest("prompt", "chosen", "rejected", "scores", "id"),
     )
 
 
-def _completions(value: object) -> list[str]:
+def _completions(value: Json) -> list[str]:
     return [text(one) for one in value] if isinstance(value, list) else [text(value)]
 
 
-def _prompt(value: object) -> str:
-    return (
-        "\n".join(text(one.get("content")) for one in value if isinstance(one, Mapping))
-        if isinstance(value, list)
-        else text(value)
-    )
+def _prompt(record: ForeignRecord) -> str:
+    if not isinstance(record["prompt"], list):
+        return record.text("prompt")
+    return "\n".join(one.text("content") for one in record.objects("prompt") if one)
 
 
-def _votes(record: Mapping[str, object], order: list[int]) -> tuple[RecordedVote, ...]:
+def _vote(scores: Sequence[Json], model: str, order: list[int]) -> RecordedVote:
     """The first scores are of the right completions."""
-    given = listed(record.get("scores"))
-    if not given:
-        return ()
-    flat = [one[0] if isinstance(one, list) and one else one for one in given]
-    scores = [number(one) for one in flat]
-    known = [one for one in scores if one is not None]
-    model = text(record.get("model")) or "reward model"
+    flat = [one[0] if isinstance(one, list) and one else one for one in scores]
+    known = [points for one in flat if (points := number(one)) is not None]
     if len(known) != len(order):
-        return (RecordedVote(model=model).failed("a completion has no score"),)
+        return RecordedVote(model=model).failed("a completion has no score")
     best = [one for one, score in enumerate(known) if score == max(known)]
     answer = order.index(best[0]) if len(best) == 1 else TIE
-    return (
-        RecordedVote(answer=answer, model=model, more={"scores": [known[one] for one in order]}),
-    )
+    kept = [known[one] for one in order]
+    return RecordedVote(answer=answer, model=model, more={"scores": kept})
 
 
 REWARDBENCH = Format("rewardbench", "RewardBench", "allenai/reward-bench 2", _matches, _read)

@@ -17,11 +17,17 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.directions import direction_notes
-from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run, refuse_existing
+from adjudge.importers.folder import (
+    IMPORTED,
+    ImportedRun,
+    ImportTally,
+    imported_run,
+    refuse_existing,
+)
 from adjudge.importers.format import Format
 from adjudge.importers.formats import FORMATS, detect
 from adjudge.importers.own import OWN, read_own
-from adjudge.importers.record import Left, Recorded
+from adjudge.importers.record import ImportLog, RecordedRow
 from adjudge.importers.source import ForeignFile
 from adjudge.importers.table import TABLE, TableColumns, table_format
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
@@ -65,7 +71,7 @@ class ImportReport:
     written_against: str
     version: str
     files: int
-    tally: Tally
+    tally: ImportTally
     left: dict[str, int]
     notes: list[str]
     used: dict[str, str]
@@ -100,28 +106,48 @@ def import_file(
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
     files, chosen, ignored = _files(paths, options)
-    left, named = Left(), ", ".join(map(str, paths))
+    log, named = ImportLog(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
         run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
         for together in [files] if chosen.join else [[file] for file in files]:
-            _read(together, chosen, run, left)
-        if not run.tally.judgments:
-            reasons = "; ".join(left.counts) or "it is empty"
+            _read(together, chosen, run, log)
+        tally = run.tally
+        if not tally.judgments:
             raise RunError(
                 "{named} was read as {title} and holds no judgment: {reasons}",
                 named=named,
                 title=chosen.title,
-                reasons=reasons,
+                reasons="; ".join(log.skipped) or "it is empty",
             )
         for note in direction_notes(run.questions(), options.less_is_better):
-            left.note(note)
-        if run.tally.votes["unreadable"] or run.tally.recounted:
-            left.note(
-                f"unreadable replies: {options.unreadable} "
-                f"({UNREADABLE_POLICIES[options.unreadable]})"
+            log.note(note)
+        if tally.votes["unreadable"] or tally.recounted:
+            policy = options.unreadable
+            log.note(f"unreadable replies: {policy} ({UNREADABLE_POLICIES[policy]})")
+        if tally.undescribed:
+            log.note(
+                f"{tally.undescribed} judgments are by questions that the run does not "
+                "describe: they cannot be labelled"
             )
-        report = _report(named, folder, chosen, files, run.tally, left, ignored)
-        whole = {WHOLE: left.whole} if left.whole and len(files) == 1 else {}
+        bad = [one for file in files for one in file.bad]
+        if bad:
+            log.skip("rows that cannot be read", len(bad))
+        report = ImportReport(
+            source=named,
+            folder=str(folder),
+            kind=chosen.name,
+            title=chosen.title,
+            written_against=chosen.written_against,
+            version=log.version,
+            files=len(files),
+            tally=tally,
+            left=log.skipped,
+            notes=list(log.notes),
+            used=log.used,
+            bad_rows=bad[:_MOST_BAD_ROWS],
+            ignored_files=ignored,
+        )
+        whole = {WHOLE: log.whole} if log.whole and len(files) == 1 else {}
         run.finish(
             {IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole}
         )
@@ -130,11 +156,11 @@ def import_file(
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """The records of a foreign file, for who wants its rows and labels and no run of it."""
+    """The rows of a foreign file, for who wants them and their labels and no run of it."""
 
     format: Format
-    records: Iterator[Recorded]
-    left: Left
+    rows: Iterator[RecordedRow]
+    log: ImportLog
     files: Sequence[ForeignFile]
 
     def bad_rows(self) -> list[str]:
@@ -142,7 +168,7 @@ class RecordedFile:
         return [one for file in self.files for one in file.bad]
 
 
-def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
+def read_foreign(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
     """What a foreign file, or a folder of such files of one format, recorded."""
     files, chosen, _ = _files(_paths(source), options)
     if chosen is OWN:
@@ -150,8 +176,8 @@ def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> Recor
             "{source} is an export of a run of ours: import it, and give the run folder instead",
             source=source,
         )
-    left = Left()
-    return RecordedFile(chosen, _read_all(chosen, files, left), left, files)
+    log = ImportLog()
+    return RecordedFile(chosen, _read_all(chosen, files, log), log, files)
 
 
 def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -167,26 +193,25 @@ def _digest(files: Sequence[ForeignFile]) -> str:
     return found.hexdigest()[:12]
 
 
-def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, left: Left) -> None:
+def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, log: ImportLog) -> None:
     name = ", ".join(file.name for file in files[:_MOST_NAMED])
     try:
         if chosen is OWN:
             read_own(files[0], run)
             return
-        for recorded in _read_all(chosen, files, left):
-            _add(recorded, name, chosen, run)
+        for row in _read_all(chosen, files, log):
+            _add(row, name, chosen, run)
     except RecursionError as error:
         raise RunError("{name} is nested too deep: nothing was imported", name=name) from error
 
 
-def _add(recorded: Recorded, name: str, chosen: Format, run: ImportedRun) -> None:
+def _add(row: RecordedRow, name: str, chosen: Format, run: ImportedRun) -> None:
     try:
-        run.add(recorded)
+        run.add(row)
     except SetupError as error:
-        where = f"{name}, {recorded.id or 'a record'}"
         raise RunError(
             "{where} was read as {title} and cannot be a row: {error}",
-            where=where,
+            where=f"{name}, {row.id or 'a record'}",
             title=chosen.title,
             error=error,
         ) from error
@@ -264,18 +289,16 @@ def _unknown(named: str) -> RunError:
 
 
 def _one_format(named: str, found: Sequence[Format]) -> Format:
-    judged = [one for one in found if one.judged] or list(found)
-    if len(judged) == 1:
-        return judged[0]
-    if not judged:
+    if not found:
         raise _unknown(named)
-    names = ", ".join(one.name for one in judged)
-    raise RunError(
-        "{named} holds files of several formats ({names}): import them one by one, or say "
-        "which with --as",
-        named=named,
-        names=names,
-    )
+    if len(found) > 1:
+        raise RunError(
+            "{named} holds files of several formats ({names}): import them one by one, or say "
+            "which with --as",
+            named=named,
+            names=", ".join(one.name for one in found),
+        )
+    return found[0]
 
 
 def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Format | None:
@@ -300,7 +323,7 @@ def _trace_in(file: ForeignFile) -> str | None:
     """What trace a file of no known format begins with; None where it is none."""
     with suppress(RunError):
         first = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
-        return next((trace for record in first if (trace := trace_of(record))), None)
+        return next((trace for record in first if (trace := trace_of(record.raw))), None)
     return None
 
 
@@ -316,11 +339,13 @@ def _inside(folder: Path) -> Iterator[Path]:
     return iter(found)
 
 
-def _read_all(chosen: Format, files: Sequence[ForeignFile], left: Left) -> Iterator[Recorded]:
+def _read_all(
+    chosen: Format, files: Sequence[ForeignFile], log: ImportLog
+) -> Iterator[RecordedRow]:
     """The records of all files; what a plugin's format raises is one line."""
     part = None if chosen.name in (*FORMATS.ours, TABLE) else FORMATS.find(chosen.name)
     with part.blamed() if part else nullcontext():
-        yield from chosen.read_all(files, left)
+        yield from chosen.read_all(files, log)
 
 
 def _format(name: str) -> Format:
@@ -331,37 +356,3 @@ def _format(name: str) -> Format:
             value=", ".join(sorted((*FORMATS, TABLE))),
         )
     return FORMATS[name]
-
-
-def _report(
-    named: str,
-    folder: Path,
-    chosen: Format,
-    files: list[ForeignFile],
-    tally: Tally,
-    left: Left,
-    ignored: list[str],
-) -> ImportReport:
-    notes = list(left.notes)
-    if tally.undescribed:
-        notes.append(
-            f"{tally.undescribed} judgments are by questions that the run does not "
-            "describe: they cannot be labelled"
-        )
-    bad = [one for file in files for one in file.bad]
-    counts = {**left.counts, **({"rows that cannot be read": len(bad)} if bad else {})}
-    return ImportReport(
-        source=named,
-        folder=str(folder),
-        kind=chosen.name,
-        title=chosen.title,
-        written_against=chosen.written_against,
-        version=left.version,
-        files=len(files),
-        tally=tally,
-        left=counts,
-        notes=notes,
-        used=left.used,
-        bad_rows=bad[:_MOST_BAD_ROWS],
-        ignored_files=ignored,
-    )

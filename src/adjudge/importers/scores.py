@@ -4,31 +4,42 @@ are joined by their subject.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.vote import Outcome
-from adjudge.importers.record import Asked, Mark, Recorded, RecordedVote, asked_for, by_model
-from adjudge.importers.values import fields_of, is_missing, number, text
+from adjudge.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedAnswer,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+    by_model,
+    question_for,
+    rate,
+)
+from adjudge.importers.values import Json, JsonObject, Texts, fields_of, is_missing, number, text
 
 
 @dataclass(frozen=True)
-class Score:
+class SubjectScore:
     """One score of one subject."""
 
-    row: Recorded
+    row: RecordedRow
     """The subject, by its id, and what was asked of it; the judge, the votes and the marks are
     filled in here.
     """
-    value: object
+    value: Json
     """The judge's or the person's answer; None where there is none."""
     by: RecordedVote | Mark
     """Whose it is, without the answer."""
 
     @property
     def name(self) -> str:
-        return self.row.asked.name
+        return self.row.question.name
 
     @property
     def key(self) -> int:
@@ -38,63 +49,61 @@ class Score:
         return hash((self.row.id, self.name))
 
 
-def joined(scores: Callable[[], Iterable[Score]]) -> Iterator[Recorded]:
+def join_scores(
+    scores: Callable[[ImportLog], Iterable[SubjectScore]], log: ImportLog
+) -> Iterator[RecordedRow]:
     """Judgments, and labels on them; a subject that people alone scored is a row without a verdict.
 
-    Reads the scores twice.
+    Reads the scores twice; what is passed over is told of once.
     """
-    judged, answers = set[int](), Answers()
-    for one in scores():
+    judged, values = set[int](), ValueKinds()
+    for one in scores(ImportLog()):
         if isinstance(one.by, RecordedVote):
             judged.add(one.key)
-        answers.see(one.name, one.value)
-    for one in scores():
-        yield _recorded(one, answers, one.key in judged)
+        values.see(one.name, one.value)
+    for one in scores(log):
+        yield _row(one, values, one.key in judged)
 
 
-class Answers:
+class ValueKinds:
     """What the values of each question are, by all of them: truths, numbers or words."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, set[str]] = {}
-        self._asked: dict[str, Asked] = {}
+        self._kinds: dict[str, set[str]] = defaultdict(set)
+        self._questions: dict[str, RecordedQuestion] = {}
 
-    def see(self, name: str, value: object) -> None:
+    def see(self, name: str, value: Json) -> None:
         """One more value; one that is missing, or holds several, tells nothing."""
-        if is_missing(value) or _is_several(value):
+        if _tells_nothing(value):
             return
-        kind = (
-            "truth"
-            if isinstance(value, bool)
-            else "number"
-            if number(value) is not None
-            else "word"
-        )
-        self._kinds.setdefault(name, set()).add(kind)
-        self._asked.setdefault(name, asked_for(name, value)[0])
+        truth, points = isinstance(value, bool), number(value)
+        self._kinds[name].add("truth" if truth else "word" if points is None else "number")
+        self._questions.setdefault(name, question_for(name, value)[0])
 
-    def read(self, name: str, value: object) -> tuple[Asked, str | float | None]:
+    def read(self, name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer | None]:
         """The question, and the value as its answer; None where it is none."""
-        kinds = self._kinds.get(name, set())
-        if is_missing(value) or _is_several(value):
-            mixed = Asked(name, kind="rating") if kinds == {"truth", "number"} else Asked(name)
-            return mixed if len(kinds) > 1 else self._asked.get(name, Asked(name)), None
-        if kinds == {"truth", "number"}:
-            return Asked(name, kind="rating"), number(value)
-        if len(kinds) > 1 and not (isinstance(value, str) and number(value) is None):
-            points = number(value)
-            return Asked(name), text(value) if isinstance(
-                value, bool
-            ) or points is None else f"{points:g}"
-        return asked_for(name, value)
+        kinds, points = self._kinds[name], number(value)
+        mixed = rate(name) if kinds == {"truth", "number"} else RecordedQuestion(name)
+        if _tells_nothing(value):
+            return mixed if len(kinds) > 1 else self._questions.get(name, mixed), None
+        if mixed.kind == "rating":
+            return mixed, points
+        if len(kinds) > 1 and not (isinstance(value, str) and points is None):
+            words = isinstance(value, bool) or points is None
+            return mixed, text(value) if words else f"{points:g}"
+        return question_for(name, value)
 
 
-def _is_several(value: object) -> bool:
+def _tells_nothing(value: Json) -> bool:
+    return is_missing(value) or _is_several(value)
+
+
+def _is_several(value: Json) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _recorded(one: Score, answers: Answers, judged: bool) -> Recorded:
-    asked, answer = answers.read(one.name, one.value)
+def _row(one: SubjectScore, values: ValueKinds, judged: bool) -> RecordedRow:
+    question, answer = values.read(one.name, one.value)
     if isinstance(one.by, RecordedVote):
         vote = one.by
         if vote.reason is None and answer is not None:
@@ -103,14 +112,12 @@ def _recorded(one: Score, answers: Answers, judged: bool) -> Recorded:
             several = _is_several(one.value)
             why = "the value is neither a number nor a word" if several else "the value is missing"
             vote = vote.failed(why, Outcome.UNREADABLE if several else Outcome.MODEL_ERROR)
-        return replace(one.row, judge=by_model(one.name, vote.model), asked=asked, votes=(vote,))
+        judge = by_model(one.name, vote.model)
+        return replace(one.row, judge=judge, question=question, votes=(vote,))
     marks = () if answer is None else (replace(one.by, answer=answer),)
-    return replace(one.row, judge=one.name, asked=asked, marks=marks, only_marks=judged)
+    return replace(one.row, judge=one.name, question=question, marks=marks, only_marks=judged)
 
 
-def subject_fields(
-    kind: str, id: object, known: Mapping[str, object] = NOTHING
-) -> dict[str, str | tuple[str, ...]]:
+def subject_fields(kind: str, id: str, known: JsonObject = NOTHING) -> Texts:
     """The texts of what was scored; where the file has none, what it is called."""
-    found = fields_of(known)
-    return found if found else {"response": f"{kind} {text(id)}"}
+    return fields_of(known) or {"response": f"{kind} {id}"}

@@ -5,19 +5,21 @@ other.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal, cast
 
 from adjudge.data.sources.delimited import delimited_rows
 from adjudge.data.sources.json_rows import JsonDocument, is_lines, line_rows
 from adjudge.data.sources.parquet import parquet_rows
-from adjudge.data.sources.row import BadRow, Origin, Row
+from adjudge.data.sources.row import BadRow, Origin, Row, Rows
 from adjudge.data.sources.text import Text, open_text
-from adjudge.domain.frozen import NOTHING
 from adjudge.errors import RunError
+from adjudge.importers.foreign import EMPTY, ForeignRecord
+from adjudge.importers.values import Json, JsonObject
 from adjudge.importers.whole import frame_as_json, is_frame, is_yaml, yaml_as_json
 from adjudge.messages import reason_of
 
@@ -25,31 +27,34 @@ Form = Literal["object", "list", "lines", "table", "archive"]
 KeyPath = tuple[str, ...]
 _HEAD = 8_000_000
 """Characters of a document in which its format must show."""
-_DEEPEST_OF_HEAD = 5
+_DEEPEST_OF_HEAD = 6
 _ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
 
 
 @dataclass(frozen=True)
 class Head:
     form: Form
-    document: Mapping[str, object] = NOTHING
+    document: ForeignRecord = EMPTY
     """Of a JSON object: its keys; of each list only the first item."""
-    record: Mapping[str, object] = NOTHING
+    record: ForeignRecord = EMPTY
     """The first record of a list, of lines or of a table."""
     names: tuple[str, ...] = ()
     """Of an archive: its entries."""
 
     def has(self, *names: str) -> bool:
         """Whether the first record has all these keys."""
-        return all(name in self.record for name in names)
+        return self.record.has(*names)
 
-    def at(self, *path: str) -> object:
-        """What stands in the document at a path; of a list its first item."""
-        found: object = self.document
+    def at(self, *path: str) -> ForeignRecord:
+        """The object at a path of the document; of a list its first item."""
+        found = self.document
         for name in path:
-            found = found[0] if isinstance(found, list) and found else found
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return found[0] if isinstance(found, list) and found else found
+            found = next(iter(found.objects(name)), found.nested(name))
+        return found
+
+    def first(self, *lists: str) -> ForeignRecord:
+        """The first record of the file, or of the first of these lists of the document."""
+        return self.record or next((one for name in lists if (one := self.at(name))), EMPTY)
 
 
 @dataclass
@@ -84,88 +89,98 @@ class ForeignFile:
 
             return [Head("archive", names=entry_names(self.path))]
         if self._begins_with(_PARQUET):
-            cells = next(self._parquet(), None)
-            return [Head("list", record=cells if isinstance(cells, Mapping) else NOTHING)]
+            return [Head("list", record=_first_row(self._parquet()))]
         self._as_json = self._as_json or self._yaml()
         with self._text() as text:
             start = text.head.lstrip()[:1]
             if start == "[":
                 return [Head("list", record=_first_item(text))]
-            if start == "{" and not (lines := is_lines(text.head) and _several_lines(text)):
-                keys, goes_on = _skeleton(text)
-                if not self._as_json and is_frame(keys):
-                    self._as_json = frame_as_json(self.path)
-                    return self.heads()
-                line = Head("lines", record=keys)
-                return [line] if goes_on else [Head("object", document=keys), line]
-            form: Form = "lines" if start == "{" and lines else "table"
-            row = next(self._rows(text, form), None)
-            return [
-                Head(form, record=row.cells if row and isinstance(row.cells, Mapping) else NOTHING)
-            ]
+            lines = start == "{" and is_lines(text.head) and "\n" in text.head.strip()
+            if start != "{" or lines:
+                form: Form = "lines" if lines else "table"
+                return [Head(form, record=_first_row(self._rows(text, form)))]
+            keys, goes_on = _outline(text)
+            if not self._as_json and is_frame(keys):
+                self._as_json = frame_as_json(self.path)
+                return self.heads()
+            document = ForeignRecord(keys)
+            line = Head("lines", record=document)
+            return [line] if goes_on else [Head("object", document=document), line]
 
-    def records(self, *paths: KeyPath) -> Iterator[Mapping[str, object]]:
+    def records(self, *paths: KeyPath) -> Iterator[ForeignRecord]:
         """The objects of the lists at ``paths``; of a file that is a list, lines or a table, its
         records.
         """
-        for _, record in self.walk(paths):
-            if isinstance(record, Mapping):
-                yield record
-            else:
+        for place, (line, _, record) in enumerate(self._walk(paths, ()), 1):
+            if not isinstance(record, Mapping):
                 raise RunError(
                     "{name} holds {record_name} where its records are objects",
                     name=self.name,
                     record_name=type(record).__name__,
                 )
+            yield ForeignRecord(record, partial(self._origin.where, line), place)
 
-    def value(self, *path: str) -> object:
-        """What stands at a path of the document; None where nothing does."""
-        return next((value for _, value in self.walk((), (path,))), None)
+    def document(self, *paths: KeyPath) -> ForeignRecord:
+        """What stands at these paths of the document, by the last key of each."""
+        found = {path[-1]: value for _, path, value in self._walk((), paths)}
+        return ForeignRecord(found, partial(str, self.name))
 
-    def walk(
-        self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...] = ()
-    ) -> Iterator[tuple[KeyPath, object]]:
-        """(path, item) of every item of these lists, and (path, value) of these values, as they
-        stand in the document.
+    def refuse(self, row: BadRow, *, counted: bool = True) -> None:
+        """A row that cannot be read ends the import, unless such rows are to be skipped."""
+        if not self.skip_bad_rows:
+            raise RunError(
+                "{row}; nothing was imported. Mend the file, or leave such rows out "
+                "with --skip-bad-rows",
+                row=row,
+            )
+        if counted:
+            self.bad.append(str(row))
+
+    def _walk(
+        self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...]
+    ) -> Iterator[tuple[int, KeyPath, Json]]:
+        """(line, path, item) of every item of these lists, and (0, path, value) of these values, as
+        they stand in the document.
         """
         form = self.head.form
+        rows_wanted = bool(lists) or not values
         if self._begins_with(_PARQUET):
-            yield from (((), cells) for cells in self._parquet() if lists or not values)
+            yield from _cells(self._parquet() if rows_wanted else iter(()))
             return
         with self._text() as text:
             if form in ("list", "object"):
                 document = JsonDocument(text)
-                yield from _walk(
-                    document,
-                    (),
-                    frozenset(lists) | ({()} if form == "list" else set()),
-                    frozenset(values),
-                )
+                own = {()} if form == "list" else set[KeyPath]()
+                yield from _walk(document, (), own.union(lists), frozenset(values))
                 if document.peek():
                     raise document.wrong("the document goes on after its end")
-            elif lists or not values:
-                for row in self._rows(text, form):
-                    yield (), row.cells
+            elif rows_wanted:
+                yield from _cells(self._rows(text, form))
 
-    def _rows(self, text: Text, form: Form) -> Iterator[Row]:
-        found = line_rows(text) if form == "lines" else delimited_rows(text, _delimiter(text))
-        for row in found:
-            if not isinstance(row, BadRow):
-                yield row
-            elif not self.skip_bad_rows:
-                raise RunError(
-                    "{row}; nothing was imported. Mend the file, or leave such rows out "
-                    "with --skip-bad-rows",
-                    row=row,
-                )
+    def _rows(self, text: Text, form: Form) -> Rows:
+        for row in line_rows(text) if form == "lines" else delimited_rows(text, _delimiter(text)):
+            if isinstance(row, BadRow):
+                self.refuse(row)
             else:
-                self.bad.append(str(row))
+                yield row
+
+    def _parquet(self) -> Rows:
+        return parquet_rows(self.path, Origin(self.name, self.path.name, "row"))
+
+    @property
+    def _origin(self) -> Origin:
+        return Origin(self.name, self.path.name, "line")
 
     @contextmanager
     def _text(self) -> Iterator[Text]:
+        with self._opened(io.BytesIO(self._as_json) if self._as_json else None) as file:
+            yield open_text(file, self._origin, self.encoding)
+
+    @contextmanager
+    def _opened(self, instead: BinaryIO | None = None) -> Iterator[BinaryIO]:
         try:
-            with io.BytesIO(self._as_json) if self._as_json else self.path.open("rb") as file:
-                yield open_text(file, Origin(self.name, self.path.name, "line"), self.encoding)
+            with instead or self.path.open("rb") as file:
+                yield file
         except OSError as error:
             raise RunError(
                 "{path} cannot be read: {reason}", path=self.path, reason=reason_of(error)
@@ -176,18 +191,9 @@ class ForeignFile:
             found = is_yaml(text.head)
         return yaml_as_json(self.path) if found else None
 
-    def _parquet(self) -> Iterator[object]:
-        for row in parquet_rows(self.path, Origin(self.name, self.path.name, "row")):
-            yield row.cells if isinstance(row, Row) else NOTHING
-
     def _begins_with(self, mark: bytes) -> bool:
-        try:
-            with self.path.open("rb") as file:
-                return file.read(len(mark)) == mark
-        except OSError as error:
-            raise RunError(
-                "{path} cannot be read: {reason}", path=self.path, reason=reason_of(error)
-            ) from error
+        with self._opened() as file:
+            return file.read(len(mark)) == mark
 
 
 class _HeadIsRead(Exception):
@@ -210,71 +216,70 @@ class _Head(Text):
                 raise _HeadIsRead
 
 
-def _skeleton(text: Text) -> tuple[Mapping[str, object], bool]:
+def _cells(rows: Rows) -> Iterator[tuple[int, KeyPath, JsonObject]]:
+    for row in rows:
+        if isinstance(row, Row):
+            yield row.number, (), cast(JsonObject, row.cells)
+
+
+def _first_row(rows: Rows) -> ForeignRecord:
+    return next((ForeignRecord(cells) for _, _, cells in _cells(rows)), EMPTY)
+
+
+def _first_item(text: Text) -> ForeignRecord:
+    document = JsonDocument(text)
+    document.take("[", "a list")
+    item = None if document.peek() == "]" else document.value()
+    return ForeignRecord(item if isinstance(item, Mapping) else {})
+
+
+def _outline(text: Text) -> tuple[JsonObject, bool]:
     """The keys of a document, as far as its head goes; and whether another
     object stands behind it.
     """
-    found: dict[str, object] = {}
+    found: list[Json] = []
     document = JsonDocument(_Head(text))
     try:
-        document.take("{", "an object")
-        _fill(document, found, _DEEPEST_OF_HEAD)
-        return found, document.peek() == "{"
+        _fill(document, found.append, _DEEPEST_OF_HEAD)
+        goes_on = document.peek() == "{"
     except _HeadIsRead:
-        return found, False
+        goes_on = False
+    return cast(JsonObject, found[0]), goes_on
 
 
-def _several_lines(text: Text) -> bool:
-    return "\n" in text.head.strip()
-
-
-def _fill(document: JsonDocument, found: dict[str, object], depth: int) -> None:
-    for key in _keys(document):
-        if document.peek() == "{" and depth:
-            inner: dict[str, object] = {}
-            found[key] = inner
-            document.take("{", "an object")
-            _fill(document, inner, depth - 1)
-        elif document.peek() == "[":
-            found[key] = items = []  # type: ignore[var-annotated]
-            document.take("[", "a list")
-            _fill_list(document, items, depth)
-        else:
-            found[key] = document.value()
-
-
-def _fill_list(document: JsonDocument, items: list[object], depth: int) -> None:
-    for place in _places(document):
-        if place:
-            document.skip()
-        elif document.peek() == "{" and depth:
-            inner: dict[str, object] = {}
-            items.append(inner)
-            document.take("{", "an object")
-            _fill(document, inner, depth - 1)
-        else:
-            items.append(document.value())
-
-
-def _first_item(text: Text) -> Mapping[str, object]:
-    document = JsonDocument(text)
-    document.take("[", "a list")
-    item = {} if document.peek() == "]" else document.value()
-    return item if isinstance(item, Mapping) else {}
+def _fill(document: JsonDocument, keep: Callable[[Json], None], depth: int) -> None:
+    """Keep the value that begins here, before all of it was read; of a list only its first item."""
+    start = document.peek()
+    if start == "{" and depth:
+        inner: dict[str, Json] = {}
+        keep(inner)
+        for key in _keys(document):
+            _fill(document, partial(inner.__setitem__, key), depth - 1)
+    elif start == "[":
+        items: list[Json] = []
+        keep(items)
+        for place in _members(document, "[", "]", "a list"):
+            if place:
+                document.skip()
+            elif document.peek() == "{":
+                _fill(document, items.append, depth)
+            else:
+                items.append(cast(Json, document.value()))
+    else:
+        keep(cast(Json, document.value()))
 
 
 def _walk(
-    document: JsonDocument, path: KeyPath, lists: frozenset[KeyPath], values: frozenset[KeyPath]
-) -> Iterator[tuple[KeyPath, object]]:
+    document: JsonDocument, path: KeyPath, lists: set[KeyPath], values: frozenset[KeyPath]
+) -> Iterator[tuple[int, KeyPath, Json]]:
     start = document.peek()
     if path in lists and start == "[":
         document.take("[", "a list")
-        for _, item in document.items():
-            yield path, item
+        for line, item in document.items():
+            yield line, path, cast(Json, item)
     elif path in values and path not in lists:
-        yield path, document.value()
+        yield 0, path, cast(Json, document.value())
     elif start == "{" and any(one[: len(path)] == path for one in lists | values):
-        document.take("{", "an object")
         for key in _keys(document):
             yield from _walk(document, (*path, key), lists, values)
     else:
@@ -282,33 +287,27 @@ def _walk(
 
 
 def _keys(document: JsonDocument) -> Iterator[str]:
-    """Each key of the object whose brace was taken; whoever asks reads the
-    value before the next.
-    """
-    if document.peek() != "}":
-        while True:
-            if document.peek() != '"':
-                raise document.wrong("a key in quotes should stand here")
-            key = str(document.value())
-            document.take(":", "':'")
-            yield key
-            if document.peek() == "}":
-                break
-            document.take(",", "',' or '}'")
-    document.take("}", "'}'")
+    """Each key of the object that begins here; whoever asks reads the value before the next."""
+    for _ in _members(document, "{", "}", "an object"):
+        if document.peek() != '"':
+            raise document.wrong("a key in quotes should stand here")
+        key = str(document.value())
+        document.take(":", "':'")
+        yield key
 
 
-def _places(document: JsonDocument) -> Iterator[int]:
-    """The same for the items of a list."""
+def _members(document: JsonDocument, opening: str, closing: str, what: str) -> Iterator[int]:
+    """The place of each member of what begins here; whoever asks reads it before the next."""
+    document.take(opening, what)
     place = 0
-    if document.peek() != "]":
+    if document.peek() != closing:
         while True:
             yield place
             place += 1
-            if document.peek() == "]":
+            if document.peek() == closing:
                 break
-            document.take(",", "',' or ']'")
-    document.take("]", "']'")
+            document.take(",", f"',' or '{closing}'")
+    document.take(closing, f"'{closing}'")
 
 
 def _delimiter(text: Text) -> str:

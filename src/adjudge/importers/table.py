@@ -6,48 +6,49 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import cast
 
 from adjudge.data.columns import Columns, column_in, text_of
 from adjudge.data.sources.open import open_source
 from adjudge.data.sources.row import Row
 from adjudge.domain.instance import Instance
-from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import BETTER, pair_vote, winner
+from adjudge.importers.pairs import BETTER, pair_vote
 from adjudge.importers.record import (
+    NO_VERDICT,
     NOT_SAID,
     UNJUDGED,
-    Asked,
-    Left,
+    ImportLog,
     Mark,
-    Recorded,
+    RecordedQuestion,
+    RecordedRow,
     RecordedVote,
     pass_or_fail,
 )
 from adjudge.importers.scales import (
     BAD,
     GOOD,
-    Codes,
-    LabelSet,
-    codes_of,
-    option_on,
+    LabelMeaning,
+    find_codes,
+    question_of,
+    read_truth,
+    read_verdict,
     response_of,
-    said_on,
-    scale_of,
-    truth_on,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import number, text, without
+from adjudge.importers.values import Json, JsonObject, Texts, is_missing, number, text
 
 TABLE = "table"
-_MISSING = ("", "nan", "null")
 _NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
 """What stands in a column of numbers where there is none; among words each of them may be an
 answer.
 """
+_PASSES = pass_or_fail("verdict", "Does it pass?")
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
 _WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
 """A number as many countries write it."""
@@ -104,8 +105,8 @@ def table_format(columns: TableColumns) -> Format:
     """How a table with these columns is read."""
     columns.check()
 
-    def read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-        yield from _Table(file, columns).recorded(left)
+    def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+        yield from _Table(file, columns).recorded(log)
 
     return Format(TABLE, "a table", "the columns that were named", _shows_itself, read)
 
@@ -124,53 +125,46 @@ class _Table:
         self._percent: set[str] = set()
         self._with_comma: set[str] = set()
         """Columns of numbers that are written with a comma."""
-        self._named = self._found(columns)
+        self._named = self._find(columns)
         self._columns = Columns({"response": self._named.texts[0]}, (), self._named.id)
-        self._labels, self._scale, self._codes = self._meaning()
+        self._meaning = self._find_meaning()
 
-    def recorded(self, left: Left) -> Iterator[Recorded]:
+    def recorded(self, log: ImportLog) -> Iterator[RecordedRow]:
         """Each row under each judge; its labels come with the first."""
         named = self._named
-        left.use(
-            {**dict.fromkeys(named.texts, "response"), **dict.fromkeys(named.labels, "labels")}
-        )
-        left.use(dict.fromkeys(named.judges, "votes"))
-        for place, row in enumerate(self._rows(told=True)):
-            marks = tuple(
-                mark for column in named.labels for mark in self._marks(_cells(row), column, left)
-            )
-            fields = self._fields(_cells(row))
-            base = Recorded(
-                asked=self._scale,
-                fields=fields,
-                id=self._columns.name(_cells(row)) or f"row {place + 1}",
+        every = (*named.texts, *named.labels, *named.judges)
+        for columns, use in zip(
+            (named.texts, named.labels, named.judges), ("response", "labels", "votes"), strict=True
+        ):
+            log.use(dict.fromkeys(columns, use))
+        for record in self._rows(counted=True):
+            row = RecordedRow(
+                question=self._meaning.question,
+                fields=self._fields(record),
+                id=self._columns.name(record.raw) or f"row {record.row}",
                 systems=named.texts if len(named.texts) > 1 else (),
-                marks=marks,
-                more=without(
-                    _cells(row),
-                    *named.texts,
-                    *named.labels,
-                    *named.judges,
-                    *self._columns.chosen.values(),
+                marks=tuple(
+                    mark for column in named.labels for mark in self._marks(record, column, log)
                 ),
+                more=record.rest(*every, *self._columns.chosen.values()),
             )
             for judge in named.judges:
-                yield replace(base, judge=judge, votes=(self._vote(_cells(row), judge),))
+                yield replace(row, judge=judge, votes=(self._vote(record, judge),))
             if not named.judges:
-                yield replace(base, judge=UNJUDGED)
+                yield replace(row, judge=UNJUDGED)
 
-    def _found(self, wanted: TableColumns) -> TableColumns:
+    def _find(self, wanted: TableColumns) -> TableColumns:
         """The columns as the table writes them."""
-        first = [row for row, _ in zip(self._rows(), range(_LOOKED_AT), strict=False)]
-        names = list(dict.fromkeys(name for row in first for name in _cells(row)))
+        first = islice(self._rows(), _LOOKED_AT)
+        names = list(dict.fromkeys(name for record in first for name in record))
 
         def column(name: str, option: str) -> str:
             found = column_in(names, name)
             if found is None:
                 raise RunError(
-                    "{name} has no column {name2!r} ({option}); it has: {names}",
+                    "{name} has no column {column!r} ({option}); it has: {names}",
                     name=self._file.name,
-                    name2=name,
+                    column=name,
                     option=option,
                     names=", ".join(names),
                 )
@@ -182,73 +176,53 @@ class _Table:
             judges=tuple(column(one, "--judge") for one in wanted.judges),
             id=None if wanted.id is None else column(wanted.id, "--id"),
         )
-        taken = Counter((*found.texts, *found.labels, *found.judges))
-        if twice := next((name for name, count in taken.items() if count > 1), None):
+        (most, count), *_ = Counter((*found.texts, *found.labels, *found.judges)).most_common(1)
+        if count > 1:
             raise RunError(
                 "{name}: column {twice!r} is named twice: a text, a label and a verdict are "
                 "three columns",
                 name=self._file.name,
-                twice=twice,
+                twice=most,
             )
         return found
 
-    def _rows(self, *, told: bool = False) -> Iterator[Row]:
-        """``told``: rows that cannot be read are kept account of."""
-        file = self._file
-        for row in open_source(file.path, None, file.encoding)[1]:
-            if isinstance(row, Row):
-                if any(text(value).strip() for value in _cells(row).values()):
-                    yield row
-            elif not file.skip_bad_rows:
-                raise RunError(
-                    "{row}; nothing was imported. Mend the file, or leave such rows out "
-                    "with --skip-bad-rows",
-                    row=row,
-                )
-            elif told:
-                file.bad.append(str(row))
+    def _rows(self, *, counted: bool = False) -> Iterator[ForeignRecord]:
+        """``counted``: rows that cannot be read are kept account of."""
+        place = 0
+        for row in open_source(self._file.path, None, self._file.encoding)[1]:
+            if not isinstance(row, Row):
+                self._file.refuse(row, counted=counted)
+                continue
+            cells = row.cells.fields if isinstance(row.cells, Instance) else row.cells
+            if any(text(value).strip() for value in cells.values()):
+                place += 1
+                yield ForeignRecord(cast(JsonObject, cells), row=place)
 
-    def _meaning(self) -> tuple[LabelSet, Asked, Codes]:
+    def _find_meaning(self) -> LabelMeaning:
         """What the labels and verdicts of the whole table are."""
-        seen: dict[str, set[str]] = {
-            name: set() for name in (*self._named.labels, *self._named.judges)
-        }
-        for row in self._rows():
+        named = self._named
+        seen: dict[str, set[str]] = {name: set() for name in (*named.labels, *named.judges)}
+        for record in self._rows():
             for name, words in seen.items():
-                words.add(_word(_cells(row), name))
-        self._percent = {
-            name for name, words in seen.items() if all(map(_PERCENT.fullmatch, _told(words)))
-        }
-        self._with_comma = {
-            name for name, words in seen.items() if all(map(_WITH_COMMA.fullmatch, _told(words)))
-        }
-        self._numbers = {
-            name
-            for name, words in seen.items()
-            if all(number(self._in_figures(word, name)) is not None for word in _told(words))
-        }
-        seen = {
-            name: {self._in_figures(word, name) for word in words} for name, words in seen.items()
-        }
+                words.add(_word(record, name))
+        for name, words in seen.items():
+            told = {word for word in words if word and word.casefold() not in _NO_NUMBER}
+            for pattern, columns in ((_PERCENT, self._percent), (_WITH_COMMA, self._with_comma)):
+                if all(map(pattern.fullmatch, told)):
+                    columns.add(name)
+            if all(number(self._in_figures(word, name)) is not None for word in told):
+                self._numbers.add(name)
+            seen[name] = {self._in_figures(word, name) for word in words}
         labels, verdicts = (
             {word for name in names for word in seen[name] - {""}}
-            for names in (self._named.labels, self._named.judges)
+            for names in (named.labels, named.judges)
         )
-        every = not any("" in seen[name] for name in self._named.labels)
-        known = LabelSet(frozenset(labels or verdicts), every)
-        if len(self._named.texts) > 1:
-            return (
-                known,
-                BETTER,
-                codes_of(
-                    self._file.name, labels, {name: seen[name] for name in self._named.judges}
-                ),
-            )
-        return known, _scale(labels, verdicts), {}
-
-    def _value(self, cells: Mapping[str, object], column: str) -> str:
-        """A label or a verdict in writing; empty where there is none."""
-        return self._in_figures(_word(cells, column), column)
+        every = not any("" in seen[name] for name in named.labels)
+        meaning = LabelMeaning(BETTER, frozenset(labels or verdicts), every, {})
+        if len(named.texts) > 1:
+            said = {name: seen[name] for name in named.judges}
+            return replace(meaning, codes=find_codes(self._file.name, labels, said))
+        return replace(meaning, question=_question(labels, verdicts))
 
     def _in_figures(self, word: str, column: str) -> str:
         """Of a column of percentages, parts of one; a percentage among other numbers stays what it
@@ -261,94 +235,69 @@ class _Table:
             return f"{float(percent[1].replace(',', '.')) / 100:g}"
         return word.replace(",", ".") if column in self._with_comma else word
 
-    def _fields(self, cells: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
+    def _value(self, record: ForeignRecord, column: str) -> Json:
+        """A label or a verdict in writing; empty where there is none. A response may be called by
+        the name of its column.
+        """
+        value = self._in_figures(_word(record, column), column)
+        names = [name.casefold() for name in self._named.texts]
+        if len(names) > 1 and value.casefold() in names:
+            return ("model_1", "model_2")[names.index(value.casefold())]
+        return value
+
+    def _fields(self, record: ForeignRecord) -> Texts:
+        named = self._named
+        hidden = (*named.labels, *named.judges, *named.texts[1:])  # what no judge may see
         try:
-            texts = [text_of(cells.get(name), name) for name in self._named.texts]
+            texts = [text_of(record.value(name), name) for name in named.texts]
             beside = self._columns.fields(
-                {name: value for name, value in cells.items() if name not in self._said}
+                {name: value for name, value in record.raw.items() if name not in hidden}
             )
         except ValueError as error:
             raise RunError("{name}: {error}", name=self._file.name, error=error) from error
         judged = tuple("" if one is None else text(one) for one in texts)
-        shown = {
-            name: one if isinstance(one, str) else tuple(one)
-            for name, one in beside.items()
-            if name != "response"
-        }
+        shown = {name: one if isinstance(one, str) else tuple(one) for name, one in beside.items()}
+        shown.pop("response", None)
         return {**shown, "response": judged[0] if len(judged) == 1 else judged}
 
-    @property
-    def _said(self) -> tuple[str, ...]:
-        """Columns that no judge may see."""
-        return (*self._named.labels, *self._named.judges, *self._named.texts[1:])
-
-    def _vote(self, cells: Mapping[str, object], judge: str) -> RecordedVote:
-        value = self._value(cells, judge)
+    def _vote(self, record: ForeignRecord, judge: str) -> RecordedVote:
+        value, question = self._value(record, judge), self._meaning.question
         vote = RecordedVote(model=NOT_SAID if judge.casefold() in _NO_NAMES else judge)
         if not value:
-            return vote.failed("no verdict is recorded")
-        if self._scale.kind == "comparison":
-            return replace(pair_vote(self._response(value), model=vote.model), explanation=None)
-        if self._scale == _PASSES:
-            return truth_on(vote, value, self._scale)
-        return said_on(vote, value, self._scale)
+            return vote.failed(NO_VERDICT)
+        if question.kind == "comparison":
+            return pair_vote(response_of(value, self._meaning.codes), vote)
+        read = read_truth if question == _PASSES else read_verdict
+        return read(vote, text(value), question)
 
-    def _marks(self, cells: Mapping[str, object], column: str, left: Left) -> Iterator[Mark]:
-        value = self._value(cells, column)
-        design: Design = "random" if self._labels.every else "chosen"
+    def _marks(self, record: ForeignRecord, column: str, log: ImportLog) -> Iterator[Mark]:
+        value, meaning = self._value(record, column), self._meaning
         if not value:
             return
-        answer: str | float | None = option_on(self._scale, value)
-        if self._scale.kind == "comparison":
-            answer = winner(self._response(value))
-        elif self._scale.kind == "rating":
-            answer = number(value)
-        elif self._scale == _PASSES:
-            answer = self._labels.passes(value)
+        answer = meaning.read(value)
         if answer is None:
-            left.out(f"label {value!r}, which is not an answer to what was judged")
+            said = self._in_figures(_word(record, column), column)
+            log.skip(f"label {said!r}, which is not an answer to what was judged")
             return
-        yield Mark(answer=answer, annotator=column, kind="human", design=design)
-
-    def _response(self, value: str) -> object:
-        """A response by the name of its column, or as everybody writes it."""
-        names = [name.casefold() for name in self._named.texts]
-        if value.casefold() in names:
-            return ("model_1", "model_2")[names.index(value.casefold())]
-        return response_of(value, self._codes)
+        yield Mark(answer=answer, annotator=column, kind="human", design=meaning.design)
 
 
-_PASSES = pass_or_fail("verdict", "Does it pass?")
-
-
-def _scale(labels: set[str], verdicts: set[str]) -> Asked:
+def _question(labels: set[str], verdicts: set[str]) -> RecordedQuestion:
     """By the labels; what judges say in other words for true and false is the same question."""
     both = {one.casefold() for one in labels | verdicts}
-    if both and both <= {*GOOD, *BAD} and not _one_pair(both):
+    if both and both <= {*GOOD, *BAD} and not _is_one_pair(both):
         return _PASSES
-    scale = scale_of(labels or verdicts)
-    return (
-        scale_of({*labels, *(one for one in verdicts if number(one) is not None)})
-        if scale.kind == "rating"
-        else scale
-    )
+    question = question_of(labels or verdicts)
+    if question.kind != "rating":
+        return question
+    return question_of({*labels, *(one for one in verdicts if number(one) is not None)})
 
 
-def _one_pair(words: set[str]) -> bool:
+def _is_one_pair(words: set[str]) -> bool:
     """Whether all of them are written in one way, such as yes and no."""
     return not words & {"1", "0", "1.0", "0.0", "true", "false"} and len(words) <= 2
 
 
-def _told(words: set[str]) -> set[str]:
-    """Those that would be numbers in a column of numbers."""
-    return {word for word in words if word and word.casefold() not in _NO_NUMBER}
-
-
-def _cells(row: Row) -> Mapping[str, object]:
-    return row.cells.fields if isinstance(row.cells, Instance) else row.cells
-
-
-def _word(cells: Mapping[str, object], column: str) -> str:
-    value = cells.get(column)
-    word = "" if isinstance(value, float) and value != value else text(value).strip()  # noqa: PLR0124 - NaN
-    return "" if word.casefold() in _MISSING else word
+def _word(record: ForeignRecord, column: str) -> str:
+    value = record.value(column)
+    return "" if is_missing(value) else text(value).strip()

@@ -4,14 +4,15 @@ contradicts it is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from adjudge.domain.vote import Outcome
+from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold
-from adjudge.importers.record import Left, Recorded, RecordedVote
+from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, listed, mapping, number, text, without
+from adjudge.importers.values import number
 from adjudge.verdicts.styles import better_rated, two_ratings
 
 _READ = (
@@ -29,60 +30,47 @@ _READ = (
 
 
 def _matches(head: Head) -> bool:
-    return head.has("judge_raw", "judge_scores") or (
-        head.has("review_id", "question_id") and "text" in head.record
-    )
+    return head.has("judge_raw", "judge_scores") or head.has("review_id", "question_id", "text")
 
 
-def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use({"text": "votes", "judge_raw": "votes", "human_label": "labels"})
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"text": "votes", "judge_raw": "votes", "human_label": "labels"})
     for record in file.records():
-        id = text(first(record, "id", "review_id"))
-        judge = (
-            text(first(record, "judge", "reviewer_id"))
-            or text(mapping(record.get("metadata")).get("model"))
-            or "reviewer"
-        )
-        answers = tuple(
-            text(record.get(f"response_{one}")) or f"{id}, answer {one}" for one in (1, 2)
-        )
-        yield Recorded(
+        id, label = record.text("id", "review_id"), record.value("human_label")
+        judge = record.text("judge", "reviewer_id") or record.nested("metadata").text("model")
+        judge = judge or "reviewer"
+        asked = record.text("instruction") or f"question {record.value('question_id')}"
+        answers = tuple(record.text(f"response_{one}") or f"{id}, answer {one}" for one in (1, 2))
+        yield RecordedRow(
             judge=judge,
-            asked=BETTER,
-            fields={
-                "instruction": text(record.get("instruction"))
-                or f"question {record.get('question_id')}",
-                "response": answers,
-            },
+            question=BETTER,
+            fields={"instruction": asked, "response": answers},
             id=id,
-            systems=tuple(text(record.get(f"model_{one}")) or f"answer {one}" for one in (1, 2)),
-            votes=(_vote(record, judge, left),),
-            marks=gold(record.get("human_label"), "annotator")
-            if record.get("human_label") is not None
-            else (),
-            more=without(record, *_READ),
+            systems=tuple(record.text(f"model_{one}") or f"answer {one}" for one in (1, 2)),
+            votes=(_vote(record, judge, log),),
+            marks=() if label is None else gold(label, "annotator"),
+            more=record.rest(*_READ),
         )
 
 
-def _vote(record: Mapping[str, object], judge: str, left: Left) -> RecordedVote:
-    reply = text(first(record, "judge_raw", "text"))
-    kept = [number(one) for one in listed(first(record, "judge_scores", "score"))]
-    found = two_ratings(reply) if reply else None
-    known = [one for one in kept if one is not None and one >= 0]
-    if found is None and len(known) == 2:
-        found = (known[0], known[1])
-    elif found is not None and len(known) == 2 and tuple(known) != found:
-        left.note(
+def _vote(record: ForeignRecord, judge: str, log: ImportLog) -> RecordedVote:
+    reply = record.text("judge_raw", "text")
+    kept = [number(one) for one in record.values("judge_scores", "score")]
+    known = tuple(one for one in kept if one is not None and one >= 0)
+    found: tuple[float, ...] | None = two_ratings(reply) if reply else None
+    if len(known) == 2 and found not in (None, known):
+        log.note(
             "some recorded scores contradict the reply that they were read from: the reply counts"
         )
-        left.out("recorded score that contradicts its reply")
+        log.skip("recorded score that contradicts its reply")
+    found = known if found is None and len(known) == 2 else found
+    vote = RecordedVote(model=judge, text=reply)
     if found is None:
-        return RecordedVote(model=judge, text=reply or None).failed(
-            "the first line of the reply is not two numbers", Outcome.UNREADABLE
-        )
-    return RecordedVote(
-        answer=better_rated(found), model=judge, text=reply or None, more={"scores": list(found)}
-    )
+        unread = "the first line of the reply is not two numbers"
+        return vote.failed(unread, Outcome.UNREADABLE)
+    first, second = found
+    answer = better_rated((first, second))
+    return RecordedVote(answer=answer, model=judge, text=reply, more={"scores": [first, second]})
 
 
 VICUNA = Format("vicuna", "Vicuna reviews", "lm-sys/FastChat v0.1", _matches, _read)

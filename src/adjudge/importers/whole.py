@@ -44,7 +44,7 @@ def yaml_as_json(path: Path) -> bytes:
         found = yaml.load(content, loader)  # noqa: S506 - safe, both of them
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise RunError(
-            "{path} is not YAML: {split}", path=path, split=" ".join(str(error).split())[:200]
+            "{path} is not YAML: {said}", path=path, said=" ".join(str(error).split())[:200]
         ) from error
     made, size = [], 0
     for piece in json.JSONEncoder(default=str).iterencode(found):

@@ -25,7 +25,7 @@ from adjudge.engine.session import Call
 from adjudge.errors import SetupError
 from adjudge.integrations import otel_names as names
 from adjudge.rag.result import RagResult
-from adjudge.runs.execute import Called, EvalRun, Event, Judged
+from adjudge.runs.execute import Called, EvalRun, Event, JudgmentDone
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
@@ -109,7 +109,7 @@ class Traces:
 
     def on_event(self, event: Event) -> None:
         """Emit what a run tells of."""
-        if isinstance(event, Judged):
+        if isinstance(event, JudgmentDone):
             self.emit(event.result, judge=event.judge)
         elif isinstance(event, Called):
             self.on_call(event.call)

@@ -30,7 +30,7 @@ from adjudge.results.gate import GateResult
 from adjudge.results.outcome import Outcome
 from adjudge.results.paired import pairing_message
 from adjudge.runs.build import judges, open_entry
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,
     CascadeEntry,
@@ -41,7 +41,7 @@ from adjudge.runs.eval_file import (
     JudgeEntry,
     load_eval,
 )
-from adjudge.runs.execute import EvalRun, Event, Judged, Stopping
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
@@ -226,7 +226,8 @@ class JudgingSession:
         file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
         found: list[Result] = []
         self._execute(
-            file, lambda event: found.append(event.result) if isinstance(event, Judged) else None
+            file,
+            lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
         self._check_recorded(found)
         return JudgedText(found[0], undecided, self.render)
@@ -278,7 +279,7 @@ class JudgingSession:
         found: dict[int, Result] = {}
 
         def heard(event: Event) -> None:
-            if isinstance(event, Judged):
+            if isinstance(event, JudgmentDone):
                 found[event.row] = event.result
 
         self._execute(file, heard)
@@ -337,7 +338,7 @@ class JudgingSession:
         results: list[Result] = []
         outcome = self._execute(
             self._file(entry, folder, rows, gates),
-            lambda event: results.append(event.result) if isinstance(event, Judged) else None,
+            lambda event: results.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
         self._check_recorded(results)
         return self._decision(title, outcome, folder)
@@ -474,7 +475,7 @@ class JudgingSession:
             raise SetupError(
                 "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
             )
-        said = (Said(criteria),)
+        said = (CriteriaEntry(criteria),)
         sentence = isinstance(criteria, str) and (
             criteria in aspects("en") or len(criteria.split()) > 1
         )

@@ -28,7 +28,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.attributes import own_attributes
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
-from adjudge.judges.own import ask_own, in_batches
+from adjudge.judges.own import in_batches, run_own_judge
 from adjudge.judges.settings import OwnSettings, at_least, check_votes, plain_settings
 from adjudge.ledger.changes import ATTRIBUTES
 from adjudge.ledger.ledger import key_of
@@ -102,9 +102,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return self.self_consistency
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """Cases under way at once."""
-        return super().width or _BATCHES_AT_ONCE * self.batch_size
+        return super().max_in_flight or _BATCHES_AT_ONCE * self.batch_size
 
     @abstractmethod
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
@@ -314,7 +314,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """One vote: of the model that the ballot names, or of ``_run``."""
         if self.panel:
             return await super().ask(ballot)
-        return await ask_own(self, self._run, ballot, *self.shown(ballot))
+        return await run_own_judge(self, self._run, ballot, *self.shown(ballot))
 
     async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
         if not self.panel:

@@ -17,7 +17,7 @@ from adjudge.domain.question import Choice, Rating, question_of
 from adjudge.domain.results import DirectInstanceResult, PositionalBias
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Mode, Outcome, Vote
-from adjudge.engine.ask import ask_as
+from adjudge.engine.ask import ask_with
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
@@ -291,9 +291,9 @@ class DirectJudge(ModelSettings, Direct):
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask the model that the ballot names; where there is to be a persona, that first."""
         if ballot.template == _PERSONA:
-            return await self._ask_persona(ballot)
+            return await self._invent_persona(ballot)
         if self.generate_synthetic_persona and ballot.mode == "generate":
-            made = await self.ask_shared(self._persona_ballot(ballot.criteria))
+            made = await self.answer_once(self._persona_ballot(ballot.criteria))
             if made.verdict is None:
                 return Vote(
                     ballot=ballot,
@@ -365,7 +365,7 @@ class DirectJudge(ModelSettings, Direct):
         prompt = render_improvement(result.criteria, found, said, self.language)
         name, model = next(iter(self.panel.items()))
         text = original if isinstance(original, str) else "\n".join(original)
-        vote = await ask_as(
+        vote = await ask_with(
             Ballot(result.criteria, found, _A_TEXT, "improve", name, self.language),
             model,
             prompt,
@@ -393,13 +393,13 @@ class DirectJudge(ModelSettings, Direct):
             seed=self.seed,
         )
 
-    async def _ask_persona(self, ballot: Ballot) -> Vote:
+    async def _invent_persona(self, ballot: Ballot) -> Vote:
         """One that was made for an earlier call of this judge is used again."""
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
         turns = ballot.instance.fields.items()
         prompt = Prompt(tuple(ChatMessage(role, str(text)) for role, text in turns))  # type: ignore[arg-type]
-        vote = await ask_as(ballot, self.panel[ballot.model], prompt, read_persona)
+        vote = await ask_with(ballot, self.panel[ballot.model], prompt, read_persona)
         if vote.valid:
             self._personas[ballot.id] = vote
         return vote

@@ -132,9 +132,9 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return self.strictness
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """Texts under way at once."""
-        return super().width or 1
+        return super().max_in_flight or 1
 
     @property
     def criteria(self) -> Criteria:

@@ -23,7 +23,7 @@ from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
-from adjudge.engine.schedule import PutOff, judge_each
+from adjudge.engine.schedule import DeferredItems, judge_each
 from adjudge.engine.session import OpenRun, opened_session, session
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, calling
@@ -73,7 +73,7 @@ class StreamWanted(Generic[R]):
     asker: Asker
     run: RunLike | None
     budget: Budget | None
-    put_off: PutOff | None
+    deferred: DeferredItems | None
 
 
 class Judge(ABC, Generic[I, R]):
@@ -179,9 +179,9 @@ class Judge(ABC, Generic[I, R]):
         """
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """Items under way at once."""
-        return self.panel.width
+        return self.panel.max_in_flight
 
     @cached_property
     def temperatures(self) -> Mapping[str, float]:
@@ -223,14 +223,14 @@ class Judge(ABC, Generic[I, R]):
         """One vote; a failure is a vote too."""
         return ask(ballot, self.panel[ballot.model], self.max_repairs)
 
-    async def ask_shared(self, ballot: Ballot) -> Vote:
+    async def answer_once(self, ballot: Ballot) -> Vote:
         """The vote on a ballot that others wait for: asked once a run, kept and counted like any
         other.
         """
         now = session()
         if now.votes is None or now.judge is not self:
             return await self.ask(ballot)
-        return await now.votes.ask_shared(ballot)
+        return await now.votes.answer_once(ballot)
 
     async def judge_items(
         self,
@@ -283,7 +283,7 @@ class Judge(ABC, Generic[I, R]):
     ) -> None:
         """Have a cluster answer; what follows finds the answers in the run's ledger."""
         from adjudge.engine.backends.ray.items import (
-            Wanted,
+            ClusterTask,
             judge_on,
         )  # not loaded by those who stay on one machine
 
@@ -292,7 +292,7 @@ class Judge(ABC, Generic[I, R]):
                 "what a cluster was answered is kept in a folder: say which, such as "
                 'run="runs/mine"'
             )
-        wanted = Wanted(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
+        wanted = ClusterTask(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
         await event_loop.visit(judge_on(on, self, items, wanted, told))
 
     async def judge_stream(
@@ -305,21 +305,21 @@ class Judge(ABC, Generic[I, R]):
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
         on_vote: Callable[[Vote], None] | None = None,
-        put_off: PutOff | None = None,
+        deferred: DeferredItems | None = None,
     ) -> None:
         """Call ``on_result`` with every item's place and result, in the order they come. Memory
         does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the
         judgments are filed under. ``on_vote``: called with every vote that was asked for.
-        ``put_off``: takes the items that a backend answers later.
+        ``deferred``: takes the items that a backend answers later.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
         with calling(judge=partial(self._identity, name, criteria)):
             await event_loop.visit(
-                self._stream(items, StreamWanted(on_result, asker, run, budget, put_off))
+                self._stream(items, StreamWanted(on_result, asker, run, budget, deferred))
             )
 
     def _identity(self, label: str, criteria: Sequence[Criteria]) -> int:
@@ -336,7 +336,9 @@ class Judge(ABC, Generic[I, R]):
                 wanted.on_result(number, result)
 
             with opened_session(replace(session(), judge=self, votes=answers)):
-                await answers.finish(await judge_each(self, items, answers, pooled, wanted.put_off))
+                await answers.finish(
+                    await judge_each(self, items, answers, pooled, wanted.deferred)
+                )
 
     def estimate(
         self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None

@@ -32,7 +32,7 @@ async def in_batches(judge: object, run: Run, size: int) -> AsyncIterator[None]:
             yield
 
 
-async def ask_own(
+async def run_own_judge(
     judge: object, run: Run, ballot: Ballot, shown: Instance, criteria: Criteria
 ) -> Vote:
     """What ``run`` says of one case, as it is shown."""

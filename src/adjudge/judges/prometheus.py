@@ -20,7 +20,7 @@ from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.ask import ask_as
+from adjudge.engine.ask import ask_with
 from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, M, R, prompt_of
 from adjudge.judges.direct import BaseDirectJudge, Direct
@@ -160,7 +160,7 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade or comparison."""
         form = self.form
-        return await ask_as(
+        return await ask_with(
             ballot,
             self.panel[ballot.model],
             form.prompt(ballot),

@@ -44,7 +44,7 @@ class ModelPanel(FrozenDict[OpenModel]):
         return cls(open_panel(_with_engines(models)))
 
     @cached_property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """Items under way at once: enough to keep every model busy while others wait for a repair
         or a retry.
         """

@@ -17,7 +17,7 @@ from adjudge.domain.message import ChatMessage, Prompt, Reply, Usage
 from adjudge.domain.question import Choice, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.ask import ask_as
+from adjudge.engine.ask import ask_with
 from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import BaseDirectJudge, Direct
@@ -251,7 +251,7 @@ class _Call:
         try:
             self.check()
             self.pending = asyncio.run_coroutine_threadsafe(
-                ask_as(self.ballot, self.model, prompt, _as_it_is), self.loop
+                ask_with(self.ballot, self.model, prompt, _as_it_is), self.loop
             )
             self.votes.append(self.pending.result())
         except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed

@@ -18,7 +18,15 @@ from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.ledger import Ledger
-from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, insert, sealed, select
+from adjudge.ledger.rows import (
+    CHECKSUM_SQL,
+    COLUMNS,
+    checked,
+    columns_in,
+    insert,
+    select,
+    with_checksum,
+)
 
 FOLDER = "batches"
 """In a run's folder: what is about to be sent, and what was fetched."""
@@ -111,7 +119,7 @@ class Batch:
             self.created,
             self.request_sha,
         )
-        return sealed(*known, self.remote_id, self.expires, *told)
+        return with_checksum(*known, self.remote_id, self.expires, *told)
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Batch:
@@ -120,7 +128,7 @@ class Batch:
         return cls(*known, json.loads(counts), json.loads(more))
 
 
-class Asked(StrEnum):
+class RequestState(StrEnum):
     """What is known of a request in a batch."""
 
     SENT = "sent"
@@ -136,12 +144,12 @@ class BatchBallot:
     """A digest of what is asked: a ballot may take more than one request."""
     batch: str
     attempt: int
-    state: Asked
+    state: RequestState
     reply: str | None = None
     """What came of it, as JSON."""
 
     def row(self) -> tuple[object, ...]:
-        return sealed(
+        return with_checksum(
             self.ballot, self.request, self.batch, self.attempt, self.state.value, self.reply
         )
 
@@ -186,7 +194,7 @@ class BatchTable:
         if len(rows) != 1:
             return None
         ballot, request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
-        return BatchBallot(ballot, request, batch, attempt, Asked(state), reply)
+        return BatchBallot(ballot, request, batch, attempt, RequestState(state), reply)
 
     def wordings(self) -> set[object]:
         """How the prompts were worded that were sent."""
@@ -195,7 +203,7 @@ class BatchTable:
             for (more,) in self._ledger.rows("SELECT more FROM batches")
         }
 
-    def waiting(self, state: Asked) -> int:
+    def waiting(self, state: RequestState) -> int:
         """How many requests are in this state."""
         ((count,),) = self._ledger.rows(
             "SELECT count(*) FROM batch_ballots WHERE state = ?", (state.value,)
@@ -222,7 +230,9 @@ class BatchTable:
         self._ledger.note_soon("spending", spending)
         await self._ledger.write_all(statements)
 
-    def unanswered(self, batch: str, reply: str, state: Asked = Asked.RETRY) -> Statement:
+    def unanswered(
+        self, batch: str, reply: str, state: RequestState = RequestState.RETRY
+    ) -> Statement:
         """What has the rest of a batch asked again, or failed; ``reply`` says why."""
         values = ", ".join(
             {"state": f"'{state}'", "reply": "?"}.get(name, name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row, vote_row
-from adjudge.ledger.file import FILE, connect, make_tables, trouble, write_meta
+from adjudge.ledger.file import FILE, connect, ledger_error, make_tables, write_meta
 from adjudge.ledger.rows import insert
 
 _ROWS_A_COMMIT = 2000
@@ -79,4 +79,4 @@ def bulk_ledger(folder: Path) -> Iterator[BulkLedger]:
             make_tables(connection, path)
             yield BulkLedger(connection)
     except sqlite3.Error as error:
-        raise trouble(path, error) from error
+        raise ledger_error(path, error) from error

@@ -37,7 +37,15 @@ from adjudge.domain.record import (
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
 from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
 from adjudge.domain.vote import named_by, used_by
-from adjudge.ledger.rows import COLUMNS, IN_BATCH, INPUT, input_from, kept_input, sealed, storable
+from adjudge.ledger.rows import (
+    COLUMNS,
+    IN_BATCH,
+    INPUT,
+    input_from,
+    kept_input,
+    storable,
+    with_checksum,
+)
 from adjudge.reading.typed_json import WrongType, read_as
 
 T = TypeVar("T")
@@ -137,7 +145,7 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
     kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
-    return sealed(
+    return with_checksum(
         storable(record.judge),
         record.index,
         storable(record.id),
@@ -261,7 +269,7 @@ def vote_row(
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
     rest, cast_at = _beside(vote), time.time() if at is None else float(at)
     columns = _columns(vote).values()
-    return sealed(number, key, *columns, cast_at, json_text(rest) if rest else None)
+    return with_checksum(number, key, *columns, cast_at, json_text(rest) if rest else None)
 
 
 def _columns(vote: VoteRecord) -> dict[str, object]:

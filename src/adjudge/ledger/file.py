@@ -25,8 +25,8 @@ from adjudge.ledger.rows import (
     columns_in,
     insert,
     refuse_damaged_rows,
-    sealed,
     select,
+    with_checksum,
     wordings_in,
 )
 from adjudge.messages import reason_of
@@ -181,7 +181,7 @@ def open_checked(
                 else _resumed(connection, folder, configuration)
             )
         except sqlite3.Error as error:
-            raise trouble(path, error) from error
+            raise ledger_error(path, error) from error
         yield connection, wordings
 
 
@@ -310,7 +310,7 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
         )
     refuse_older(connection, path)
     if lacking := _lacking(connection):
-        raise trouble(path, sqlite3.DatabaseError(f"its table {lacking[0]} lacks a column"))
+        raise ledger_error(path, sqlite3.DatabaseError(f"its table {lacking[0]} lacks a column"))
 
 
 def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
@@ -358,7 +358,7 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     for name, value in facts.items():
-        connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+        connection.execute(insert("meta"), with_checksum(name, json.dumps(value)))
 
 
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
@@ -378,7 +378,7 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
     return {model: Usage(*numbers) for model, *numbers in rows}
 
 
-def trouble(path: Path, error: Exception) -> RunError:
+def ledger_error(path: Path, error: Exception) -> RunError:
     """What happened to the ledger, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
     if code == sqlite3.SQLITE_FULL:
@@ -446,7 +446,7 @@ def refuse_strange_schema(
 def refuse_empty(path: Path) -> None:
     """To SQLite an empty file is a new database; a ledger was never empty."""
     if path.stat().st_size == 0:
-        raise trouble(path, sqlite3.DatabaseError("the file is empty"))
+        raise ledger_error(path, sqlite3.DatabaseError("the file is empty"))
 
 
 def check_rows(connection: sqlite3.Connection, path: Path) -> None:

@@ -21,9 +21,9 @@ from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import (
     FILE,
     connect,
+    ledger_error,
     open_checked,
     read_meta,
-    trouble,
     under_lock,
     used_in,
 )
@@ -31,11 +31,11 @@ from adjudge.ledger.rows import (
     KEY_BYTES,
     checked,
     checked_key,
+    checksum_matches,
     insert,
-    sealed,
     select,
     storable,
-    whole,
+    with_checksum,
 )
 from adjudge.prompts.render import LIKELIHOOD, wording
 
@@ -88,7 +88,7 @@ _KEEP_VOTE = insert("votes", "ABORT")
 _RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
 _KNOWN = (
     "SELECT ballots, status, id, json_extract(result, '$.votes_valid') FROM judgments "  # noqa: S608 - constant text
-    f"WHERE judge = ? AND number = ? AND {whole('judgments')}"
+    f"WHERE judge = ? AND number = ? AND {checksum_matches('judgments')}"
 )
 _NOTE = insert("meta")
 _KEEP_JUDGMENT = insert("judgments")
@@ -106,7 +106,7 @@ def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path
         with connect(fork_of / FILE, writable=False) as connection:
             known = read_meta(connection).get("configuration") or {}
     except sqlite3.Error as error:
-        raise trouble(fork_of / FILE, error) from error
+        raise ledger_error(fork_of / FILE, error) from error
     judges = configuration.get("judges")
     changed = [one for one in differences(known, configuration) if one.path[3:4] == (ATTRIBUTES,)]
     if own := [
@@ -150,7 +150,7 @@ class Ledger:
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
-            self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
+            self._writer = Writer(written, lambda error: str(ledger_error(self.path, error)))
             self._held.callback(self._writer.close)
         except BaseException:
             self._held.close()
@@ -211,7 +211,7 @@ class Ledger:
 
     async def note(self, name: str, value: object) -> None:
         """Keep a fact about the run."""
-        await self._writer.write(_NOTE, sealed(name, json.dumps(value)))
+        await self._writer.write(_NOTE, with_checksum(name, json.dumps(value)))
 
     async def note_all(self, facts: Mapping[str, object]) -> None:
         """Keep facts about the run, all in one commit."""
@@ -221,7 +221,7 @@ class Ledger:
 
     def note_soon(self, name: str, value: object) -> None:
         """Keep a fact along with whatever is written next."""
-        self._writer.put(_NOTE, sealed(name, json.dumps(value)))
+        self._writer.put(_NOTE, with_checksum(name, json.dumps(value)))
 
     def fact(self, name: str) -> Any:
         """A fact about the run, or None."""
@@ -237,7 +237,7 @@ class Ledger:
         try:
             return used_in(self._reader)
         except sqlite3.Error as error:
-            raise trouble(self.path, error) from error
+            raise ledger_error(self.path, error) from error
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._all(sql, values)
@@ -264,7 +264,7 @@ class Ledger:
         try:
             return read()
         except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
-            raise trouble(self.path, sqlite3.DatabaseError(str(error))) from error
+            raise ledger_error(self.path, sqlite3.DatabaseError(str(error))) from error
 
     def _known_so_far(self) -> BloomFilter:
         found = BloomFilter()
@@ -272,14 +272,14 @@ class Ledger:
             for (key,) in self._reader.execute("SELECT ballot FROM votes"):
                 found.add(checked_key(key))
         except sqlite3.Error as error:
-            raise trouble(self.path, error) from error
+            raise ledger_error(self.path, error) from error
         return found
 
     def _all(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise trouble(self.path, error) from error
+            raise ledger_error(self.path, error) from error
 
 
 def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:

@@ -76,9 +76,9 @@ def checksum(*values: object) -> int:
     return zlib.crc32(_encoded(values).encode())
 
 
-def sealed(*values: object) -> tuple[object, ...]:
+def with_checksum(*values: object) -> tuple[object, ...]:
     """A row as it is written: with its checksum behind it."""
-    return (*values, checksum(*values))
+    return (*values, zlib.crc32(_encoded(values).encode()))
 
 
 def select(table: str) -> str:
@@ -87,7 +87,7 @@ def select(table: str) -> str:
 
 
 def insert(table: str, conflict: str = "REPLACE") -> str:
-    """A statement that writes a row that was ``sealed``."""
+    """A statement that writes a row that was ``with_checksum``."""
     names = (*COLUMNS[table], "checksum")
     return (
         f"INSERT OR {conflict} INTO {table} ({', '.join(names)}) VALUES "  # noqa: S608
@@ -95,7 +95,7 @@ def insert(table: str, conflict: str = "REPLACE") -> str:
     )
 
 
-def whole(table: str) -> str:
+def checksum_matches(table: str) -> str:
     """A condition that holds for rows which are as they were written."""
     return f"checksum IS {CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
 

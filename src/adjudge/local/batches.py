@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-Asked = TypeVar("Asked")
+Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 _LONGEST_RUN = 256
 """Calls of one kind that may be answered in a row while another kind waits."""
@@ -20,7 +20,7 @@ _MOST = 16
 """More in one pass gain nothing and take memory."""
 
 
-class Batches(Generic[Asked, Answer]):
+class Batches(Generic[Question, Answer]):
     """Hands calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once. For
     one event loop.
 
@@ -29,16 +29,16 @@ class Batches(Generic[Asked, Answer]):
 
     def __init__(
         self,
-        answer: Callable[[Sequence[Asked]], Sequence[Answer | Exception]],
+        answer: Callable[[Sequence[Question]], Sequence[Answer | Exception]],
         executor: Executor,
         workers: int,
     ) -> None:
         self._answer, self._executor, self._free = answer, executor, workers
-        self._waiting: dict[str, deque[tuple[Asked, asyncio.Future[Answer]]]] = {}
+        self._waiting: dict[str, deque[tuple[Question, asyncio.Future[Answer]]]] = {}
         self._last, self._run = "", 0
         self._passes: set[asyncio.Task[None]] = set()
 
-    async def ask(self, kind: str, asked: Asked) -> Answer:
+    async def ask(self, kind: str, asked: Question) -> Answer:
         """The answer to one call; only calls of the same kind are put together."""
         loop = asyncio.get_running_loop()
         place: asyncio.Future[Answer] = loop.create_future()
@@ -55,7 +55,7 @@ class Batches(Generic[Asked, Answer]):
                 self._passes.add(task)
                 task.add_done_callback(self._passes.discard)
 
-    def _next(self) -> list[tuple[Asked, asyncio.Future[Answer]]]:
+    def _next(self) -> list[tuple[Question, asyncio.Future[Answer]]]:
         """The calls of the next pass: a fair share of those that wait, the kind of the last pass
         first.
         """
@@ -74,7 +74,7 @@ class Batches(Generic[Asked, Answer]):
         stay = self._last in self._waiting and (self._run < _LONGEST_RUN or not others)
         return self._last if stay else others[0]
 
-    async def _pass(self, batch: list[tuple[Asked, asyncio.Future[Answer]]]) -> None:
+    async def _pass(self, batch: list[tuple[Question, asyncio.Future[Answer]]]) -> None:
         calls = [asked for asked, _ in batch]
         try:
             answers = await asyncio.get_running_loop().run_in_executor(

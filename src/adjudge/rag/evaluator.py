@@ -17,7 +17,7 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
-from adjudge.engine.ask import ask_as, prompt_for
+from adjudge.engine.ask import ask_with, prompt_for
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
@@ -73,14 +73,6 @@ Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
 Where = On | None
-_SINCE_THEN: Mapping[str, object] = {
-    "measures": (),
-    "evidence": None,
-    "claims": False,
-    "rewrite_questions": False,
-    "checks": "each",
-}
-"""Settings that earlier versions did not have, and what they are unless something is asked for."""
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
 
@@ -183,9 +175,9 @@ class RagEvaluator(AskSettings, RagPlans):
         return bool(self._scored or self._measuring.checks or self._by_sentence)
 
     @property
-    def width(self) -> int:
+    def max_in_flight(self) -> int:
         """How many rows are judged at the same time."""
-        return super().width or _WITHOUT_MODELS
+        return super().max_in_flight or _WITHOUT_MODELS
 
     @property
     def samples(self) -> int:
@@ -319,21 +311,10 @@ class RagEvaluator(AskSettings, RagPlans):
         ]
         return worded(found, self.language, sentences=bool(self.evidence), others=others)
 
-    def recorded_settings(self) -> dict[str, object]:
-        """What is set; of what there was not always, only what is asked for: earlier runs can be
-        resumed.
-        """
-        made = super().recorded_settings()
-        return {
-            name: value
-            for name, value in made.items()
-            if name not in _SINCE_THEN or value != _SINCE_THEN[name]
-        }
-
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
         if ballot.template == standalone.TEMPLATE:
-            return await ask_as(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
+            return await ask_with(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:

@@ -33,7 +33,9 @@ def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | 
         if not isinstance(found, Mapping) or name not in found:
             return None
         found = found[name]
-    return replace(place, line=lines.get(tuple(table), 1), value=_value(found, tuple(table), lines))
+    return replace(
+        place, line=lines.get(tuple(table), 1), value=with_lines(found, tuple(table), lines)
+    )
 
 
 def _lines(content: str) -> _Lines:
@@ -56,16 +58,19 @@ def _parts(dotted: str) -> tuple[str, ...]:
     return tuple("".join(found) for found in _PART.findall(dotted))
 
 
-def _value(value: object, path: tuple[str, ...], lines: _Lines) -> object:
+def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None = None) -> object:
+    """``value``, which a parser made, as the types of files read it."""
+    lines = lines or {}
     if isinstance(value, Mapping):
         made = Keys(
-            (str(name), _value(below, (*path, str(name)), lines)) for name, below in value.items()
+            (str(name), with_lines(below, (*path, str(name)), lines))
+            for name, below in value.items()
         )
         made.lines = {name: _line((*path, name), lines) for name in made}
         made.key_lines = dict(made.lines)
         return made
     if isinstance(value, list):
-        items = Items(_value(one, path, lines) for one in value)
+        items = Items(with_lines(one, path, lines) for one in value)
         items.lines = [_line(path, lines)] * len(value)
         return items
     if isinstance(value, bool):

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.domain.light import light_dataclass
@@ -232,7 +233,8 @@ class Record(Generic[T]):
     """The key that a text by itself stands for."""
 
     def read(self, value: object, place: Place) -> T:
-        known = keys_of(self.made)
+        made: type = self.made
+        known = keys_of(made)
         if self.short and isinstance(value, str):
             return self.made(
                 **{self.short: known[self.short].metadata["type"].read(value, place)},
@@ -251,7 +253,8 @@ class Record(Generic[T]):
         return self.made(**given, **self._line(place))
 
     def schema(self) -> Schema:
-        known = keys_of(self.made)
+        made: type = self.made
+        known = keys_of(made)
         properties = {
             name: {"description": one.metadata["help"], **one.metadata["type"].schema()}
             for name, one in known.items()
@@ -309,6 +312,7 @@ class Kinds(Generic[T]):
         }
 
 
+@cache
 def keys_of(made: type) -> dict[str, Field[object]]:
     """The fields of a dataclass that are keys of the file."""
     return {one.name: one for one in fields(made) if "type" in one.metadata}

@@ -26,7 +26,7 @@ from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone
 
 if TYPE_CHECKING:
     from adjudge.trust.comparison import RunComparison
@@ -90,7 +90,7 @@ class Outcome:
     def see(self, event: Event) -> None:
         self._made = self._compared = self._beside = None
         match event:
-            case Judged():
+            case JudgmentDone():
                 self._tally.failed_calls = event.failed_calls
                 self._tally.add(event.result.record(self._labels[event.judge], event.number))
             case BadRow():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
@@ -44,7 +44,7 @@ _MOST_NAMED = 10
 
 
 @light_dataclass(frozen=True)
-class Section(Judged):
+class Section(JudgeCriterion):
     """What one judge says by one criteria."""
 
     summary: Summary

@@ -24,7 +24,7 @@ from adjudge.judges.judge import Judge
 from adjudge.plugins import Parts
 from adjudge.reading.types import Record, Schema
 from adjudge.reading.values import Place, WrongValue
-from adjudge.runs.criteria_entry import Aspect, Said, criteria_said
+from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
     AspectEntry,
@@ -308,7 +308,7 @@ def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path |
     return file.beside(entry.calibration)
 
 
-def _definition(said: Said, language: str) -> tuple[str, str]:
+def _definition(said: CriteriaEntry, language: str) -> tuple[str, str]:
     """(name, what must be met) of an aspect."""
     if isinstance(said.what, Aspect):
         return said.what

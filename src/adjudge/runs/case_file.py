@@ -22,7 +22,7 @@ from adjudge.domain.verdict import TIE
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     ORDERS,
     DataEntry,
@@ -150,7 +150,7 @@ class TestCase:
 
     def judge_entry(self) -> JudgeEntry:
         """Its judge, without models: the file names them."""
-        one, said = self.settings, (Said(self.criteria),)
+        one, said = self.settings, (CriteriaEntry(self.criteria),)
         common = PairwiseEntry if self.compares else DirectEntry
         made = common(
             kind=self.entry.kind,

@@ -30,7 +30,7 @@ class Aspect(NamedTuple):
 
 
 @light_dataclass(frozen=True)
-class Said:
+class CriteriaEntry:
     """What stands under ``criteria``, one of them; a command has looked up
     already what was typed.
     """
@@ -45,13 +45,13 @@ class CriteriaType:
 
     kind: Literal["aspect", "direct", "pairwise"]
 
-    def read(self, value: object, place: Place) -> Said:
+    def read(self, value: object, place: Place) -> CriteriaEntry:
         if not isinstance(value, Mapping):
-            return Said(Text().read(value, place), place)
+            return CriteriaEntry(Text().read(value, place), place)
         given = mapping(value, place)
         written = given if self.kind == "aspect" else {"kind": self.kind, **given}
         self._check(written, place)
-        return Said(written, place)
+        return CriteriaEntry(written, place)
 
     def schema(self) -> Schema:
         keys = {"aspect": _ASPECT_KEYS, "direct": KEYS, "pairwise": PAIRWISE_KEYS}[self.kind]
@@ -84,7 +84,7 @@ class CriteriaType:
 
 
 def criteria_said(
-    said: Sequence[Said], kind: Kind, language: str, beside: Callable[[str], Path]
+    said: Sequence[CriteriaEntry], kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> tuple[Criteria, ...]:
     """The criteria that are meant, wherever they stand; ``beside``: where a
     file is that is named.
@@ -106,7 +106,7 @@ def criteria_said(
 
 
 def _entries(
-    said: Said, kind: Kind, language: str, beside: Callable[[str], Path]
+    said: CriteriaEntry, kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> list[CatalogEntry]:
     """A file's, one of the catalogue, one written out, or a question."""
     if isinstance(said.what, Criteria):

@@ -35,7 +35,7 @@ from adjudge.reading.types import (
     key,
 )
 from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
-from adjudge.runs.criteria_entry import CriteriaType, Said
+from adjudge.runs.criteria_entry import CriteriaEntry, CriteriaType
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
@@ -187,7 +187,7 @@ class CascadeEntry(JudgeEntry):
 class AspectEntry(CascadeEntry):
     """Pass or fail on one aspect."""
 
-    criteria: tuple[Said, ...] = key(
+    criteria: tuple[CriteriaEntry, ...] = key(
         Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect."
     )
     early_stop: bool = key(
@@ -206,7 +206,7 @@ class AspectEntry(CascadeEntry):
 class DirectEntry(CascadeEntry):
     """One of the criteria's options; several criteria are judged one by one."""
 
-    criteria: tuple[Said, ...] = key(
+    criteria: tuple[CriteriaEntry, ...] = key(
         Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out."
     )
     early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change the option.", False)
@@ -223,7 +223,7 @@ class DirectEntry(CascadeEntry):
 class PairwiseEntry(JudgeEntry):
     """Which of several responses is better."""
 
-    criteria: tuple[Said, ...] = key(
+    criteria: tuple[CriteriaEntry, ...] = key(
         Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out."
     )
     order: Order = key(

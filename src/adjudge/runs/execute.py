@@ -22,7 +22,7 @@ from adjudge.domain.vote import Vote
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import Run, open_run
-from adjudge.engine.schedule import PutOff
+from adjudge.engine.schedule import DeferredItems
 from adjudge.engine.session import Call, OnCall, OpenRun, opened_session, session
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
@@ -44,7 +44,7 @@ class JudgeStarted:
 
 
 @light_dataclass(frozen=True)
-class Judged:
+class JudgmentDone:
     """A judgment is there, and in the ledger."""
 
     judge: str
@@ -95,7 +95,7 @@ class Called:
 Event = (
     RowsReadable
     | JudgeStarted
-    | Judged
+    | JudgmentDone
     | VoteCast
     | Called
     | OddRows
@@ -345,7 +345,7 @@ class EvalRun:
         )  # not loaded by those who ask at once
 
         batches = Batches(settings, self._models(), run, run.ledger.path.parent, listen)
-        left = [(ready, PutOff()) for ready in self.judges]
+        left = [(ready, DeferredItems()) for ready in self.judges]
         for ready in self.judges:
             listen(JudgeStarted(ready.name))
         with opened_session(replace(session(), backend=batches)):
@@ -353,12 +353,12 @@ class EvalRun:
                 await batches.begin()
                 while left:
                     batches.begin_pass()
-                    for ready, put_off in left:
+                    for ready, deferred in left:
                         await self._judge(
-                            ready, first or self._items(ready, _nobody), run, listen, put_off
+                            ready, first or self._items(ready, _nobody), run, listen, deferred
                         )
                         first = None
-                    left = [(ready, put_off) for ready, put_off in left if put_off.left]
+                    left = [(ready, deferred) for ready, deferred in left if deferred.left]
                     if left:
                         await batches.next_round()
             except asyncio.CancelledError:  # interrupted twice
@@ -373,16 +373,16 @@ class EvalRun:
         rows: Iterator[tuple[int, object]],
         run: OpenRun | None,
         listen: Listen,
-        put_off: PutOff | None = None,
+        deferred: DeferredItems | None = None,
     ) -> None:
         under_way: dict[int, int] = {}
         """Judgment → row, while it is judged."""
-        if put_off:
-            put_off.begin(under_way.pop)
+        if deferred:
+            deferred.begin(under_way.pop)
 
         def items() -> Iterator[object]:
             for number, (row, item) in enumerate(rows):
-                if not put_off or not put_off.is_done(number):
+                if not deferred or not deferred.is_done(number):
                     under_way[number] = row
                 yield item
 
@@ -391,7 +391,7 @@ class EvalRun:
         def on_result(number: int, result: Result) -> None:
             failed = open_budget.account.failed if open_budget else 0
             listen(
-                Judged(
+                JudgmentDone(
                     ready.name,
                     number,
                     result,
@@ -409,7 +409,7 @@ class EvalRun:
             criteria=ready.criteria,
             label=ready.label,
             on_vote=cast,
-            put_off=put_off,
+            deferred=deferred,
         )
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.engine.backends.ray.place import kept_facts
@@ -32,10 +32,10 @@ from adjudge.ledger.file import (
     connect,
     holds_labels,
     holds_run,
+    ledger_error,
     read_meta,
     refuse_empty,
     refuse_links,
-    trouble,
     under_lock,
     used_in,
 )
@@ -56,7 +56,7 @@ _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 
 
 @dataclass(frozen=True)
-class CriteriaInfo(Judged):
+class CriteriaInfo(JudgeCriterion):
     """What one judge made of one of its criteria."""
 
     statuses: dict[str, int]
@@ -148,9 +148,9 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             check_layout(connection, path)
             yield connection
     except sqlite3.Error as error:
-        raise trouble(path, error) from error
+        raise ledger_error(path, error) from error
     except (json.JSONDecodeError, RecursionError) as error:
-        raise trouble(
+        raise ledger_error(
             path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")
         ) from error
 
@@ -251,14 +251,12 @@ def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
     return tuple(found.values())
 
 
-def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
-    """As the run counted them.
-
-    Older ledgers: by themselves, and for a vote without an answer there was one at least.
+def _failed_calls(facts: Mapping[str, Any], failed_votes: int) -> int:
+    """As the run counted them; an imported one did not, and for a vote without an answer there was
+    one at least.
     """
-    alone = facts.pop("failed_calls", None)
     spending = facts.get("spending")
-    return int(spending["failed"]) if spending else max(int(alone or 0), failed_votes)
+    return int(spending["failed"]) if spending else failed_votes
 
 
 def find_runs(parent: str | Path) -> list[Path]:

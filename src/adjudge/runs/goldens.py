@@ -14,7 +14,7 @@ from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.verdict import letter
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
 
@@ -86,7 +86,7 @@ class Goldens:
 
     def judge(self, votes: int) -> JudgeEntry:
         said, kind = (
-            (Said(self.entry.criteria),),
+            (CriteriaEntry(self.entry.criteria),),
             PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry,
         )
         return kind(

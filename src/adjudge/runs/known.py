@@ -13,7 +13,7 @@ from weakref import finalize
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.estimate import Known
 from adjudge.ledger.batches import asked_in
-from adjudge.ledger.file import FILE, trouble
+from adjudge.ledger.file import FILE, ledger_error
 from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key, wordings_in
 from adjudge.runs.folder import reading, run_info
@@ -71,7 +71,7 @@ class KnownVotes(Known):
                 _ANSWERED.format(",".join("?" * len(keys))), keys
             ).fetchall()
         except sqlite3.Error as error:
-            raise trouble(self._path, error) from error
+            raise ledger_error(self._path, error) from error
 
 
 def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote | None:

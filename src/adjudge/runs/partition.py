@@ -39,7 +39,7 @@ from adjudge.ledger.stores.store import Span, Store
 from adjudge.plugins import Parts
 from adjudge.runs.build import ReadyJudge, instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
-from adjudge.runs.execute import EvalRun, Event, Judged, Listen, VoteCast
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Listen, VoteCast
 from adjudge.runs.project import ModelEntry, find_project
 
 _ROWS_AT_ONCE = 1000
@@ -207,7 +207,7 @@ class PartitionJudge:
             return await session.judge(rows)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Session]:
+    async def opened(self) -> AsyncIterator[OpenPartitionJudge]:
         """The store, open for as many partitions as come."""
         prices = PriceTable.load()
         check_prices(self._settings.budget, prices, *self.configuration.values())
@@ -220,12 +220,12 @@ class PartitionJudge:
             async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
                 if limits := self._settings.limits:
                     run.open_budget.share(limits.more, limits.whole)
-                yield Session(self.made, ledger, run)
+                yield OpenPartitionJudge(self.made, ledger, run)
         finally:
             ledger.close()
 
 
-class Session:
+class OpenPartitionJudge:
     """Partitions, one after the other, by judges that know what was answered about all of them."""
 
     def __init__(self, made: EvalRun, ledger: SharedLedger, run: OpenRun) -> None:
@@ -299,7 +299,7 @@ class _Chunk(EvalRun):
 
         def on_result(number: int, result: Result) -> None:
             told(
-                Judged(
+                JudgmentDone(
                     ready.name,
                     number,
                     result,
@@ -328,7 +328,7 @@ class _Told:
 
     def of_another_judge(self, event: Event) -> None:
         """A row that no judge can judge was told of by the first."""
-        if isinstance(event, Judged):
+        if isinstance(event, JudgmentDone):
             self._judgments += 1
             self._unscored += event.result.status is not Status.SCORED
         elif isinstance(event, VoteCast):

@@ -15,10 +15,10 @@ from adjudge.ledger.file import (
     FILE,
     connect,
     delete,
+    ledger_error,
     make_tables,
     refuse_older,
     refuse_strange_schema,
-    trouble,
     under_lock,
 )
 from adjudge.ledger.rows import (
@@ -29,8 +29,8 @@ from adjudge.ledger.rows import (
     checksum,
     columns_in,
     insert,
-    sealed,
     select,
+    with_checksum,
 )
 
 _PAGE = 4096
@@ -50,7 +50,7 @@ def recover(folder: str | Path) -> tuple[int, int]:
         try:
             return _recover(path)
         except sqlite3.Error as error:
-            raise trouble(path, error) from error
+            raise ledger_error(path, error) from error
 
 
 def _recover(path: Path) -> tuple[int, int]:
@@ -146,7 +146,7 @@ def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
 
 def _copy(new: sqlite3.Connection, table: str, rows: Iterator[tuple[object, ...]]) -> int:
     statement = insert(table, "IGNORE")
-    return sum(new.execute(statement, sealed(*row)).rowcount for row in rows)
+    return sum(new.execute(statement, with_checksum(*row)).rowcount for row in rows)
 
 
 def _rows(path: Path, table: str, way: str) -> Iterator[tuple[object, ...]]:

@@ -32,8 +32,8 @@ from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import (
+    OpenPartitionJudge,
     PartitionJudge,
-    Session,
     WorkerSettings,
     models_of,
     partitions,
@@ -130,7 +130,7 @@ class _Worker:
                 told.cancel()
                 self._spent = session.run.open_budget.spent
 
-    async def _next(self, session: Session) -> Span | None:
+    async def _next(self, session: OpenPartitionJudge) -> Span | None:
         """The next range; None when all are judged.
 
         Those of a process that died are free when its connection is gone.
@@ -147,7 +147,7 @@ def _offered(rows: Sequence[tuple[int, Instance]]) -> tuple[Span, str]:
     return Span(rows[0][0], rows[-1][0]), sha256(shown.encode()).hexdigest()[:16]
 
 
-async def _tell_news(session: Session, tally: Tally) -> None:
+async def _tell_news(session: OpenPartitionJudge, tally: Tally) -> None:
     while True:
         await asyncio.sleep(_NEWS)
         tally.news(0, session.news())

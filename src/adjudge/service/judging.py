@@ -21,7 +21,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.reading.values import Place
 from adjudge.runs.build import judges, open_entry
-from adjudge.runs.criteria_entry import Said
+from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     DataEntry,
     DirectEntry,
@@ -30,7 +30,7 @@ from adjudge.runs.eval_file import (
     Order,
     PairwiseEntry,
 )
-from adjudge.runs.execute import EvalRun, Judged
+from adjudge.runs.execute import EvalRun, JudgmentDone
 from adjudge.runs.project import ModelEntry
 
 MOST_VOTES = 15
@@ -88,7 +88,7 @@ class JudgingService:
         return self._ask(
             DirectEntry(
                 kind="direct",
-                criteria=(Said(asked),),
+                criteria=(CriteriaEntry(asked),),
                 strictness=_votes(votes),
                 early_stop=votes > 1,
             ),
@@ -113,7 +113,7 @@ class JudgingService:
             )
         asked = self.criteria(criteria, "pairwise")
         row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
-        said = (Said(asked),)
+        said = (CriteriaEntry(asked),)
         order: Order = "both" if both_orders else "one"
         return self._ask(
             PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), order=order),
@@ -152,7 +152,7 @@ class JudgingService:
         open_budget = self.open_budget
         try:
             with calling(open_budget), run.execute() as events:
-                (result,) = [event.result for event in events if isinstance(event, Judged)]
+                (result,) = [event.result for event in events if isinstance(event, JudgmentDone)]
         except ModelUnusable:
             self._begin_again(open_budget)
             raise

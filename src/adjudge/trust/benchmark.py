@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
@@ -83,7 +83,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchedJudge(Judged):
+class BenchedJudge(JudgeCriterion):
     """How one judge fared with one criteria."""
 
     rank: int = 0

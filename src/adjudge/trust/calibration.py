@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result
@@ -59,7 +59,7 @@ class CalibrationSettings(LabelSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(Judged, HtmlRepr):
+class Calibration(JudgeCriterion, HtmlRepr):
     """What labels say of one judge and one criteria."""
 
     lock: str | None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.threshold import Threshold
 from adjudge.engine.identity import step_identities
@@ -40,7 +40,7 @@ class CascadeSettings(LabelSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CascadeReport(Judged):
+class CascadeReport(JudgeCriterion):
     """What labels say of a cascade's steps under one criteria."""
 
     thresholds: CascadeThresholds

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.verdict import TIE
@@ -58,7 +58,7 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison(Judged, HtmlRepr):
+class RunComparison(JudgeCriterion, HtmlRepr):
     """The second run less the first, by one judge and one criteria."""
 
     first: float | None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import Instance
-from adjudge.domain.judged import Judged
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
 from adjudge.runs.folder import records_of
@@ -30,7 +30,7 @@ class RankingSettings:
 
 
 @dataclass(frozen=True)
-class Leaderboard(Judged):
+class Leaderboard(JudgeCriterion):
     """The ranking of one judge and one criteria."""
 
     ranking: Ranking

@@ -13,13 +13,13 @@ from adjudge.ledger.file import (
     FILE,
     connect,
     delete,
+    ledger_error,
     make_tables,
     read_meta,
-    trouble,
     under_lock,
     write_meta,
 )
-from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
+from adjudge.ledger.rows import COLUMNS, checked, insert, with_checksum
 from adjudge.ledger.stores.store import AccountRecord, Record, Store, StoredJudgment, StoredVote
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
@@ -66,7 +66,7 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
             delete(path)
             new.replace(path)
         except sqlite3.Error as error:
-            raise trouble(new, error) from error
+            raise ledger_error(new, error) from error
     return merged
 
 
@@ -115,7 +115,7 @@ def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
     numbers: dict[str, int] = {}
     for judge, *rest in connection.execute(_IN_ORDER):
         number = numbers[judge] = numbers.get(judge, -1) + 1
-        connection.execute(insert("judgments", "ABORT"), sealed(judge, number, *rest))
+        connection.execute(insert("judgments", "ABORT"), with_checksum(judge, number, *rest))
         judgments += 1
     connection.execute("DROP TABLE placed")
     connection.execute("COMMIT")
@@ -142,7 +142,7 @@ def _votes(
             connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *rest))
         elif isinstance(record, StoredVote) and _is_final(record.values) is final:
             values = checked("votes", record.values)
-            connection.execute(insert("votes", "ABORT"), sealed(number + count, *values[1:]))
+            connection.execute(insert("votes", "ABORT"), with_checksum(number + count, *values[1:]))
             count += 1
     return count
 

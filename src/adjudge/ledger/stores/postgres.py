@@ -20,7 +20,7 @@ from weakref import finalize
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
-from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
+from adjudge.ledger.stores.store import Record, Span, StoredVote, StoreSession, Values, is_new
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -40,7 +40,7 @@ _LOCK = 6_003_023
 """The advisory lock under which the tables are made."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS adjudge_runs (
-    run text PRIMARY KEY, configuration text NOT NULL,
+    run text PRIMARY KEY, configuration text NOT NULL, widest bigint NOT NULL DEFAULT 0,
     started double precision NOT NULL DEFAULT extract(epoch FROM clock_timestamp()));
 CREATE TABLE IF NOT EXISTS adjudge_records (
     number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL, session text NOT NULL,
@@ -56,9 +56,8 @@ CREATE TABLE IF NOT EXISTS adjudge_lanes (
     cut double precision NOT NULL DEFAULT '-infinity', PRIMARY KEY (run, model));
 CREATE TABLE IF NOT EXISTS adjudge_ranges (
     run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, holder text,
-    until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
-ALTER TABLE adjudge_ranges ADD COLUMN IF NOT EXISTS rows text;
-ALTER TABLE adjudge_runs ADD COLUMN IF NOT EXISTS widest bigint;
+    until timestamptz, done boolean NOT NULL DEFAULT false, rows text,
+    PRIMARY KEY (run, first_row));
 """
 _NEEDED = (
     ("adjudge_runs", "widest"),
@@ -67,7 +66,7 @@ _NEEDED = (
     ("adjudge_lanes", "cut"),
     ("adjudge_ranges", "rows"),
 )
-"""What the newest tables have: where they do, nothing is made, which only their owner may."""
+"""The tables, each with a column: where they are, nothing is made, which only their owner may."""
 _FOUND = """SELECT count(*) FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
 _CONNECTED = """EXISTS (SELECT FROM pg_locks
@@ -195,7 +194,7 @@ class PostgresStore:
             raise RunError("{name} holds no partitions", name=self.name)
         return json.loads(row[0]), float(row[1])
 
-    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: StoreSession, span: Span, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
         wide = span.last - span.first
@@ -233,12 +232,10 @@ class PostgresStore:
                     yield record.values
 
     def _first_near(self, span: Span) -> int:
-        """Before which no record begins that is about these rows; earlier versions did not note how
-        wide they are.
-        """
+        """Before which no record begins that is about these rows."""
         asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
         row = self._lasting(lambda connection: connection.execute(asked, (self.run,)).fetchone())
-        return 0 if row is None or row[0] is None else max(0, span.first - int(row[0]))
+        return 0 if row is None else max(0, span.first - int(row[0]))
 
     def records(self, writer: str | None = None) -> Iterator[Record]:
         """Everything, or what ``writer`` wrote, the oldest first."""

@@ -23,7 +23,7 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.places import Place, place_of
-from adjudge.ledger.stores.store import Record, Session, Span, StoredVote, Values, is_new
+from adjudge.ledger.stores.store import Record, Span, StoredVote, StoreSession, Values, is_new
 from adjudge.messages import reason_of
 
 _LOG = logging.getLogger("adjudge")
@@ -115,7 +115,7 @@ class SegmentStore:
                 error=error,
             ) from error
 
-    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: StoreSession, span: Span, records: Sequence[Record]) -> None:
         """One more segment; it is kept when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(

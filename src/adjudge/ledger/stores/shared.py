@@ -18,15 +18,15 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row
 from adjudge.ledger.ledger import Ledger
-from adjudge.ledger.rows import checked, sealed
+from adjudge.ledger.rows import checked, with_checksum
 from adjudge.ledger.stores.store import (
     AccountRecord,
     Record,
-    Session,
     Span,
     Store,
     StoredJudgment,
     StoredVote,
+    StoreSession,
 )
 
 _SPENDING = "spending"
@@ -66,7 +66,7 @@ class SharedLedger(Ledger):
         """
         self.store = store
         self._before = writer if started_anew else ""
-        self.session = Session(writer, uuid4().hex[:12])
+        self.session = StoreSession(writer, uuid4().hex[:12])
         self._buffer = buffer or Buffer()
         begun_with = store.begin(configuration)
         self._scratch = TemporaryDirectory(prefix="adjudge-", ignore_cleanup_errors=True)
@@ -90,7 +90,7 @@ class SharedLedger(Ledger):
         )
         for row in rows:
             values = self._read(lambda row=row: checked("votes", row))  # type: ignore[misc]
-            await super()._write_vote(values[1], sealed(next(self._numbers), *values[1:]))
+            await super()._write_vote(values[1], with_checksum(next(self._numbers), *values[1:]))
 
     def place(self, places: Sequence[tuple[int, int]]) -> None:
         """The judgments that come next are about these rows: (row, nth) by number."""

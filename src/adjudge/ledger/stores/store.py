@@ -45,7 +45,7 @@ class AccountRecord(NamedTuple):
 Record = StoredVote | StoredJudgment | AccountRecord
 
 
-class Session(NamedTuple):
+class StoreSession(NamedTuple):
     """One process, from when it opens the store until it ends."""
 
     writer: str
@@ -80,7 +80,7 @@ class Store(Protocol):
         """
         ...
 
-    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: StoreSession, span: Span, records: Sequence[Record]) -> None:
         """Keep records about these rows: all of them or, where the process dies before this
         returns, maybe none.
         """

@@ -95,7 +95,7 @@ def show_figures(request: Request) -> Response:
 
 def _is_resumable(facts: dict[str, Any]) -> bool:
     """Whether a command made it that did not come to its end."""
-    return facts.get("ended") != "complete" and "imported" not in facts and "command" in facts
+    return facts.get("ended") != "complete" and "imported" not in facts and "resume" in facts
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:

@@ -20,7 +20,7 @@ from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
-from adjudge.runs.execute import EvalRun, Event, Judged, VoteCast
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.project import ModelEntry
 from adjudge.stats.agreement import agreement
 from adjudge.stats.bootstrap import Draws
@@ -193,7 +193,7 @@ class Trial:
             self.changes += 1
 
     def _hear(self, event: Event) -> None:
-        if isinstance(event, Judged):
+        if isinstance(event, JudgmentDone):
             self.results[event.row] = event.result
         elif (
             isinstance(event, VoteCast) and event.vote.ballot.instance.id

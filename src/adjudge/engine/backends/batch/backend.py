@@ -36,7 +36,7 @@ from adjudge.gateway.layers.account import measured
 from adjudge.gateway.layers.limit import bounded
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.batches import FOLDER, Asked, Batch, BatchBallot, BatchTable, State
+from adjudge.ledger.batches import FOLDER, Batch, BatchBallot, BatchTable, RequestState, State
 from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES, wordings
 
@@ -117,9 +117,9 @@ class Batches:
             if asked.vote and not self._only:  # a repair
                 return await model.complete(request)
             await self._park(key, request, model, 1)
-        elif known.state is Asked.ANSWERED:
+        elif known.state is RequestState.ANSWERED:
             return self._reply(known, request, model)
-        elif known.state is not Asked.SENT:
+        elif known.state is not RequestState.SENT:
             return await self._again(known, request, model)
         raise Deferred
 
@@ -143,7 +143,7 @@ class Batches:
         error = error_from(json.loads(known.reply or "{}"), api.endpoint)
         if known.attempt >= _MOST_ATTEMPTS:
             raise error
-        if known.state is Asked.FAILED and not api.provider.learns_from(request, error):
+        if known.state is RequestState.FAILED and not api.provider.learns_from(request, error):
             raise error
         if not self._only and (self._live or known.attempt >= _LIVE_AFTER):
             return await model.complete(request)
@@ -243,7 +243,7 @@ class Batches:
     def begin_pass(self) -> None:
         """The rows pass, from the first one."""
         self._no_room, self._post.put_back = None, False
-        again = self._table.waiting(Asked.RETRY)
+        again = self._table.waiting(RequestState.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
         if self._live:
             self._tell(BatchNews("live", requests=again))
@@ -270,7 +270,7 @@ class Batches:
         if self._no_room:
             self._budget.halt(self._no_room)
             raise self._no_room
-        if not self._table.waiting(Asked.RETRY) and not self._post.rejections:
+        if not self._table.waiting(RequestState.RETRY) and not self._post.rejections:
             raise RunError("rows wait for answers, and no batch has them: resume the run")
 
     async def _wait(self) -> None:

@@ -15,7 +15,7 @@ from adjudge.engine.backends.batch.request_file import parsed_id
 from adjudge.gateway.batches.api import Line, error_data
 from adjudge.gateway.layers.account import believable
 from adjudge.gateway.layers.budget import OpenBudget
-from adjudge.ledger.batches import Asked, Batch, BatchBallot, BatchTable
+from adjudge.ledger.batches import Batch, BatchBallot, BatchTable, RequestState
 
 COMMIT_EVERY = 500
 Key = tuple[bytes, bytes]
@@ -65,19 +65,19 @@ class Collector:
         known = self._known(line)
         if known is None or (known.ballot, known.request) in waiting:
             return None
-        if known.state is not Asked.SENT:
+        if known.state is not RequestState.SENT:
             if known.batch != batch.id and line.reply:  # sent twice, and paid for twice
                 self._budget.collect(model, believable(line.reply, asked).in_batch())
             return None
         if line.reply is not None:
             self._budget.collect(model, believable(line.reply, asked).in_batch())
-            return replace(known, state=Asked.ANSWERED, reply=json.dumps(_kept(line.reply)))
+            return replace(known, state=RequestState.ANSWERED, reply=json.dumps(_kept(line.reply)))
         assert line.error is not None
         if known.batch != batch.id:
             return None  # the batch that it is in may answer it yet
         if line.asked:
             self._budget.collect(model, None)
-        state = Asked.RETRY if line.error.retryable else Asked.FAILED
+        state = RequestState.RETRY if line.error.retryable else RequestState.FAILED
         return replace(known, state=state, reply=json.dumps(error_data(line.error)))
 
     async def _commit(self, waiting: dict[Key, BatchBallot]) -> None:

@@ -20,7 +20,7 @@ from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.layers.retry import wait_before_retry
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.batches import Asked, Batch, BatchTable, State, Statement
+from adjudge.ledger.batches import Batch, BatchTable, RequestState, State, Statement
 from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge")
@@ -236,7 +236,9 @@ class Post:
         """
         self.put_back = True
         if batch.requests < 2:
-            failed = self.table.unanswered(batch.id, json.dumps(error_data(error)), Asked.FAILED)
+            failed = self.table.unanswered(
+                batch.id, json.dumps(error_data(error)), RequestState.FAILED
+            )
             await self._give_up(batch, str(error), failed)
             return
         half = self.most_taken[batch.model] = (batch.requests + 1) // 2

@@ -14,7 +14,7 @@ from adjudge.aio.files import writing
 from adjudge.domain.message import Request
 from adjudge.gateway.batches.api import BatchApi
 from adjudge.gateway.layers.account import Spent
-from adjudge.ledger.batches import Asked, BatchBallot
+from adjudge.ledger.batches import BatchBallot, RequestState
 
 DIGEST_BYTES = 9
 _KEY, _DIGEST = 22, 12
@@ -87,7 +87,7 @@ class RequestFile:
         self, ballot: bytes, request: bytes, attempt: int, line: bytes, reserved: Spent
     ) -> None:
         self._write(self._api.between + line if self.ballots else line)
-        self.ballots.append(BatchBallot(ballot, request, self.id, attempt, Asked.SENT))
+        self.ballots.append(BatchBallot(ballot, request, self.id, attempt, RequestState.SENT))
         self.reserved += reserved
 
     def close(self) -> str:

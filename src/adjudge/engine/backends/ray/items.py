@@ -37,7 +37,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True, bound=Result)
 Chunk = list[tuple[int, I]]
 """Items with their places among all of them."""
-Judged = list[tuple[int, R]]
+NumberedResults = list[tuple[int, R]]
 
 
 class Judging(Protocol[I_contra, R_co]):
@@ -71,7 +71,7 @@ class _OfInstance(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClusterTask:
     """What is judged by what, and within which limits."""
 
     label: str
@@ -82,7 +82,11 @@ class Wanted:
 
 
 async def judge_on(
-    on: On, judge: Judging[I, R], items: Sequence[I], wanted: Wanted, told: Callable[[int, R], None]
+    on: On,
+    judge: Judging[I, R],
+    items: Sequence[I],
+    wanted: ClusterTask,
+    told: Callable[[int, R], None],
 ) -> None:
     """Have the cluster's workers answer all that is asked about the items; the run's ledger then
     has it.
@@ -99,7 +103,7 @@ async def judge_on(
         _refuse_unfinished(folder)
         return
     _check_sendable(judge, items)
-    work = ClusterRun[Chunk[I], Judged[R], Judged[R]](
+    work = ClusterRun[Chunk[I], NumberedResults[R], NumberedResults[R]](
         folder,
         cluster,
         {wanted.label: judge.configuration(wanted.criteria)},
@@ -121,7 +125,7 @@ class _Heard(Generic[R]):
         self._told = told
         self._seen: set[int] = set()
 
-    def hear(self, worker: int, results: Judged[R]) -> None:  # noqa: ARG002 - whoever it was
+    def hear(self, worker: int, results: NumberedResults[R]) -> None:  # noqa: ARG002 - whoever it was
         for number, result in results:
             if number not in self._seen:
                 self._seen.add(number)
@@ -171,7 +175,7 @@ def _opened(
     writer: str,
     budget: Budget | None,
     limits: SharedLimits,
-) -> Opened[Chunk[I], Judged[R], Judged[R]]:
+) -> Opened[Chunk[I], NumberedResults[R], NumberedResults[R]]:
     keep_to(limits, judge.panel.values())
     configuration = {"judges": {label: judge.configuration(criteria)}}
 
@@ -201,9 +205,9 @@ class _Session(Generic[I, R]):
     ):
         self._judge, self._label, self._criteria, self._ledger = judge, label, criteria, ledger
         self.run = run
-        self._results: Judged[R] = []
+        self._results: NumberedResults[R] = []
 
-    async def judge(self, chunk: Chunk[I], /) -> Judged[R]:
+    async def judge(self, chunk: Chunk[I], /) -> NumberedResults[R]:
         """The results that were not told before; all that was answered is in the store when this
         returns.
         """
@@ -222,7 +226,7 @@ class _Session(Generic[I, R]):
         await self._ledger.flush()
         return self.news()
 
-    def news(self) -> Judged[R]:
+    def news(self) -> NumberedResults[R]:
         """The results that were not told before."""
         told, self._results = self._results, []
         return told

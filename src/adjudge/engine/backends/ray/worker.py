@@ -20,7 +20,7 @@ D_co = TypeVar("D_co", covariant=True)
 N_co = TypeVar("N_co", covariant=True)
 
 
-class Session(Protocol[C_contra, D_co, N_co]):
+class ChunkJudge(Protocol[C_contra, D_co, N_co]):
     """Judges chunks, one after the other, and keeps them in the store."""
 
     @property
@@ -37,7 +37,7 @@ class Session(Protocol[C_contra, D_co, N_co]):
         ...
 
 
-Opened = AbstractAsyncContextManager[Session[C, D, N]]
+Opened = AbstractAsyncContextManager[ChunkJudge[C, D, N]]
 
 
 class Worker(Generic[C, D, N]):
@@ -46,7 +46,7 @@ class Worker(Generic[C, D, N]):
     def __init__(self, opened: Callable[[], Opened[C, D, N]]) -> None:
         self._opened = opened
         self._jobs: asyncio.Queue[tuple[int, C, Future[D]]] = asyncio.Queue()
-        self._session: Session[C, D, N] | None = None
+        self._session: ChunkJudge[C, D, N] | None = None
         self._judging: int | None = None
         self._waits: Future[D] | None = None
         self._reason: str | None = None

@@ -6,7 +6,7 @@ from adjudge.domain.light import light_dataclass
 
 
 @light_dataclass(frozen=True)
-class Judged:
+class JudgeCriterion:
     """Something about one judge and one of its criteria."""
 
     judge: str
