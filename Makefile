@@ -207,7 +207,7 @@ test-first-steps: $(VENV)/ready
 	$(BIN)/python tools/first_steps.py build/wheel/*.whl
 
 fuzz: $(VENV)/ready
-	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
+	ADJUDGE_FUZZ=100000 ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest tests/verdicts -k fuzz
 
 docs: $(VENV)/ready
 	$(PIP) install -r requirements/docs.txt

@@ -22,7 +22,7 @@ from itertools import accumulate, product
 from adjudge.stats.correction import Stratum, labels_only, naive, post_stratified
 from adjudge.stats.difference import (
     LEAST_DISCORDANT,
-    Outcome,
+    ComparisonOutcome,
     compare,
     corrected_difference,
     labelled_difference,
@@ -336,7 +336,9 @@ def gates(runs: int) -> bool:
         wrong = 0
         for _ in range(runs):
             first, second, groups = equal_systems(kind, units, size, choice)
-            wrong += compare(first, second, clusters=groups).outcome != Outcome.CANNOT_TELL
+            wrong += (
+                compare(first, second, clusters=groups).outcome != ComparisonOutcome.CANNOT_TELL
+            )
         shares.append(wrong / runs)
         report(f"gates {len(shares)}/12: {shares[-1]:.3f}")
         print(f"| {kind} | {units * size} | {units if size > 1 else '–'} | {shares[-1]:.3f} |")

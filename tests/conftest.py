@@ -13,9 +13,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from adjudge.aio.files import cache_folder
+from support.disk import wait_for_no_disk
+from support.fake_batches import BatchProvider
 from support.fake_provider import FakeProvider
 
-EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "20"))
 """Of each property that does not say how many; a thousand under ``make test-properties``."""
 settings.register_profile(
     "repeatable",
@@ -25,14 +27,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+wait_for_no_disk()
+gc.disable()  # until all tests are collected
 
 
 def pytest_collection_finish() -> None:
-    """Twelve thousand tests stay until the end: they need not be looked through for garbage again
+    """Eleven thousand tests stay until the end: they need not be looked through for garbage again
     and again.
     """
-    gc.freeze()
     gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -77,3 +82,11 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries that wait milliseconds."""
     monkeypatch.setattr("adjudge.gateway.layers.retry._FIRST_WAIT", 0.002)
+
+
+@pytest.fixture
+def batches(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
+    """A server that takes batches; one that is not listed is looked for again at once."""
+    monkeypatch.setattr("adjudge.engine.backends.batch.post._FIRST_SEARCH", 0.002)
+    with BatchProvider() as running:
+        yield running

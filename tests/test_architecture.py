@@ -62,6 +62,12 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _trees_go() -> Iterator[None]:
+    yield
+    tree_of.cache_clear()
+
+
 def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.plugins import KINDS, OURS, resolve
+from support import commands
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/plugins.md").read_text(encoding="utf-8")
@@ -39,14 +40,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def adjudge(
     site: Path, *words: str, cwd: Path, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "adjudge", *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(site), **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    found = {**os.environ, "PYTHONPATH": str(site), **(environment or {})}
+    return commands.adjudge(*words, cwd=cwd, environment=found)
 
 
 def bring(site: Path, package: str, group: str, entry: str, code: str = "") -> None:

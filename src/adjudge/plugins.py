@@ -158,7 +158,7 @@ class Part(NamedTuple):
     name: str
     target: str
     package: str = ""
-    """Empty for our own."""
+    """Which package brings it; empty for our own."""
     version: str = ""
     problem: str = ""
     """Why it cannot be used, as far as that is known without loading it."""
@@ -209,7 +209,7 @@ class Parts(Mapping[str, T], Generic[T]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.ours = tuple(OURS[kind])
-        """The names of our own."""
+        """Names that come with adjudge."""
 
     def find(self, name: str) -> Part | None:
         """The part of this name; of two packages that bring it, one that says so."""
@@ -288,7 +288,7 @@ _load = cache(Part.load)
 
 @cache
 def _warn(line: str) -> None:
-    """Once a process."""
+    """Log a line, once a process."""
     _LOG.warning("%s", line)
 
 

@@ -119,23 +119,27 @@ def test_a_panel_that_lost_a_model_on_every_row_does_not_end_well_in_silence(
         }
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "excluded mistral/mistral-small-latest: 2 of 40 rows"),
+        ("ru", "исключена модель mistral/mistral-small-latest: 2 из 40 строк"),
+    ],
+)
 def test_a_model_that_is_missing_here_and_there_is_said_and_no_more(
     provider: FakeProvider,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     rows: Path,
+    language: str,
+    said: str,
 ) -> None:
+    words = ["check", "-f", str(rows), "--criterion", "It ends in Y.", "--language", language]
     with FakeProvider() as other:
         other.faults = lambda record, attempt: NULL if record in (3, 4) else None
         monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
-        assert (
-            adjudge(monkeypatch, "check", "-f", str(rows), "--criterion", "It ends in Y.", *PANEL)
-            == 0
-        )
-    assert (
-        "excluded mistral/mistral-small-latest: 2 of 40 rows"
-        in capsys.readouterr().err.splitlines()
-    )
+        assert adjudge(monkeypatch, *words, *PANEL) == 0
+    assert said in capsys.readouterr().err.splitlines()
 
 
 def test_tokens_that_were_estimated_are_said_to_be(

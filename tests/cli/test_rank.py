@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from adjudge import PairwiseInstance, PairwiseJudge
-from adjudge.stats.ranking import Contest, strengths
+from adjudge.stats.ranking import NamedContest, strengths
 from support import commands
 from support.labels import judged, model
 
 
 def run_of(
     folder: Path, strength: dict[str, float], rows: int, seed: int = 0
-) -> tuple[Path, list[Contest]]:
+) -> tuple[Path, list[NamedContest]]:
     """Two of the systems on each row; the judge reads who won off the text."""
     choice, instances, contests = random.Random(seed), [], []
     for number in range(rows):
@@ -29,21 +29,21 @@ def run_of(
             "response": [f"{one} {mark}", f"{two} answers"],
         }
         instances.append(PairwiseInstance(texts, metadata={"systems": [one, two]}))
-        contests.append(Contest(one, two, None if tied else one if first else two))
+        contests.append(NamedContest(one, two, None if tied else one if first else two))
     says = model(lambda prompt: "tie" if "zties" in prompt else "A" if "zwins" in prompt else "B")
     PairwiseJudge(says).evaluate(instances, "Which is better?", run=folder)
     return folder, contests
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Contest]]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[NamedContest]]:
     return run_of(
         tmp_path_factory.mktemp("rank") / "run", {"new": 4.0, "old": 1.0, "mid": 2.0}, 150
     )
 
 
 def test_the_leaderboard_is_davidsons_model_with_rank_intervals(
-    run: tuple[Path, list[Contest]],
+    run: tuple[Path, list[NamedContest]],
 ) -> None:
     folder, contests = run
     done = commands.adjudge("rank", folder, "--json", "--draws", "200")
@@ -63,14 +63,18 @@ def test_the_leaderboard_is_davidsons_model_with_rank_intervals(
         assert one["wins"] == sum(contest.winner == one["system"] for contest in contests)
 
 
-def test_the_terminal_shows_a_line_per_system_best_first(run: tuple[Path, list[Contest]]) -> None:
+def test_the_terminal_shows_a_line_per_system_best_first(
+    run: tuple[Path, list[NamedContest]],
+) -> None:
     lines = commands.adjudge("rank", run[0], "--draws", "100").stdout.splitlines()
     assert lines[0] == "Which is better?: 150 contests on 150 rows"
     assert [line.split()[-7] for line in lines[2:]] == ["new", "mid", "old"]
 
 
 @pytest.mark.parametrize("ending", [".md", ".html", ".json"])
-def test_pages_are_written(run: tuple[Path, list[Contest]], tmp_path: Path, ending: str) -> None:
+def test_pages_are_written(
+    run: tuple[Path, list[NamedContest]], tmp_path: Path, ending: str
+) -> None:
     page = tmp_path / f"board{ending}"
     assert (
         commands.adjudge(

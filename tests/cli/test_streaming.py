@@ -16,7 +16,7 @@ from adjudge.cli.json_text import echo_json
 from adjudge.cli.main import main
 from adjudge.runs.execute import JudgmentDone
 
-ROWS = 1000
+ROWS = 500
 MOST = 300
 """Results at once: those under way, and no share of the rows."""
 COMMANDS = {

@@ -4,12 +4,14 @@ be had.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
+from adjudge.gateway.providers import local
 from adjudge.local.weights.pull import pull
 from adjudge.prompts.render import neutral_instances
 
@@ -24,6 +26,18 @@ def weights() -> Any:
         return pull("smollm2-135m")
     except SetupError as error:
         pytest.skip(f"the embedded weights cannot be had: {error}")
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _models_go() -> Iterator[None]:
+    """With their gigabyte of memory; llama.cpp writes on one core, since its threads wait for each
+    other's turn busily where other tests keep the cores.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adjudge.local.llama.threads", lambda: 1)
+        yield
+    for kept in (local._loaded, local._batches):
+        kept.cache_clear()
 
 
 @pytest.fixture

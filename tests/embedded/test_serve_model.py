@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from adjudge import AspectCritic, ModelError, Outcome, Request, open_model
 from adjudge.aio import event_loop
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import ChatMessage, Prompt
 
 KEY = "a-key-for-this-test"
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """What is started inside: threads that wait for each other's turn do so busily where other
+    tests keep the cores.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    yield
+    os.sched_setaffinity(0, cores)
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +47,10 @@ def url(weights: Path) -> Iterator[str]:
         "--api-key",
         KEY,
         "--max-tokens",
-        "40",
+        "8",
     ]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with on_one_core():
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     with server, server.stdout:
         yield server.stdout.readline().strip()
@@ -46,12 +64,12 @@ def test_it_is_on_loopback_and_named_after_the_weights(url: str) -> None:
 
 
 def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
-    short = {"type": "string", "minLength": 1, "maxLength": 12}
-    properties = {
+    short: JsonObject = {"type": "string", "minLength": 1, "maxLength": 12}
+    properties: JsonObject = {
         "explanation": short,
         "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]},
     }
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
     prompt = Prompt((ChatMessage("user", "Does 'built in 1889' contain a year? Answer in JSON."),))
     reply = event_loop.run(
         open_model(url, api_key=KEY).complete(
@@ -66,7 +84,7 @@ def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
 def test_an_answer_without_an_end_is_cut_off(url: str) -> None:
     prompt = Prompt((ChatMessage("user", "Count from 1 to 10000, all numbers."),))
     reply = event_loop.run(open_model(url, api_key=KEY).complete(Request(prompt, temperature=0)))
-    assert reply.usage.completion_tokens <= 40
+    assert reply.usage.completion_tokens <= 8
 
 
 def test_likelihood_is_read_from_a_server_that_gives_log_probabilities(url: str) -> None:

@@ -23,7 +23,7 @@ from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import Calibration
+from adjudge.domain.message import LogprobCalibration
 from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
@@ -166,7 +166,7 @@ class Calibrated(InProcess):
     capabilities = Capabilities(
         logprobs=True,
         exact_logprobs=True,
-        calibration=FrozenDict({"yes_no": Calibration(2.0, 0.0, threshold=0.7)}),
+        calibration=FrozenDict({"yes_no": LogprobCalibration(2.0, 0.0, threshold=0.7)}),
     )
 
 

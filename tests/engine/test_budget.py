@@ -31,6 +31,7 @@ from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
 from adjudge.gateway.layers.account import (
     LONGEST_ANSWER,
     Account,
+    AccountData,
     Spent,
     expected_tokens,
     most_tokens,
@@ -224,7 +225,7 @@ def test_a_run_that_lost_its_account_is_counted_by_its_votes(tmp_path: Path) -> 
 # -- the account -----------------------------------------------------------------------
 
 
-def kept_by(disk: list[dict[str, Any]]) -> Any:
+def kept_by(disk: list[AccountData]) -> Any:
     async def keep(account: Any) -> None:
         await asyncio.sleep(0)
         disk.append(json.loads(json.dumps(account)))
@@ -237,7 +238,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(limit=st.integers(0, 60), steps=STEPS, budgeted=st.booleans())
 def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
     limit: int, steps: list[tuple[int, bool, int]], budgeted: bool
@@ -245,7 +245,7 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
     """Processes that live for so many turns of the loop and are then killed; each begins with what
     is on the disk.
     """
-    disk: list[dict[str, Any]] = []
+    disk: list[AccountData] = []
     sent = 0
 
     async def process(at_once: int, answers: bool, turns: int) -> None:

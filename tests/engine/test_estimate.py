@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import AspectCritic
@@ -118,7 +118,6 @@ def test_two_criteria_of_one_judge_are_two_questions(tmp_path: Path) -> None:
     assert judge.estimate(cases, KnownVotes(tmp_path)).calls[0] == 4
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     texts=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=12),
     done=st.integers(0, 12),

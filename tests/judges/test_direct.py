@@ -458,7 +458,7 @@ def test_flips_between_orders_are_told_from_noise_within_one(
         detected,
         None if noise is None else pytest.approx(noise),
     )
-    assert result.to_dict()["positional_bias"]["detected"] is detected  # type: ignore[index]
+    assert result.to_dict()["positional_bias"]["detected"] is detected  # type: ignore[index, call-overload]
     assert bias.flip_rate == (None if flips is None else pytest.approx(flips))
 
 
@@ -645,7 +645,7 @@ class Inventive(ScriptedModel):
 
     def _answer(self, request: Request) -> Line:
         if request.schema:
-            return says(request.schema["properties"]["selected_option"]["enum"][0])  # type: ignore[index]
+            return says(request.schema["properties"]["selected_option"]["enum"][0])  # type: ignore[index, call-overload]
         self.personas += 1
         return (
             ModelError("asleep")

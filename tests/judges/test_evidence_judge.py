@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.domain.evidence_result import EvidenceResult, scale_of
@@ -153,7 +153,6 @@ def test_a_fragment_that_there_is_not_shows_nothing(number: object) -> None:
 LOOKALIKES = str.maketrans({"a": "а", "e": "е", "o": "о", "i": "і", "1": "l", "8": "B"})
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(FRAGMENTS), st.integers(1, 4), st.data())
 def test_no_invented_quote_is_ever_evidence(
     fragment: str, number: int, data: st.DataObject

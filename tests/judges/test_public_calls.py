@@ -38,7 +38,7 @@ EVALUATING = (
     "aevaluate_multi_criteria",
     "judge_items",
 )
-CALLS = (*EVALUATING, "prepare", "ready_made", "harmlessness")
+CALLS = (*EVALUATING, "prepare", "harmlessness")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -132,7 +132,6 @@ MISSPELT: dict[str, Callable[..., Any]] = {
     "AspectCritic.aevaluate": lambda **s: asyncio.run(
         AspectCritic("It is kind.", "scripted").aevaluate("a", **s)
     ),
-    "AspectCritic.ready_made": lambda **s: AspectCritic.ready_made("coherence", "scripted", **s),
     "AspectCritic.coherence": lambda **s: AspectCritic.coherence("scripted", **s),
     "RagEvaluator.evaluate": lambda **s: RagEvaluator("scripted").evaluate(
         [{"response": "a"}], **s

@@ -241,9 +241,7 @@ LABELS = st.lists(
 IDS = {identity("one"): "r0", identity("two"): "r1", identity("three"): "r2"}
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LABELS)
 def test_jsonl_goes_out_and_comes_in_without_loss(
     run: Path, tmp_path: Path, labels: list[Label]

@@ -134,9 +134,7 @@ def test_the_first_draw_is_the_draw_of_all(store: LabelStore) -> None:
         store.draw("dates", 8)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.builds(
         label,

@@ -20,7 +20,7 @@ from adjudge.ledger.rows import checked
 from adjudge.reading.typed_json import WrongType
 from support.results import NAME, RESULTS
 
-SLOW = settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+SLOW = settings(suppress_health_check=list(HealthCheck))
 COLUMNS = 10
 """The place of what a judgment came to among its columns."""
 

@@ -32,6 +32,7 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
 from adjudge.domain.verdict import Chosen, Compared, Rated
@@ -39,7 +40,7 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.changes import differences
-from adjudge.ledger.commit_thread import Writer
+from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import FILE, LAYOUT, connect
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import CHECKSUM_SQL
@@ -254,7 +255,7 @@ def test_a_changed_configuration_is_refused_and_named(tmp_path: Path) -> None:
 
 
 def test_versions_may_change_and_order_does_not_matter() -> None:
-    now = {
+    now: JsonObject = {
         "judges": {
             "J": {"versions": {"adjudge": "2"}, "models": {"m": {}}, "settings": {"strictness": 3}}
         }
@@ -419,8 +420,8 @@ def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_pa
     with connect(path) as written, connect(path) as other:
         written.execute("CREATE TABLE rows (number INTEGER)")
 
-        async def hand_over() -> Writer:
-            writer = Writer(written, str)
+        async def hand_over() -> CommitThread:
+            writer = CommitThread(written, str)
             other.execute(
                 "BEGIN IMMEDIATE"
             )  # so that the commit is still to come when the loop ends

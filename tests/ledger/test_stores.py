@@ -27,7 +27,7 @@ from adjudge.ledger.stores.merge import merge
 from adjudge.ledger.stores.places import Folder
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import Span, Store, StoredVote, StoreSession
+from adjudge.ledger.stores.store import RowRange, Store, StoredVote, WriterSession
 from adjudge.runs.folder import run_info
 from support.exported import judgments
 from support.stores import STORES, opened
@@ -63,7 +63,7 @@ def within(
         with closing(ledger):
             if isinstance(ledger, SharedLedger):
                 ledger.place([(0, 0), (1, 0)])
-                await ledger.begin(Span(0, 9))
+                await ledger.begin(RowRange(0, 9))
             await work(ledger)
 
     asyncio.run(run())
@@ -151,9 +151,13 @@ def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(
     if isinstance(store, Path):
         pytest.skip("one process has one file")
     store.begin(CONFIGURATION)
-    session, span, far = StoreSession("a", "0" * 12), Span(0, 999), Span(5_000_000, 5_000_999)
+    session, span, far = (
+        WriterSession("a", "0" * 12),
+        RowRange(0, 999),
+        RowRange(5_000_000, 5_000_999),
+    )
 
-    def known(span: Span, writer: str, seen: set[str]) -> int:
+    def known(span: RowRange, writer: str, seen: set[str]) -> int:
         return len(list(store.votes(span, writer, seen)))
 
     store.append(session, span, [record(1), record(2)])
@@ -185,26 +189,28 @@ def test_what_is_listed_does_not_grow_with_the_segments(tmp_path: Path) -> None:
     store.begin(CONFIGURATION)
     for number in range(60):
         store.append(
-            StoreSession("a", "0" * 12), Span(1000 * number, 1000 * number + 999), [record(number)]
+            WriterSession("a", "0" * 12),
+            RowRange(1000 * number, 1000 * number + 999),
+            [record(number)],
         )
-    wide = Span(100, 9000)
-    store.append(StoreSession("b", "1" * 12), wide, [record(60)])
+    wide = RowRange(100, 9000)
+    store.append(WriterSession("b", "1" * 12), wide, [record(60)])
     for number in range(60):
         folder.listed = 0
-        found = list(store.votes(Span(1000 * number, 1000 * number + 999), "", set()))
+        found = list(store.votes(RowRange(1000 * number, 1000 * number + 999), "", set()))
         assert len(found) == (2 if number < 10 else 1)
         assert folder.listed <= 5
-    assert len(list(store.votes(Span(0, 10**9), "", set()))) == 61
+    assert len(list(store.votes(RowRange(0, 10**9), "", set()))) == 61
 
 
 def test_segments_of_an_earlier_version_are_known(tmp_path: Path) -> None:
     store = SegmentStore(tmp_path / "store")
     store.begin(CONFIGURATION)
-    store.append(StoreSession("a", "0" * 12), Span(0, 999), [record(1)])
+    store.append(WriterSession("a", "0" * 12), RowRange(0, 999), [record(1)])
     (segment,) = (tmp_path / "store").rglob("*.gz")
     (tmp_path / "store" / "segments" / "a").mkdir(parents=True)
     segment.rename(tmp_path / "store" / "segments" / "a" / segment.name)
-    assert len(list(store.votes(Span(5, 5), "b", {"b"}))) == len(list(store.records())) == 1
+    assert len(list(store.votes(RowRange(5, 5), "b", {"b"}))) == len(list(store.records())) == 1
     store.clear()
     assert not (tmp_path / "store").exists()
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.local import batches
-from adjudge.local.batches import Batches
+from adjudge.local.batches import CallBatches
 
 Passes = list[list[tuple[str, int]]]
 
@@ -30,7 +30,7 @@ async def served(
         ]
 
     with ThreadPoolExecutor(workers) as threads:
-        queue: Batches[tuple[str, int], str] = Batches(answer, threads, workers)
+        queue: CallBatches[tuple[str, int], str] = CallBatches(answer, threads, workers)
         tasks = [
             asyncio.create_task(queue.ask(kind, (kind, number)))
             for number, kind in enumerate(kinds)
@@ -70,7 +70,7 @@ def test_a_call_that_fails_fails_alone_and_a_pass_that_fails_fails_them_all() ->
 
     async def asked() -> list[object]:
         with ThreadPoolExecutor(1) as threads:
-            queue: Batches[int, int] = Batches(broken, threads, 1)
+            queue: CallBatches[int, int] = CallBatches(broken, threads, 1)
             return list(
                 await asyncio.gather(
                     *(queue.ask("a", number) for number in range(5)), return_exceptions=True
@@ -80,7 +80,6 @@ def test_a_call_that_fails_fails_alone_and_a_pass_that_fails_fails_them_all() ->
     assert [str(answer) for answer in asyncio.run(asked())] == ["out of order"] * 5
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text("abcx", max_size=40), st.integers(1, 3), st.frozensets(st.integers(0, 39)))
 def test_everybody_who_stays_gets_their_own_answer(
     kinds: str, workers: int, cancelled: frozenset[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.local import prefix_queue
@@ -39,7 +39,6 @@ def test_a_long_run_lets_others_in(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(served("aaaaaab")) == "aaabaaa"
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text("abc", max_size=12), st.frozensets(st.integers(0, 11)))
 def test_everybody_who_stays_is_served_exactly_once(kinds: str, cancelled: frozenset[int]) -> None:
     leaving = frozenset(index for index in cancelled if index < len(kinds))

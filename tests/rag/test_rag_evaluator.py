@@ -12,7 +12,7 @@ import pytest
 
 from adjudge import Instance, Outcome, RunError, SetupError, Status
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Calibration, Reply, Request
+from adjudge.domain.message import LogprobCalibration, Reply, Request
 from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
@@ -253,7 +253,7 @@ def test_a_score_of_low_confidence_is_marked_in_the_explanation_and_so_in_every_
         )
     )
     model.capabilities = replace(
-        model.capabilities, calibration=FrozenDict({"number": Calibration(threshold=0.9)})
+        model.capabilities, calibration=FrozenDict({"number": LogprobCalibration(threshold=0.9)})
     )
     result = RagEvaluator(model, mode="likelihood").evaluate(ROW)
     assert all(str(text).endswith("(low confidence)") for text in result.explanations.values())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.ledger.batches import State
+from adjudge.ledger.batches import BatchState
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth, wait_until
@@ -49,12 +49,6 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def children() -> Iterator[Forks]:
     with forks() as running:
-        yield running
-
-
-@pytest.fixture
-def batches() -> Iterator[BatchProvider]:
-    with BatchProvider() as running:
         yield running
 
 
@@ -93,7 +87,7 @@ def test_nothing_is_lost_or_paid_twice_by_a_kill_after(
         assert [row["verdict"] for row in rows] == [truth(text) for text in marked(ROWS)]
         spent = results(seen)[-1].spent
         assert spent is not None and spent.calls == ROWS
-        assert {batch.state for batch in run_info(folder / "run").batches} == {State.COLLECTED}
+        assert {batch.state for batch in run_info(folder / "run").batches} == {BatchState.COLLECTED}
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
@@ -101,7 +95,7 @@ def test_a_list_that_is_late_after_a_kill_has_nothing_paid_twice(
     tmp_path: Path, batches: BatchProvider, children: Forks, api: str
 ) -> None:
     """Seen: 600 paid for 300."""
-    batches.list_lag = 3.0
+    batches.list_lag = 2
     children.start(**order(tmp_path, batches, api), point="the batch is created", nth=2)
     assert children.wait() == -signal.SIGKILL
     seen = judged(
@@ -118,7 +112,7 @@ def test_answers_that_are_lost_again_and_again_have_nothing_paid_twice(
     tmp_path: Path, batches: BatchProvider
 ) -> None:
     """Seen: 1,800 paid for 900."""
-    batches.list_lag, batches.create_faults = 1.0, [CutsAfterCreating()] * 3
+    batches.list_lag, batches.create_faults = 1, [CutsAfterCreating()] * 3
     seen = judged(
         eval_run(tmp_path, batches, rows=ROWS), replace(QUICK, most_requests=SIZE, search=120)
     )
@@ -190,7 +184,7 @@ def test_a_second_interrupt_cancels_them_and_what_was_answered_is_collected(
     os.kill(child, signal.SIGINT)
     assert children.wait() == 130
     assert all(batch.cancelled for batch in batches.batches)
-    assert {batch.state for batch in run_info(tmp_path / "run").batches} == {State.CANCELLING}
+    assert {batch.state for batch in run_info(tmp_path / "run").batches} == {BatchState.CANCELLING}
     batches.outcome = lambda record, attempt: "expired" if record >= 9 else "ok"
     judged(eval_run(tmp_path, batches, rows=ROWS))
     assert len(batches.batches) == 3

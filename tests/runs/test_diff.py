@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import (
@@ -550,7 +550,6 @@ def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -
     assert (change.before.id, change.before.summary.score, change.same_content) == ("r1", 1.0, True)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.sampled_from("abcdefg"), max_size=12),
     st.lists(st.sampled_from("abcdefg"), max_size=12),

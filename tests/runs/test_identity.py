@@ -18,6 +18,7 @@ from adjudge import (
     PairwiseJudge,
     ScriptedModel,
 )
+from adjudge.domain.json_types import JsonDict
 from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import open_model
 from adjudge.rag import RagEvaluator
@@ -32,12 +33,12 @@ SHORT = Criteria(
 )
 
 
-def direct(**settings: object) -> dict[str, object]:
+def direct(**settings: object) -> JsonDict:
     judge = DirectJudge(settings.pop("model", ScriptedModel()), **settings)  # type: ignore[arg-type]
     return judge.configuration([KIND])
 
 
-def changed(configuration: dict[str, object], *path: str, to: object) -> dict[str, object]:
+def changed(configuration: JsonDict, *path: str, to: object) -> JsonDict:
     new = json.loads(json.dumps(configuration))
     place = new
     for key in path[:-1]:

@@ -18,10 +18,11 @@ from adjudge import Instance, judge_partition
 from adjudge.cli.main import app
 from adjudge.engine.backends.ray.place import keep_facts
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
+from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
-from adjudge.ledger.stores.store import AccountRecord, Span, StoreSession
+from adjudge.ledger.stores.store import AccountRecord, RowRange, WriterSession
 from adjudge.runs.folder import run_info
 from adjudge.runs.kept_eval import write_eval
 from adjudge.runs.partition import Partition, merge_partitions, partitions
@@ -293,7 +294,8 @@ def test_a_segment_is_read_however_many_were_written_before(tmp_path: Path) -> N
     store._numbers = count(999_999)
     store.begin({"judges": {}})
     for _ in range(2):
-        store.append(StoreSession("a", "0" * 12), Span(0, 0), [AccountRecord("0", {})])
+        account = AccountRecord("0", Account().to_dict())
+        store.append(WriterSession("a", "0" * 12), RowRange(0, 0), [account])
     assert len(list(store.records())) == 2
 
 

@@ -15,7 +15,7 @@ import pytest
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.stores import postgres
 from adjudge.ledger.stores.postgres import PostgresStore
-from adjudge.ledger.stores.store import Span
+from adjudge.ledger.stores.store import RowRange
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import merge_partitions
 from support.asking import wait_until
@@ -86,17 +86,17 @@ def test_a_range_is_held_by_one_and_free_when_its_lease_has_run_out(tmp_path: Pa
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    store.offer([(Span(0, 9), "a"), (Span(10, 19), "b")])
-    store.offer([(Span(0, 9), "a")])
+    store.offer([(RowRange(0, 9), "a"), (RowRange(10, 19), "b")])
+    store.offer([(RowRange(0, 9), "a")])
     assert (store.take("a"), store.take("b", 0.0), store.take("c")) == (
-        Span(0, 9),
-        Span(10, 19),
-        Span(10, 19),
+        RowRange(0, 9),
+        RowRange(10, 19),
+        RowRange(10, 19),
     )
-    store.done(Span(0, 9))
+    store.done(RowRange(0, 9))
     assert (store.left(), store.take("d")) == (1, None)
     store.give_back("c")
-    assert store.take("d") == Span(10, 19)
+    assert store.take("d") == RowRange(10, 19)
 
 
 def test_the_range_of_a_worker_is_free_when_its_connection_is_gone(
@@ -107,17 +107,17 @@ def test_the_range_of_a_worker_is_free_when_its_connection_is_gone(
     assert isinstance(store, PostgresStore)
     dead = PostgresStore(f"{postgres_server()}#{store.run}")
     store.begin({})
-    store.offer([(Span(0, 9), "a")])
+    store.offer([(RowRange(0, 9), "a")])
     dead.guard("dead")
     dead.guard("dead")
     dead.join("dead", "dead")
-    assert dead.take("dead") == Span(0, 9)
+    assert dead.take("dead") == RowRange(0, 9)
     monkeypatch.setattr(postgres, "GONE_AFTER", 0.0)
     assert store.take("b") is None, "it lives"
     with dead.opened() as connection:
         connection.close()
-    wait_until(lambda: store.take("b") == Span(0, 9))
-    assert store.take("b") == Span(0, 9)
+    wait_until(lambda: store.take("b") == RowRange(0, 9))
+    assert store.take("b") == RowRange(0, 9)
     assert dead.hold("dead") is False
 
 
@@ -128,9 +128,9 @@ def test_a_worker_whose_connection_is_made_anew_keeps_its_range(
     assert isinstance(store, PostgresStore)
     other = PostgresStore(f"{postgres_server()}#{store.run}")
     store.begin({})
-    store.offer([(Span(0, 9), "a")])
+    store.offer([(RowRange(0, 9), "a")])
     store.guard("a")
-    assert store.take("a") == Span(0, 9)
+    assert store.take("a") == RowRange(0, 9)
     with store.opened() as connection:
         connection.close()
     assert other.take("b") is None, "it may come back for a while"
@@ -173,31 +173,41 @@ def test_rows_that_have_changed_are_shared_out_again(tmp_path: Path) -> None:
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    ranges = [Span(0, 9), Span(10, 19), Span(20, 23)]
+    ranges = [RowRange(0, 9), RowRange(10, 19), RowRange(20, 23)]
     store.offer([(span, "as before") for span in ranges])
     for span in ranges:
         assert store.take("a") == span
         store.done(span)
-    store.offer([(Span(0, 9), "as before"), (Span(10, 19), "changed"), (Span(20, 29), "longer")])
-    store.offer([(Span(10, 19), "changed")])
-    assert (store.left(), store.take("a"), store.take("b")) == (2, Span(10, 19), Span(20, 29))
+    store.offer(
+        [(RowRange(0, 9), "as before"), (RowRange(10, 19), "changed"), (RowRange(20, 29), "longer")]
+    )
+    store.offer([(RowRange(10, 19), "changed")])
+    assert (store.left(), store.take("a"), store.take("b")) == (
+        2,
+        RowRange(10, 19),
+        RowRange(20, 29),
+    )
 
 
 def test_who_did_not_hear_that_a_range_is_theirs_is_given_it_again(tmp_path: Path) -> None:
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    store.offer([(Span(0, 9), "a")])
-    assert [store.take("a"), store.take("a"), store.take("b")] == [Span(0, 9), Span(0, 9), None]
+    store.offer([(RowRange(0, 9), "a")])
+    assert [store.take("a"), store.take("a"), store.take("b")] == [
+        RowRange(0, 9),
+        RowRange(0, 9),
+        None,
+    ]
 
 
 def test_a_connection_that_breaks_off_is_made_anew(tmp_path: Path) -> None:
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    store.offer([(Span(0, 9), "a")])
+    store.offer([(RowRange(0, 9), "a")])
     works: list[Callable[[], bool]] = [
-        lambda: store.take("a") == Span(0, 9),
+        lambda: store.take("a") == RowRange(0, 9),
         lambda: store.left() == 1,
         lambda: store.hold("a") is False,
     ]
@@ -214,10 +224,10 @@ def test_a_process_that_was_away_for_too_long_is_told_so(tmp_path: Path) -> None
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    store.offer([(Span(0, 9), "a")])
+    store.offer([(RowRange(0, 9), "a")])
     store.join("a", "a")
     store.join("b", "b", -1.0)
-    assert (store.take("a"), store.hold("a"), store.hold("b")) == (Span(0, 9), True, False)
+    assert (store.take("a"), store.hold("a"), store.hold("b")) == (RowRange(0, 9), True, False)
 
 
 def test_one_budget_holds_for_all_processes_and_a_resume_spends_the_rest(

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from walls import WORKING, installed
 
@@ -20,7 +20,7 @@ from adjudge.errors import Crashed, SandboxError, SetupError, Timeout
 from adjudge.sandbox import python, scratch
 from adjudge.sandbox.base import Execution, Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
-from adjudge.sandbox.host import CHILD, Job, execute
+from adjudge.sandbox.host import CHILD, CodeJob, execute
 from adjudge.sandbox.launch import Launch
 from adjudge.sandbox.meter import MOST_FILES, size_of
 from adjudge.sandbox.scratch import remove, scratch_folder
@@ -206,7 +206,7 @@ def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
 
 def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> None:
     """A filter the kernel does not take, given to the real process."""
-    job = Job("open('ran', 'w')", {}, {}, Limits())
+    job = CodeJob("open('ran', 'w')", {}, {}, Limits())
     with pytest.raises(
         SandboxError, match=r"could not be shut, so nothing was run: OSError.*filter"
     ):
@@ -218,7 +218,7 @@ def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> No
 
 def test_a_command_that_is_not_there_is_a_setup_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be started: /no/such/program"):
-        asyncio.run(execute(Launch(["/no/such/program"], tmp_path), Job("", {}, {}, Limits())))
+        asyncio.run(execute(Launch(["/no/such/program"], tmp_path), CodeJob("", {}, {}, Limits())))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,6 @@ def build(folder: Path, tree: object, outside: Path) -> None:
         folder.symlink_to(outside if tree == "link" else folder)
 
 
-@settings(max_examples=40)
 @given(tree=st.dictionaries(NAMES, TREES, max_size=4))
 def test_any_folder_can_be_deleted_without_following_links(
     tree: dict[str, object], tmp_path_factory: pytest.TempPathFactory

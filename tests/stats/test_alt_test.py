@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.alt_test import (
@@ -78,7 +78,6 @@ def test_numbers_are_compared_by_their_distance() -> None:
     assert closeness(3, [1, 5]) == -2 and share_alike("a", ["a", "b"]) == 0.5
 
 
-@settings(max_examples=40)
 @given(st.lists(st.integers(-1, 1), min_size=30, max_size=80), st.sampled_from([0.1, 0.15, 0.2]))
 def test_the_test_of_each_person_is_scipys(differences: list[int], epsilon: float) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
@@ -107,7 +106,6 @@ def test_signed_ranks_are_exact(differences: list[int]) -> None:
     assert signed_ranks_below([0.0]) == 1.0
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(0, 0.2), min_size=1, max_size=12))
 def test_the_procedure_is_benjamini_and_yekutielis(p_values: list[float]) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")

@@ -9,7 +9,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.correction import (
@@ -215,7 +215,6 @@ def test_one_label_repeated_within_a_conversation_counts_once() -> None:
     assert copies.width > 0.95 * alone.width > 2 * fooled.width
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=3, max_size=40))
 def test_clustered_errors_are_those_of_statsmodels(rows: list[tuple[float, int]]) -> None:
     api = pytest.importorskip(
@@ -229,7 +228,6 @@ def test_clustered_errors_are_those_of_statsmodels(rows: list[tuple[float, int]]
     assert design_effect(values, groups) >= 1
 
 
-@settings(max_examples=40)
 @given(
     st.integers(0, 60).flatmap(
         lambda hits: st.tuples(st.just(hits), st.integers(max(1, hits), 90))
@@ -242,7 +240,6 @@ def test_the_exact_upper_limit_is_scipys(case: tuple[int, int], risk: float) -> 
     assert upper_limit(*case, risk=risk) == pytest.approx(wanted, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(BITS, BITS), min_size=2, max_size=60))
 def test_the_test_against_chance_is_fishers(pairs: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
@@ -253,7 +250,6 @@ def test_the_test_against_chance_is_fishers(pairs: list[tuple[int, int]]) -> Non
     )
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=60))
 def test_of_scores_the_test_against_chance_is_that_of_the_correlation(
     pairs: list[tuple[int, int]],

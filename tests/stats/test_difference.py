@@ -9,11 +9,11 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.difference import (
-    Outcome,
+    ComparisonOutcome,
     benjamini_hochberg,
     compare,
     corrected_difference,
@@ -34,25 +34,33 @@ SHARES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=8, max_s
 def test_a_clear_difference_is_better_one_way_and_worse_the_other() -> None:
     first, second = [1.0] * 40 + [0.0] * 10, [1.0] * 20 + [0.0] * 30
     found, turned = compare(first, second), compare(second, first)
-    assert (found.outcome, turned.outcome) == (Outcome.BETTER, Outcome.WORSE)
+    assert (found.outcome, turned.outcome) == (ComparisonOutcome.BETTER, ComparisonOutcome.WORSE)
     assert found.estimate.value == pytest.approx(0.4)
-    assert compare(first, second, margin=0.39).outcome == Outcome.CANNOT_TELL
+    assert compare(first, second, margin=0.39).outcome == ComparisonOutcome.CANNOT_TELL
 
 
 def test_equal_runs_cannot_be_told_apart_and_the_smallest_difference_is_stated() -> None:
     first, second = [1.0, 0.0, 1.0, 1.0] * 75, [1.0, 1.0, 0.0, 1.0] * 75
     found = compare(first, second)
-    assert (found.outcome, found.estimate.value, found.units) == (Outcome.CANNOT_TELL, 0.0, 300)
+    assert (found.outcome, found.estimate.value, found.units) == (
+        ComparisonOutcome.CANNOT_TELL,
+        0.0,
+        300,
+    )
     assert found.smallest == pytest.approx(0.114, abs=0.001)
 
 
 def test_fewer_than_eight_rows_tell_nothing() -> None:
     found = compare([1.0] * 7, [0.0] * 7)
-    assert (found.outcome, found.p_value, found.estimate.lower) == (Outcome.CANNOT_TELL, None, None)
+    assert (found.outcome, found.p_value, found.estimate.lower) == (
+        ComparisonOutcome.CANNOT_TELL,
+        None,
+        None,
+    )
     assert found.estimate.reason == "7 independent rows; 8 are the fewest that can be compared"
     assert (
         compare([1.0] * 70, [0.0] * 70, clusters=[place % 7 for place in range(70)]).outcome
-        == Outcome.CANNOT_TELL
+        == ComparisonOutcome.CANNOT_TELL
     )
 
 
@@ -65,7 +73,6 @@ def test_rows_without_any_difference_still_leave_a_doubt() -> None:
     )
 
 
-@settings(max_examples=40)
 @given(BITS)
 def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(
     rows: list[tuple[int, int]],
@@ -86,17 +93,15 @@ def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(
     assert found.estimate.lower == pytest.approx(p - q - reach, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(SHARES)
 def test_turning_the_runs_round_turns_the_difference(rows: list[tuple[float, float]]) -> None:
     first, second = [a for a, _ in rows], [b for _, b in rows]
     one, other = compare(first, second), compare(second, first)
     assert one.estimate.lower == pytest.approx(-(other.estimate.upper or 0))
     assert one.p_value == pytest.approx(other.p_value)
-    assert (one.outcome == Outcome.BETTER) == (other.outcome == Outcome.WORSE)
+    assert (one.outcome == ComparisonOutcome.BETTER) == (other.outcome == ComparisonOutcome.WORSE)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_the_sign_test_is_exact(one: int, other: int) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
@@ -116,16 +121,16 @@ def test_two_equal_systems_are_called_different_in_one_comparison_of_twenty_at_m
             [float(choice.gauss(taste[g] * sign, 1) > -0.8) for g in groups] for sign in (1, -1)
         )
         found = compare(first, second, clusters=groups if clustered else None)
-        wrong += found.outcome != Outcome.CANNOT_TELL
+        wrong += found.outcome != ComparisonOutcome.CANNOT_TELL
     assert wrong <= 0.06 * runs
 
 
 def test_rows_of_one_conversation_do_not_count_as_many() -> None:
     first, second = [1.0] * 40 + [0.0] * 40, [0.0] * 20 + [1.0] * 20 + [0.0] * 40
-    assert compare(first, second).outcome == Outcome.BETTER
+    assert compare(first, second).outcome == ComparisonOutcome.BETTER
     assert (
         compare(first, second, clusters=[place // 10 for place in range(80)]).outcome
-        == Outcome.CANNOT_TELL
+        == ComparisonOutcome.CANNOT_TELL
     )
 
 
@@ -195,7 +200,6 @@ def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
         assert found.estimate.upper - mean == pytest.approx(reach, abs=1e-12)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(
     p_values: list[float],

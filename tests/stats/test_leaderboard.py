@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.controlled_ranking import controlled_ranking, relative_length
 from adjudge.stats.linear import solve
-from adjudge.stats.ranking import Contest, Strengths, components, cycles, rank, strengths
+from adjudge.stats.ranking import NamedContest, Strengths, components, cycles, rank, strengths
 
 FEW_DRAWS = Draws(60, 1)
 
 
-def tournament(choice: random.Random, players: int, games: int, ties: float) -> list[Contest]:
+def tournament(choice: random.Random, players: int, games: int, ties: float) -> list[NamedContest]:
     """Contests of Davidson's own model."""
     names = [f"m{place}" for place in range(players)]
     force = {name: math.exp(choice.gauss(0, 0.8)) for name in names}
@@ -29,12 +29,12 @@ def tournament(choice: random.Random, players: int, games: int, ties: float) -> 
     for _ in range(games):
         one, other = choice.sample(names, 2)
         weights = [force[one], force[other], ties * math.sqrt(force[one] * force[other])]
-        found.append(Contest(one, other, choice.choices([one, other, None], weights)[0]))
+        found.append(NamedContest(one, other, choice.choices([one, other, None], weights)[0]))
     return found
 
 
 def log_likelihood(
-    contests: Mapping[Contest, int], logs: Mapping[str, float], log_ties: float | None
+    contests: Mapping[NamedContest, int], logs: Mapping[str, float], log_ties: float | None
 ) -> float:
     total = 0.0
     for contest, count in contests.items():
@@ -58,7 +58,7 @@ def test_strengths_are_those_of_direct_maximum_likelihood(ties: float) -> None:
         names = sorted(found.log_strengths)
 
         def loss(
-            x: Sequence[float], contests: Counter[Contest] = contests, names: list[str] = names
+            x: Sequence[float], contests: Counter[NamedContest] = contests, names: list[str] = names
         ) -> float:
             logs = dict(zip(names, [0.0, *x[: len(names) - 1]], strict=True))
             return -log_likelihood(contests, logs, x[-1] if ties else None)
@@ -91,7 +91,10 @@ def test_without_ties_it_is_the_model_of_bradley_and_terry() -> None:
 
 def test_somebody_who_never_lost_is_ranked_with_a_warning() -> None:
     found = strengths(
-        Counter([Contest("a", "b", "a")] * 5 + [Contest("b", "c", "b"), Contest("c", "b", "c")])
+        Counter(
+            [NamedContest("a", "b", "a")] * 5
+            + [NamedContest("b", "c", "b"), NamedContest("c", "b", "c")]
+        )
     )
     assert found.padded
     assert found.log_strengths["a"] > found.log_strengths["b"]
@@ -99,18 +102,17 @@ def test_somebody_who_never_lost_is_ranked_with_a_warning() -> None:
 
 
 def test_only_ties_make_equals() -> None:
-    found = rank([Contest("a", "b", None)] * 12, draws=FEW_DRAWS)
+    found = rank([NamedContest("a", "b", None)] * 12, draws=FEW_DRAWS)
     assert [(one.rank, one.rating, one.ties) for one in found.places] == [
         (1, pytest.approx(1000), 12)
     ] * 2
     assert found.padded
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 5))
 def test_naming_the_loser_first_changes_nothing(seed: int, players: int) -> None:
     contests = tournament(random.Random(seed), players, 30, 0.3)
-    turned = [Contest(one.second, one.first, one.winner) for one in contests]
+    turned = [NamedContest(one.second, one.first, one.winner) for one in contests]
     assert strengths(Counter(turned)).log_strengths == pytest.approx(
         strengths(Counter(contests)).log_strengths, abs=1e-6
     )
@@ -153,10 +155,10 @@ def test_contests_of_one_prompt_count_once_in_the_interval() -> None:
 
 def test_a_circle_of_wins_is_named() -> None:
     circle = [
-        Contest("a", "b", "a"),
-        Contest("b", "c", "b"),
-        Contest("c", "a", "c"),
-        Contest("a", "d", "a"),
+        NamedContest("a", "b", "a"),
+        NamedContest("b", "c", "b"),
+        NamedContest("c", "a", "c"),
+        NamedContest("a", "d", "a"),
     ] * 8
     assert cycles(Counter(circle)) == (("a", "b", "c"),)
     assert cycles(Counter(circle[:8])) == ()
@@ -185,7 +187,7 @@ def test_a_judge_that_likes_the_first_and_the_longer_one_is_seen_through() -> No
         longer.append(relative_length(lengths[one], lengths[other]))
         logit = force[one] - force[other] + 0.5 + 2 * longer[-1]
         contests.append(
-            Contest(one, other, one if choice.random() < 1 / (1 + math.exp(-logit)) else other)
+            NamedContest(one, other, one if choice.random() < 1 / (1 + math.exp(-logit)) else other)
         )
     found = controlled_ranking(contests, {"length": longer})
     assert found.effects["shown first"] == pytest.approx(0.5, abs=0.2)

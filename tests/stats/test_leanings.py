@@ -19,7 +19,7 @@ from adjudge.stats.bias import (
     self_preference,
     verbosity_slope,
 )
-from adjudge.stats.difference import Outcome
+from adjudge.stats.difference import ComparisonOutcome
 
 
 def test_a_judge_that_takes_the_first_is_seen() -> None:
@@ -97,7 +97,7 @@ def test_a_judge_that_likes_length_is_seen_and_few_rows_say_nothing() -> None:
 
 def test_padding_that_turns_fails_into_passes_is_seen() -> None:
     found = padding_effect([False] * 30 + [True] * 30, [True] * 12 + [False] * 18 + [True] * 30)
-    assert found.difference.outcome == Outcome.BETTER
+    assert found.difference.outcome == ComparisonOutcome.BETTER
     assert found.p_value == pytest.approx(2 / 2**12)
 
 

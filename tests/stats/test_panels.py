@@ -9,10 +9,10 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.dawid_skene import Said, dawid_skene
+from adjudge.stats.dawid_skene import MemberVote, dawid_skene
 from adjudge.stats.panels import (
     Votes,
     against_best_member,
@@ -55,7 +55,6 @@ def test_members_that_err_alone_count_fully() -> None:
     assert heavy == pytest.approx(1)
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(2, 5))
 def test_the_effective_number_lies_between_one_and_all(seed: int, members: int) -> None:
     votes, truth = panel(random.Random(seed), {f"m{place}": 0.6 for place in range(members)}, 20)
@@ -127,7 +126,7 @@ def test_a_panel_that_is_worse_than_its_best_member_is_warned_of() -> None:
 def test_dawid_and_skenes_answer_is_crowd_kits() -> None:
     """crowd-kit's answers, kept by tests/tools/second_oracles.py; it adds nothing to the counts."""
     for case in json.loads(KEPT.read_text(encoding="utf-8"))["panels"]:
-        votes = [Said(row, member, str(option)) for row, member, option in case["votes"]]
+        votes = [MemberVote(row, member, str(option)) for row, member, option in case["votes"]]
         found = dawid_skene(votes, smoothing=0.0)
         for row, chances in case["probabilities"].items():
             assert found.probabilities[row] == pytest.approx(chances, abs=1e-6)
@@ -138,7 +137,7 @@ def test_the_model_finds_out_who_is_good() -> None:
         random.Random(11), {"good": 0.95, "fair": 0.75, "poor": 0.65, "coin": 0.5}, 150
     )
     said = [
-        Said(row, name, str(option))
+        MemberVote(row, name, str(option))
         for name, answers in votes.items()
         for row, option in enumerate(answers)
     ]
@@ -157,7 +156,7 @@ def test_the_model_finds_out_who_is_good() -> None:
 
 
 def test_members_that_are_too_alike_are_refused() -> None:
-    found = dawid_skene([Said(1, "a", "yes")], effective=1.2)
+    found = dawid_skene([MemberVote(1, "a", "yes")], effective=1.2)
     assert (
         found.probabilities == {}
         and found.reason == "the members err together: they are worth 1.2 independent ones"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.intervals import upper_limit
@@ -74,7 +74,6 @@ def test_a_judge_that_is_always_right_is_accepted_throughout() -> None:
     assert found.accepts(0.5) and not found.accepts(0.49) and not found.accepts(None)
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.5, 0.6, 0.7, 0.8, 0.9, 1.0]), st.booleans()),

@@ -48,9 +48,9 @@ class _ForkServer:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            script = Path(__file__).with_name("fork_server.py")
             self._process = subprocess.Popen(
-                [sys.executable, str(script)],
+                [sys.executable, "-m", "support.fork_server"],
+                cwd=Path(__file__).parent.parent,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,

@@ -48,7 +48,8 @@ class FakeBatch:
     input_file: str = ""
     account: str = ""
     created: float = field(default_factory=time.time)
-    arrived: float = field(default_factory=time.monotonic)
+    lists: int = 0
+    """Asked for since it is there."""
     looks: int = 0
     cancelled: bool = False
     attempts: dict[str, int] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class BatchProvider(FakeProvider):
         self.other_results: list[bytes] = []
         """What the next downloads bring instead of results."""
         self.list_lag = 0.0
-        """Seconds before a new batch is listed; asked for by its id it is there at once."""
+        """From how many lists a new batch is missing; asked for by its id it is there at once."""
         self.accounts: dict[str, str] = {}
         """Key → its account; a key that is not there has one of its own.
 
@@ -526,12 +527,11 @@ class BatchProvider(FakeProvider):
                 )
             if refusal := self._refused(request, api):
                 return refusal
-            account, listed_by = self._account(request, api), time.monotonic() - self.list_lag
-            found = [
-                one
-                for one in reversed(self.batches)
-                if (one.api, one.account) == (api, account) and one.arrived <= listed_by
-            ]
+            account = self._account(request, api)
+            there = [one for one in self.batches if (one.api, one.account) == (api, account)]
+            for one in there:
+                one.lists += 1
+            found = [one for one in reversed(there) if one.lists > self.list_lag]
             date = formatdate(time.time() + self.clock_ahead, usegmt=True)
             listed = {key: [shown(batch) for batch in found], "has_more": False}
             return web.json_response(listed, headers={"Date": date})

@@ -24,6 +24,7 @@ from typing import Any
 import adjudge
 from adjudge.messages import read_catalogue
 from adjudge.view import pages
+from support.disk import wait_for_no_disk
 
 NOT_LOADED = (
     "adjudge.__main__",
@@ -57,6 +58,7 @@ def serve() -> None:
 
 def load() -> None:
     """Everything a command may need, so that no child has to."""
+    wait_for_no_disk()
     for module in pkgutil.walk_packages(adjudge.__path__, "adjudge.", onerror=lambda _: None):
         if not module.name.startswith(NOT_LOADED):
             with suppress(ImportError):  # it needs an extra that is not installed
@@ -87,6 +89,7 @@ def become(order: dict[str, Any]) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(order["environment"])
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(order["folder"])
     sys.argv = ["adjudge", *order["words"]]
 

@@ -10,6 +10,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 TOKEN = "eyMARKED-token-7f3a91c2"
 """What the token service gives for a watsonx key."""
@@ -43,6 +44,8 @@ class RawServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # without it, the thread that accepts would not end on Linux
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in list(self._open):
             connection.close()

@@ -36,7 +36,7 @@ from adjudge.rag.blame import Blame
 from adjudge.rag.dimensions import rag_dimensions
 from adjudge.rag.measured import Measured
 from adjudge.rag.measures import known_measures
-from adjudge.rag.parts import Answered, Part
+from adjudge.rag.parts import Answered, RagPart
 from adjudge.rag.result import RagResult
 from adjudge.rag.standalone import JudgedQuestion
 from adjudge.strategy.record import CandidateResult
@@ -214,7 +214,10 @@ SCORED = st.builds(
     explanation=maybe(TEXT),
 )
 ANSWERED = st.builds(
-    Answered, st.builds(Part, TEXT, COUNT, TEXT, several(COUNT), TEXT), maybe(st.booleans()), TEXT
+    Answered,
+    st.builds(RagPart, TEXT, COUNT, TEXT, several(COUNT), TEXT),
+    maybe(st.booleans()),
+    TEXT,
 )
 RESULTS: Mapping[str, st.SearchStrategy[Result]] = {
     "direct": st.builds(DirectInstanceResult, **DIRECT),

@@ -25,7 +25,7 @@ from adjudge import AspectCritic, Instance, ScriptedModel
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import Span, Store
+from adjudge.ledger.stores.store import RowRange, Store
 
 STORES = ["segments", "objects", "s3", "postgres"]
 _RUNS = count(1)
@@ -125,7 +125,7 @@ def keep_for_ever(folder: str, records: int) -> None:
 
 async def _keep(store: Store, records: int) -> None:
     with closing(SharedLedger(store, "a", {"judges": {}}, Buffer(records, 60))) as ledger:
-        await ledger.begin(Span(0, 9))
+        await ledger.begin(RowRange(0, 9))
         number, (ballot,) = (
             0,
             AspectCritic("It is short.", ScriptedModel()).plan_all(Instance({"response": "x"})),

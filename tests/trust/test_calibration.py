@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,9 +49,15 @@ def rows() -> list[Row]:
     return population(400)
 
 
+@pytest.fixture(scope="module")
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_of(tmp_path_factory.mktemp("judged") / "run", population(400))
+
+
 @pytest.fixture
-def run(tmp_path: Path, rows: list[Row]) -> Path:
-    return run_of(tmp_path / "run", rows)
+def run(tmp_path: Path, judged_run: Path) -> Path:
+    """The run of ``rows``, which a test may put labels into."""
+    return Path(shutil.copytree(judged_run, tmp_path / "run"))
 
 
 def test_the_corrected_rate_is_the_post_stratified_one_and_holds_the_truth(

@@ -15,7 +15,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
 from adjudge.labels.store import LabelStore
 from adjudge.runs.diff import run_diff
-from adjudge.stats.difference import Outcome, compare, labelled_difference
+from adjudge.stats.difference import ComparisonOutcome, compare, labelled_difference
 from adjudge.trust.comparison import (
     ComparisonSettings,
     RunComparison,
@@ -65,7 +65,7 @@ def test_a_better_system_is_called_better_and_the_other_way_round_worse(tmp_path
     a, b = drawn(120, 0.5, 1), drawn(120, 0.8, 2)
     one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
     found, back = only(one, two), only(two, one)
-    assert (found.outcome, back.outcome) == (Outcome.BETTER, Outcome.WORSE)
+    assert (found.outcome, back.outcome) == (ComparisonOutcome.BETTER, ComparisonOutcome.WORSE)
     assert found.difference == compare([float(x) for x in b], [float(x) for x in a])
     assert found.other_texts == 120 and found.same_judge
 
@@ -78,7 +78,7 @@ def test_nearly_equal_systems_cannot_be_told_apart_and_the_smallest_difference_i
         system(tmp_path / "two", drawn(60, 0.72, 2), "b"),
     )
     found = only(one, two)
-    assert found.outcome is Outcome.CANNOT_TELL
+    assert found.outcome is ComparisonOutcome.CANNOT_TELL
     done = commands.adjudge("runs", "diff", one, two)
     assert "cannot tell" in done.stdout
     assert (
@@ -101,7 +101,7 @@ def test_a_margin_asks_for_more_than_any_difference(tmp_path: Path) -> None:
         system(tmp_path / "one", drawn(120, 0.5, 1)),
         system(tmp_path / "two", drawn(120, 0.8, 2), "b"),
     )
-    assert only(one, two, margin=0.25).outcome is Outcome.CANNOT_TELL
+    assert only(one, two, margin=0.25).outcome is ComparisonOutcome.CANNOT_TELL
 
 
 def test_rows_without_a_score_may_be_anything(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_rows_without_a_score_may_be_anything(tmp_path: Path) -> None:
     )
     found = only(one, two)
     assert (found.rows, found.missing) == (80, 40)
-    assert found.difference.outcome is Outcome.BETTER
-    assert found.outcome is Outcome.CANNOT_TELL
+    assert found.difference.outcome is ComparisonOutcome.BETTER
+    assert found.outcome is ComparisonOutcome.CANNOT_TELL
     assert "40 of 120 rows have no number in one of the runs" in found.notes
 
 
@@ -162,7 +162,11 @@ def test_where_every_row_has_labels_they_alone_are_the_difference(tmp_path: Path
         )
     found = only(one, two)
     assert found.corrected is not None and found.corrected.method == "labels only"
-    assert (found.corrected.value, found.outcome, found.notes) == (-0.5, Outcome.WORSE, ())
+    assert (found.corrected.value, found.outcome, found.notes) == (
+        -0.5,
+        ComparisonOutcome.WORSE,
+        (),
+    )
 
 
 def label_all(folder: Path, name: str, passes: Sequence[bool], said: Sequence[str]) -> None:
@@ -201,7 +205,9 @@ def test_labels_that_are_all_alike_do_not_make_a_difference_certain(
         alone = labelled_difference([-1.0] * differ + [0.0] * (24 - differ))
         assert found.shown.width >= (alone.width or 1)
     else:
-        assert found.outcome is Outcome.WORSE  # by the judge alone, which is what is known
+        assert (
+            found.outcome is ComparisonOutcome.WORSE
+        )  # by the judge alone, which is what is known
 
 
 def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
@@ -224,8 +230,8 @@ def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
         ]
         LabelStore(folder).add(*labels)
     found = only(one, two)
-    assert found.difference.outcome is Outcome.BETTER
-    assert (found.labels, found.outcome) == (80, Outcome.CANNOT_TELL)
+    assert found.difference.outcome is ComparisonOutcome.BETTER
+    assert (found.labels, found.outcome) == (80, ComparisonOutcome.CANNOT_TELL)
     assert found.corrected is not None and abs(found.corrected.value or 1) < 0.15
     assert found.to_dict()["p_value"] == found.adjusted  # of what is shown, as the outcome is
 
@@ -251,12 +257,12 @@ def test_over_many_criteria_a_chance_difference_is_not_called_one(tmp_path: Path
     one, two = made(tmp_path / "one", 40), made(tmp_path / "two", 32)
     with run_diff(one / "c0", two / "c0") as found:
         (alone,) = compare_runs(one / "c0", two / "c0", found)
-    assert alone.outcome is Outcome.WORSE
+    assert alone.outcome is ComparisonOutcome.WORSE
     with run_diff(one / "c1", two / "c1") as found:
         (same,) = compare_runs(one / "c1", two / "c1", found)
     others = [replace(same, criteria=f"c{number}") for number in range(1, 10)]
     together = adjusted_for_all([alone, *others], ComparisonSettings())
-    assert together[0].outcome is Outcome.CANNOT_TELL
+    assert together[0].outcome is ComparisonOutcome.CANNOT_TELL
     assert together[0].adjusted == pytest.approx(10 * (alone.difference.p_value or 0))
 
 

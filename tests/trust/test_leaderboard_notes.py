@@ -12,7 +12,7 @@ import pytest
 
 from adjudge.importers.run import import_file
 from adjudge.stats.bootstrap import Draws
-from adjudge.stats.ranking import Contest, rank
+from adjudge.stats.ranking import NamedContest, rank
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.leaderboard import Leaderboard, RankingSettings, leaderboards
 from support.commands import adjudge
@@ -81,7 +81,7 @@ def test_a_run_shows_the_stated_win_rate(tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_no_limits_and_says_why() -> None:
-    found = rank([Contest("a", "b", "a")] * 20, draws=FEW)
+    found = rank([NamedContest("a", "b", "a")] * 20, draws=FEW)
     assert [(one.name, one.lower, one.upper) for one in found.places] == [
         ("a", None, None),
         ("b", None, None),
@@ -93,25 +93,25 @@ def test_a_sweep_has_no_limits_and_says_why() -> None:
 
 
 def test_a_sweep_of_three_contests_settles_no_rank() -> None:
-    found = rank([Contest("a", "b", "a")] * 3, draws=FEW)
+    found = rank([NamedContest("a", "b", "a")] * 3, draws=FEW)
     assert [(one.best_rank, one.worst_rank) for one in found.places] == [(1, 2), (1, 2)]
 
 
 def test_three_contests_of_one_prompt_are_one_sweep() -> None:
-    found = rank([Contest("a", "b", "a")] * 20, prompts=["p"] * 20, draws=FEW)
+    found = rank([NamedContest("a", "b", "a")] * 20, prompts=["p"] * 20, draws=FEW)
     assert [(one.best_rank, one.worst_rank) for one in found.places] == [(1, 2), (1, 2)]
 
 
 def test_who_lost_once_of_many_has_no_upper_limit_made_of_padding() -> None:
     """In a third of the draws it lost none: then nothing but the padding says how strong it is."""
-    found = rank([Contest("a", "b", "a")] * 40 + [Contest("a", "b", "b")], draws=FEW)
+    found = rank([NamedContest("a", "b", "a")] * 40 + [NamedContest("a", "b", "b")], draws=FEW)
     assert not found.padded
     assert [(one.lower, one.upper) for one in found.places] == [(None, None)] * 2
 
 
 def test_others_keep_their_limits_beside_somebody_who_never_won() -> None:
-    even = [Contest("a", "b", "a"), Contest("a", "b", "b")] * 20
-    weak = [Contest(name, "c", name) for name in "ab"] * 20
+    even = [NamedContest("a", "b", "a"), NamedContest("a", "b", "b")] * 20
+    weak = [NamedContest(name, "c", name) for name in "ab"] * 20
     limits = {one.name: (one.lower, one.upper) for one in rank([*even, *weak], draws=FEW).places}
     assert limits["c"] == (None, None)
     assert None not in (*limits["a"], *limits["b"])

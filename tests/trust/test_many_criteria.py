@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from adjudge.stats.difference import Outcome, compare
+from adjudge.stats.difference import ComparisonOutcome, compare
 from adjudge.trust.comparison import (
     ComparisonSettings,
     RunComparison,
@@ -71,7 +71,14 @@ def test_a_difference_hardly_beyond_the_margin_is_seen_in_one_criteria_and_not_a
     rows = [0.2 + 0.1 * (n % 2) for n in range(60)]
     margin = 0.217
     found = [compared([0.0] * 60, rows, margin=margin) for _ in range(20)]
-    assert found[0].outcome is Outcome.BETTER and (found[0].shown.lower or 0) - margin < 0.005
+    assert (
+        found[0].outcome is ComparisonOutcome.BETTER
+        and (found[0].shown.lower or 0) - margin < 0.005
+    )
     settings = ComparisonSettings(margin=margin)
-    assert [one.outcome for one in adjusted_for_all(found[:1], settings)] == [Outcome.BETTER]
-    assert {one.outcome for one in adjusted_for_all(found, settings)} == {Outcome.CANNOT_TELL}
+    assert [one.outcome for one in adjusted_for_all(found[:1], settings)] == [
+        ComparisonOutcome.BETTER
+    ]
+    assert {one.outcome for one in adjusted_for_all(found, settings)} == {
+        ComparisonOutcome.CANNOT_TELL
+    }

@@ -13,7 +13,7 @@ from time import process_time
 
 import pytest
 from hostile import hostile_texts, quoted_unescaped, surrounded
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.domain.message import Reply
@@ -21,7 +21,7 @@ from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import read
 
-COUNT = int(os.environ.get("ADJUDGE_FUZZ", "8000"))
+COUNT = int(os.environ.get("ADJUDGE_FUZZ", "2000"))
 PARTS = 4
 OFFERS = [
     ("PASS", "FAIL"),
@@ -98,7 +98,6 @@ def test_fuzz_no_surroundings_give_another_verdict_than_the_judges(
     assert found > count * 0.6
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.text(st.characters()),
     st.sampled_from(OFFERS),
@@ -108,13 +107,11 @@ def test_fuzz_any_text(text: str, options: tuple[str, ...], finish: str) -> None
     check(text, options, finish)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="{}[]\"'“”:,\\ \nPASverdict_", max_size=200), st.sampled_from(OFFERS))
 def test_fuzz_any_mixture_of_marks(text: str, options: tuple[str, ...]) -> None:
     check(text, options)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.characters()), st.sampled_from(["PASS", "FAIL"]))
 def test_fuzz_a_clean_answer_is_read_whatever_it_explains(explanation: str, option: str) -> None:
     for ascii_only in (True, False):

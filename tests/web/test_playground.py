@@ -361,6 +361,7 @@ def test_criteria_are_tried_on_labelled_rows_with_agreement_before_and_after(
     assert {row["before"] for row in found["rows"]} == {"PASS"}
 
 
+@pytest.mark.usefixtures("model_server")
 def test_rows_without_labels_are_compared_with_what_the_run_said(
     runs: Path, tmp_path: Path
 ) -> None:

@@ -169,7 +169,7 @@ class Outbox(Generic[E]):
         self._events.put(None)
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """Stop taking events: the reader is gone."""
         self._closed.set()
         self._wake()
 

@@ -22,9 +22,9 @@ from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
-from adjudge.prompts.criteria_writing import Case
+from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.runs.folder import run_info
-from adjudge.stats.difference import Difference, Outcome, compare
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.trust.benchmark import BenchedJudge
 
 FEWEST = 20
@@ -61,7 +61,7 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
     return Split(replace(rows, rows=seen), replace(rows, rows=kept), seed)
 
 
-def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[Case]:
+def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[DisputedRow]:
     """The disagreements on these rows, by lot where there are more than ``most``."""
     instances = {one.instance.identity: one.instance for one in rows.rows}
     found = sorted(
@@ -69,13 +69,13 @@ def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[Case]:
         key=lambda one: lot(0, one.identity),
     )
     return [
-        Case(instances[one.identity], str(one.said), str(one.truth), one.explanation)
+        DisputedRow(instances[one.identity], str(one.said), str(one.truth), one.explanation)
         for one in found[:most]
     ]
 
 
 @dataclass(frozen=True)
-class Improvement:
+class CriterionImprovement:
     """What a proposal comes to on rows that it has not seen."""
 
     before: Criteria
@@ -96,7 +96,7 @@ class Improvement:
         if one.lower is None or one.upper is None:
             return f"Cannot tell: {moved}; {one.reason}."
         between = f"gain {one.value:+.3f}, between {one.lower:+.3f} and {one.upper:+.3f}"
-        if self.gain.outcome is not Outcome.CANNOT_TELL:
+        if self.gain.outcome is not ComparisonOutcome.CANNOT_TELL:
             return f"{self.gain.outcome.value.capitalize()}: {moved} ({between})."
         smallest = (
             ""
@@ -106,7 +106,7 @@ class Improvement:
         return f"Cannot tell: {moved} ({between}){smallest}."
 
     def to_dict(
-        self, parts: Split, cases: Sequence[Case], written: Path | None
+        self, parts: Split, cases: Sequence[DisputedRow], written: Path | None
     ) -> dict[str, object]:
         """This as a JSON-ready dict."""
         one = self.gain.estimate
@@ -152,7 +152,7 @@ def improvement_of(
     new: BenchedJudge,
     rows: LabelledSet,
     level: float,
-) -> Improvement:
+) -> CriterionImprovement:
     """Paired over the held-out rows that the judge decided both times."""
     ids = [one.instance.identity for one in rows.rows]
     shared = [one for one in ids if one in old.scores and one in new.scores]
@@ -163,7 +163,7 @@ def improvement_of(
     first, second = [new.scores[one] for one in shared], [old.scores[one] for one in shared]
     gain = compare(first, second, level=level)
     count = len(shared)
-    return Improvement(
+    return CriterionImprovement(
         before, proposal, gain, sum(second) / count, sum(first) / count, len(ids) - count
     )
 

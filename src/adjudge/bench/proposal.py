@@ -10,15 +10,16 @@ from typing import Literal, get_args
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Prompt, Request
 from adjudge.engine.run import Run, everything_in
 from adjudge.engine.written import written
 from adjudge.errors import RunError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
-from adjudge.prompts.criteria_writing import Case, render_criteria_improvement
+from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
-from adjudge.verdicts.read import find_objects
+from adjudge.verdicts.objects import find_objects
 
 Change = Literal["wording", "examples", "both"]
 CHANGES: tuple[Change, ...] = get_args(Change)
@@ -70,7 +71,7 @@ class Writer:
         """Whether other words are asked for."""
         return self.change != "examples" or self.compares
 
-    def prompt(self, criteria: Criteria, cases: Sequence[Case]) -> Prompt:
+    def prompt(self, criteria: Criteria, cases: Sequence[DisputedRow]) -> Prompt:
         """What the writer is shown."""
         return render_criteria_improvement(
             criteria,
@@ -82,7 +83,11 @@ class Writer:
         )
 
     def propose(
-        self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None
+        self,
+        criteria: Criteria,
+        cases: Sequence[DisputedRow],
+        run: Run | None,
+        budget: Budget | None,
     ) -> Proposal:
         """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
         there is one.
@@ -90,10 +95,14 @@ class Writer:
         return event_loop.run(self._propose(criteria, cases, run, budget))
 
     async def _propose(
-        self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None
+        self,
+        criteria: Criteria,
+        cases: Sequence[DisputedRow],
+        run: Run | None,
+        budget: Budget | None,
     ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
-        about = {
+        about: dict[str, JsonObject] = {
             "writer": {
                 "judge": "writer",
                 "models": {self.model.name: {"identity": self.model.identity}},
@@ -119,7 +128,7 @@ class Writer:
             reason=reason,
         )
 
-    def read(self, text: str, criteria: Criteria, cases: Sequence[Case]) -> Proposal:
+    def read(self, text: str, criteria: Criteria, cases: Sequence[DisputedRow]) -> Proposal:
         """The proposal that ``text`` says. A ValueError says why it says none."""
         said = next((one.data for one in reversed(find_objects(text)) if one.data), None)
         if said is None:
@@ -161,7 +170,9 @@ def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaO
     )
 
 
-def _examples(criteria: Criteria, cases: Sequence[Case], said: object) -> list[CriteriaExample]:
+def _examples(
+    criteria: Criteria, cases: Sequence[DisputedRow], said: object
+) -> list[CriteriaExample]:
     """Only rows that the writer was shown, with what people say of them."""
     numbers = [one for one in said if isinstance(one, int)] if isinstance(said, list) else []
     chosen = [cases[one - 1] for one in dict.fromkeys(numbers) if 1 <= one <= len(cases)]

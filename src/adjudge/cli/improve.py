@@ -12,7 +12,7 @@ import click
 
 from adjudge.bench.answers import Answers
 from adjudge.bench.improve import (
-    Improvement,
+    CriterionImprovement,
     Split,
     cases_of,
     entry_of,
@@ -52,7 +52,7 @@ from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
 from adjudge.messages import Message
-from adjudge.prompts.criteria_writing import Case
+from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.execute import EvalRun
@@ -280,7 +280,7 @@ def _model(wanted: ImproveOptions) -> OpenModel:
 
 
 def _proposal(
-    wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[Case]
+    wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
     run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve"))
     with resumable(wanted.run):
@@ -295,7 +295,9 @@ def _nothing(wanted: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
     return ExitCode.OK
 
 
-def _tell(found: Improvement, parts: Split, cases: Sequence[Case], wanted: ImproveOptions) -> int:
+def _tell(
+    found: CriterionImprovement, parts: Split, cases: Sequence[DisputedRow], wanted: ImproveOptions
+) -> int:
     if wanted.as_json:
         print_results("improvement", {"proposals": 1}, [found.to_dict(parts, cases, wanted.target)])
     else:

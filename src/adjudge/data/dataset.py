@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Generic, TypeVar
+from typing import Generic, TypedDict, TypeVar, Unpack, cast
 
 from adjudge.data.columns import (
     ALIASES,
@@ -61,6 +61,22 @@ _LISTS = ("response", "responses")
 """Columns that may hold a list of responses to compare."""
 
 
+class RowHandlers(TypedDict, total=False):
+    """Who is told of rows that are not as they should be."""
+
+    on_bad_row: OnBadRow | None
+    on_blank_rows: OnBlankRows | None
+    on_empty_answers: OnEmptyAnswers | None
+
+
+class ReadOptions(RowHandlers, total=False):
+    """What the readers of rows take beside the fields."""
+
+    id: str | None
+    format: str | None
+    encoding: str | None
+
+
 def read_instances(
     source: Source,
     columns: Mapping[str, str] | None = None,
@@ -68,12 +84,7 @@ def read_instances(
     needed: Sequence[str] = ("response",),
     *,
     also: Sequence[str] = (),
-    id: str | None = None,
-    on_bad_row: OnBadRow | None = None,
-    on_blank_rows: OnBlankRows | None = None,
-    on_empty_answers: OnEmptyAnswers | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
     """One instance a row, read as they are asked for: a data set of any length needs the memory of
     a few rows.
@@ -90,7 +101,7 @@ def read_instances(
     text, the first of the ``needed``, is empty: they are judged. ``format`` and ``encoding`` are
     for files that do not show them.
     """
-    chosen = Columns(columns or {}, needed, id, also)
+    chosen = Columns(columns or {}, needed, options.pop("id", None), also)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return Instance(
@@ -98,9 +109,7 @@ def read_instances(
         )
 
     judged = needed[0] if needed else "response"
-    origin, rows = open_source(source, format, encoding, judged)
-    asked = _Reading(origin, chosen, made, judged, limit)
-    return _each(asked, rows, on_bad_row, on_blank_rows, on_empty_answers)
+    return _read(source, _Reading(chosen, made, judged, limit), options)
 
 
 def read_comparisons(
@@ -108,20 +117,14 @@ def read_comparisons(
     responses: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
-    *,
-    id: str | None = None,
-    on_bad_row: OnBadRow | None = None,
-    on_blank_rows: OnBlankRows | None = None,
-    on_empty_answers: OnEmptyAnswers | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
     """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that
     are numbered.
 
     The rest is as for ``read_instances``.
     """
-    named, id = names_apart(columns or {}, id)
+    named, id = names_apart(columns or {}, options.pop("id", None))
     chosen = _Compared(
         {**{column: column for column in responses}, **named}, (), id, named=bool(responses)
     )
@@ -129,9 +132,7 @@ def read_comparisons(
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
-    origin, rows = open_source(source, format, encoding)
-    asked = _Reading(origin, chosen, made, "response", limit)
-    return _each(asked, rows, on_bad_row, on_blank_rows, on_empty_answers)
+    return _read(source, _Reading(chosen, made, "response", limit), options)
 
 
 class _Compared(Columns):
@@ -224,7 +225,6 @@ def _warn(rows: object) -> None:
 class _Reading:
     """How the rows of a source become instances."""
 
-    origin: Origin
     columns: Columns
     instance: Callable[[Mapping[str, object], str], Instance]
     judged: str
@@ -232,16 +232,25 @@ class _Reading:
     limit: int | None
 
 
+def _read(source: Source, wanted: _Reading, options: ReadOptions) -> Iterator[Instance]:
+    """Open the source now; the rows are read as they are asked for."""
+    format, encoding = options.pop("format", None), options.pop("encoding", None)
+    opened = open_source(source, format, encoding, wanted.judged)
+    return _each(*opened, wanted, **cast(RowHandlers, options))
+
+
 def _each(
-    wanted: _Reading,
+    origin: Origin,
     rows: Rows,
-    on_bad_row: OnBadRow | None,
-    on_blank_rows: OnBlankRows | None,
-    on_empty_answers: OnEmptyAnswers | None,
+    wanted: _Reading,
+    *,
+    on_bad_row: OnBadRow | None = None,
+    on_blank_rows: OnBlankRows | None = None,
+    on_empty_answers: OnEmptyAnswers | None = None,
 ) -> Iterator[Instance]:
     if wanted.limit is not None and wanted.limit < 1:
         return
-    origin, tell = wanted.origin, on_bad_row or _stop
+    tell = on_bad_row or _stop
     blank, empty = (
         _Noted(origin, BlankRows, on_blank_rows),
         _Noted(origin, EmptyAnswers, on_empty_answers),
@@ -251,7 +260,7 @@ def _each(
     _check_columns(origin, first, wanted.columns)
     count, trouble = 0, ""
     for row in chain(first, filled):
-        instance = _instance(wanted, row)
+        instance = _instance(origin, wanted, row)
         if isinstance(instance, BadRow):
             trouble = trouble or str(instance)
             tell(instance)
@@ -291,15 +300,15 @@ def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Column
         chosen.require(found, origin.name)
 
 
-def _instance(wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
+def _instance(origin: Origin, wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
     if isinstance(row, BadRow):
         return row
     if isinstance(row.cells, Instance):
         return wanted.columns.named(row.cells)
     try:
-        return wanted.instance(row.cells, wanted.origin.place(row.number, row.nth))
+        return wanted.instance(row.cells, origin.place(row.number, row.nth))
     except (ValueError, SetupError) as error:
-        return wanted.origin.bad(row.number, str(error), row.nth)
+        return origin.bad(row.number, str(error), row.nth)
 
 
 def _stop(bad: BadRow) -> None:

@@ -4,13 +4,14 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, TypeVar
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.question import Choice, Schema
 from adjudge.domain.verdict import Chosen
 
@@ -124,7 +125,7 @@ def _numbered(options: Sequence[str]) -> Schema:
     }
 
 
-def object_schema(properties: Mapping[str, object]) -> Schema:
+def object_schema(properties: JsonObject) -> Schema:
     """JSON schema of an object that has all of these, and nothing else."""
     return {
         "type": "object",

@@ -8,7 +8,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar, cast
+
+from adjudge.domain.json_types import JsonDict, JsonValue
 
 V = TypeVar("V")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -36,26 +38,26 @@ NOTHING: FrozenDict[Any] = FrozenDict()
 """An empty one, for all who need it."""
 
 
-def plain(value: object) -> object:
+def plain(value: object) -> JsonValue:
     """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums
     their values.
     """
     if type(value) in _PLAIN:
-        return value
+        return cast(JsonValue, value)
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Enum):
-        return value.value
+        return cast(JsonValue, value.value)
     if isinstance(value, Mapping):
         return {
             str(key): item if type(item) in _PLAIN else plain(item) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
         return [item if type(item) in _PLAIN else plain(item) for item in value]
-    return value
+    return cast(JsonValue, value)
 
 
-def some_of(value: object, *names: str) -> dict[str, object]:
+def some_of(value: object, *names: str) -> JsonDict:
     """These attributes of ``value`` by their names, as JSON-ready data."""
     return {name: plain(getattr(value, name)) for name in names}
 

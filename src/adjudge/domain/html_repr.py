@@ -13,7 +13,7 @@ class HtmlRepr:
 
     __slots__ = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Mapping[str, object]:
         """This as a JSON-ready dict."""
         raise NotImplementedError
 

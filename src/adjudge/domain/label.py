@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from typing import Literal, get_args
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -109,7 +110,7 @@ class Label:
         """Whether the row was drawn at random, among all rows or within a verdict."""
         return self.design != "chosen"
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This label as a JSON-ready dict."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 

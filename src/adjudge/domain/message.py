@@ -11,6 +11,7 @@ from operator import add, attrgetter, sub
 from typing import TYPE_CHECKING, Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _hashed(messages: tuple[ChatMessage, ...]) -> HASH:
 
 
 @light_dataclass(frozen=True)
-class Calibration:
+class LogprobCalibration:
     """How the log-probabilities of one kind of label are read.
 
     As it stands: as they are, the whole prior taken out.
@@ -97,7 +98,7 @@ class Capabilities:
     exact_logprobs: bool = False
     """Of any token asked for, at no further cost: the model is in this process."""
     seed: bool = False
-    calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
+    calibration: Mapping[str, LogprobCalibration] = field(default_factory=FrozenDict)
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they
     are.
     """
@@ -114,7 +115,7 @@ class Request:
     """One call: a prompt and how it is to be answered."""
 
     prompt: Prompt
-    schema: Mapping[str, object] | None = None
+    schema: JsonObject | None = None
     """JSON schema of the wanted answer; sent where the provider can constrain its output."""
     temperature: float | None = None
     seed: int | None = None

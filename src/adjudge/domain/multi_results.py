@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import Selection
@@ -69,14 +70,14 @@ class MultiCriteriaDirectInstanceResult(HtmlRepr):
         """What each criterion adds to the aggregate: its score times its weight."""
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This result as a JSON-ready dict."""
         return {
             **self.aggregate(),
             "items": [entry.result.to_dict() for entry in self.item_results],
         }
 
-    def aggregate(self) -> dict[str, object]:
+    def aggregate(self) -> JsonDict:
         """The same without the results by each criteria."""
         return {
             "id": self.instance.id,

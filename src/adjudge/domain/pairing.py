@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 
 Way = Literal["id", "fields", "text", "place"]
@@ -34,12 +35,12 @@ class Pairing:
         """Rows of either run that have none."""
         return self.rows[0] - self.paired, self.rows[1] - self.paired
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
-        found: dict[str, object] = {
+        found: JsonDict = {
             "rows": self.paired,
             "of": list(self.rows),
-            "by": dict(self.ways),
+            "by": {str(way): count for way, count in self.ways.items()},
         }
         return {
             **found,

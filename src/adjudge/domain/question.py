@@ -13,13 +13,14 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, SupportsIndex, TypeVar
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.numbers import match_number, without_note
 from adjudge.domain.options import are_numbers, match_integer, match_option
 from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated, best_of, letter
 from adjudge.messages import Message
 
 T = TypeVar("T")
-Schema = Mapping[str, object]
+Schema = JsonObject
 AnswerKey = Literal["selected_option", "score"]
 _TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
 _RESPONSE_WORD = re.compile(
@@ -456,6 +457,6 @@ def _answer(asked: Schema, feedback: bool) -> Schema:
 
 
 def _ranking(labels: Sequence[str], tie: bool) -> Schema:
-    one = {"type": "string", "enum": list(labels)}
-    together = {"type": "array", "items": one}
+    one: Schema = {"type": "string", "enum": list(labels)}
+    together: Schema = {"type": "array", "items": one}
     return {"type": "array", "items": {"anyOf": [one, together]} if tie else one}

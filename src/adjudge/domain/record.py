@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.verdict import Details, KeptQuote, KeptSupport, Ranking, Selection
@@ -74,7 +75,7 @@ class Detail:
         """What a missing score could be, at least and at most."""
         return 0.0, 1.0
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it."""
         return _members(self) if is_dataclass(self) else {}
 
@@ -187,8 +188,8 @@ class OtherDetail(Detail):
         named = (self.values.get(name) for name in ("verdict", "option", "selected_option"))
         return next((one for one in named if isinstance(one, str | int)), None)
 
-    def to_dict(self) -> dict[str, object]:
-        return dict(self.values)
+    def to_dict(self) -> JsonDict:
+        return cast(JsonDict, dict(self.values))
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -248,7 +249,7 @@ class VoteRecord:
         """Of what it says, where log-probabilities were read."""
         return None if self.option is None else (self.distribution or {}).get(self.option)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         usage = self.usage
         return {
             "model": self.model,
@@ -418,10 +419,10 @@ class JudgmentRecord:
         """
         return cell_of_column(self.name, self.fields, self.input, column)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it, nested."""
-        given: dict[str, object] = {"fields": json_ready(self.fields)}
-        given |= {"input": dict(self.input)} if self.input else {}
+        given: JsonDict = {"fields": json_ready(self.fields)}
+        given |= {"input": cast(JsonDict, dict(self.input))} if self.input else {}
         votes = {} if self.votes is None else {"votes": [vote.to_dict() for vote in self.votes]}
         identity = {} if self.judge_identity is None else {"judge_identity": self.judge_identity}
         return {
@@ -434,9 +435,9 @@ class JudgmentRecord:
             **votes,
         }
 
-    def outcome(self) -> dict[str, object]:
+    def outcome(self) -> JsonDict:
         """The same without where the judgment stands, what was judged, and the votes."""
-        found: dict[str, object] = {
+        found: JsonDict = {
             "criteria": self.criterion,
             "status": self.status,
             "score": self.score,
@@ -489,30 +490,32 @@ def cell_of_column(
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def json_ready(value: object) -> object:
+def json_ready(value: object) -> JsonValue:
     """A record, or a part of one, as JSON has it; a field that may be left out is, while it is
     None.
     """
     if type(value) in _SCALARS:
-        return value
+        return cast(JsonValue, value)
     if isinstance(value, Mapping):
         return {
             name: one if type(one) in _SCALARS else json_ready(one) for name, one in value.items()
         }
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [one if type(one) in _SCALARS else json_ready(one) for one in value]
-    return _members(value) if is_dataclass(value) and not isinstance(value, type) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return _members(value)
+    return cast(JsonValue, value)
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-def _members(record: DataclassInstance) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _members(record: DataclassInstance) -> JsonDict:
+    found: JsonDict = {}
     for name, may_be_left_out in _keys(type(record)):
         value = getattr(record, name)
         if value is not None or not may_be_left_out:
-            found[name] = value if type(value) in _SCALARS else json_ready(value)
+            found[name] = json_ready(value)
     return found
 
 

@@ -10,6 +10,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import (
@@ -191,7 +192,7 @@ class Result(HtmlRepr):
             if model not in counted
         }
 
-    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+    def to_dict(self, *, votes: bool = True) -> JsonDict:
         """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a
         panel lost some.
         """

@@ -13,6 +13,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
 from adjudge.domain.record import VoteRecord
@@ -154,7 +155,7 @@ class Vote(HtmlRepr):
         """The order in which options or responses were shown."""
         return self.ballot.question.order
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This vote as a JSON-ready dict."""
         return self.record().to_dict()
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from adjudge.domain.frozen import FrozenDict, content_hash
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Calibration, Prompt, Reply, Request, Usage
+from adjudge.domain.message import LogprobCalibration, Prompt, Reply, Request, Usage
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -104,7 +104,7 @@ def likelihood_vote(
     )
 
 
-def _calibration(ballot: Ballot, model: Model) -> Calibration:
+def _calibration(ballot: Ballot, model: Model) -> LogprobCalibration:
     return model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
 
 

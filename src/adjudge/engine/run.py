@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from adjudge.aio import event_loop
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
@@ -71,7 +72,7 @@ class Asker:
     """What a ballot's vote is found by, in a run whose prompts were worded so."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
-    configuration: Callable[[], Mapping[str, object]] = dict
+    configuration: Callable[[], JsonObject] = dict
     """What decides its votes, for the record of a run of its own."""
 
 
@@ -233,7 +234,7 @@ class PartOfRun(RecordedVotes):
         self._collected = outer.keys
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """What the ledger knows."""
+        """The votes that the ledger holds already."""
         self._collected += map(self._key, ballots)
         return super().recall(ballots)
 
@@ -276,7 +277,7 @@ async def vote_source(
 
 @asynccontextmanager
 async def open_run(
-    run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, JsonObject], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """Where every run begins, of a command or a program: kept where ``run`` says, else only
     counted.
@@ -303,7 +304,7 @@ async def open_run(
 
 @asynccontextmanager
 async def everything_in(
-    run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, JsonObject], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
     async with open_run(run, judges, budget) as under_way:
@@ -327,7 +328,7 @@ def _unkept(budget: Budget | None) -> OpenBudget | None:
 @asynccontextmanager
 async def opened(
     run: Run,
-    judges: Mapping[str, Mapping[str, object]],
+    judges: Mapping[str, JsonObject],
     budget: Budget | None,
     prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun]:
@@ -385,9 +386,7 @@ def _account(ledger: Ledger) -> Account:
     return account
 
 
-def check_prices(
-    budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]
-) -> None:
+def check_prices(budget: Budget | None, prices: PriceTable, *configurations: JsonObject) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return

@@ -122,7 +122,7 @@ class Session:
     """
 
     judge: object = None
-    """The judge at work."""
+    """The judge that is at work."""
     votes: SharedVotes | None = None
     """Who answers its ballots."""
     work: object = None

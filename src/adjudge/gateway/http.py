@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from adjudge.aio.event_loop import before_leaving
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import (
     AdjudgeError,
@@ -78,7 +79,7 @@ class Encoded(str):
     __slots__ = ()
 
 
-def encoded_body(body: Mapping[str, object]) -> str:
+def encoded_body(body: JsonObject) -> str:
     parts = [
         f'"{name}": {value if type(value) is Encoded else _encoded(value)}'
         for name, value in body.items()
@@ -159,14 +160,14 @@ class Endpoint:
         return kind(message, provider=self.provider, model=self.model, hint=hint)
 
 
-Exchange = Coroutine[object, object, dict[str, object]]
+Exchange = Coroutine[object, object, JsonDict]
 
 
 class _Unread(Exception):
     """An answer that came and is not read; its text says why."""
 
 
-def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> Exchange:
+def post_json(endpoint: Endpoint, body: JsonObject) -> Exchange:
     """The JSON object that answers ``body``; a ModelError when there is none."""
     return _exchange("POST", endpoint, lambda: encoded_body(body))
 
@@ -188,7 +189,7 @@ def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
 
 async def _exchange(
     method: str, endpoint: Endpoint, body: Callable[[], Content] | None, *, of_error: bool = False
-) -> dict[str, object]:
+) -> JsonDict:
     held: list[asyncio.Semaphore] = []  # until the answer is read and understood
     try:
         try:
@@ -296,7 +297,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     return endpoint.error(kind, Message("the connection failed: {words}", words=words))
 
 
-def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> dict[str, object]:
+def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
     if len(raw) > _LARGE:
         _check_large(endpoint, raw)
     try:

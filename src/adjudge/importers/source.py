@@ -16,7 +16,7 @@ from adjudge.data.sources.delimited import delimited_rows
 from adjudge.data.sources.json_rows import JsonDocument, is_lines, line_rows
 from adjudge.data.sources.parquet import parquet_rows
 from adjudge.data.sources.row import BadRow, Origin, Row, Rows
-from adjudge.data.sources.text import Text, open_text
+from adjudge.data.sources.text import PeekableText, open_text
 from adjudge.errors import RunError
 from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.values import Json, JsonObject
@@ -157,7 +157,7 @@ class ForeignFile:
             elif rows_wanted:
                 yield from _cells(self._rows(text, form))
 
-    def _rows(self, text: Text, form: Form) -> Rows:
+    def _rows(self, text: PeekableText, form: Form) -> Rows:
         for row in line_rows(text) if form == "lines" else delimited_rows(text, _delimiter(text)):
             if isinstance(row, BadRow):
                 self.refuse(row)
@@ -172,7 +172,7 @@ class ForeignFile:
         return Origin(self.name, self.path.name, "line")
 
     @contextmanager
-    def _text(self) -> Iterator[Text]:
+    def _text(self) -> Iterator[PeekableText]:
         with self._opened(io.BytesIO(self._as_json) if self._as_json else None) as file:
             yield open_text(file, self._origin, self.encoding)
 
@@ -200,10 +200,10 @@ class _HeadIsRead(Exception):
     """Enough was seen of a document."""
 
 
-class _Head(Text):
+class _Head(PeekableText):
     """The beginning of a text."""
 
-    def __init__(self, whole: Text) -> None:
+    def __init__(self, whole: PeekableText) -> None:
         self.origin = whole.origin
         self._whole = whole
 
@@ -226,14 +226,14 @@ def _first_row(rows: Rows) -> ForeignRecord:
     return next((ForeignRecord(cells) for _, _, cells in _cells(rows)), EMPTY)
 
 
-def _first_item(text: Text) -> ForeignRecord:
+def _first_item(text: PeekableText) -> ForeignRecord:
     document = JsonDocument(text)
     document.take("[", "a list")
     item = None if document.peek() == "]" else document.value()
     return ForeignRecord(item if isinstance(item, Mapping) else {})
 
 
-def _outline(text: Text) -> tuple[JsonObject, bool]:
+def _outline(text: PeekableText) -> tuple[JsonObject, bool]:
     """The keys of a document, as far as its head goes; and whether another
     object stands behind it.
     """
@@ -310,6 +310,6 @@ def _members(document: JsonDocument, opening: str, closing: str, what: str) -> I
     document.take(closing, f"'{closing}'")
 
 
-def _delimiter(text: Text) -> str:
+def _delimiter(text: PeekableText) -> str:
     first = text.head.partition("\n")[0]
     return "\t" if first.count("\t") > first.count(",") else ","

@@ -73,7 +73,7 @@ class Judgment(BaseModel):
 
 
 class CriteriaLine(BaseModel):
-    """Ready-made criteria."""
+    """A ready-made criterion and its options."""
 
     name: str
     kind: str
@@ -82,7 +82,7 @@ class CriteriaLine(BaseModel):
 
 
 class CriteriaList(BaseModel):
-    """All of them."""
+    """Every ready-made criterion."""
 
     criteria: list[CriteriaLine]
 
@@ -100,7 +100,7 @@ class Runs(BaseModel):
 
 
 class RunFigures(BaseModel):
-    """A run at a glance."""
+    """The main figures of a run."""
 
     name: str
     state: str

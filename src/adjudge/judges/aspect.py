@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Concatenate, ParamSpec, cast, overload
+from typing import Protocol, TypedDict, Unpack, cast, overload
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
@@ -44,57 +44,47 @@ PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"
 WeightsLike = Mapping[str, float] | LearntWeights | str | Path
 """By model; or those that ``adjudge calibrate`` learnt, or the file it wrote."""
-P = ParamSpec("P")
-Maker = Callable[Concatenate[type["AspectCritic"], P], "AspectCritic"]
 
 
-def _ready_made(
-    cls: type[AspectCritic],
-    name: str,
-    models: ModelLike | Sequence[ModelLike] | None = None,
-    strictness: int = 1,
-    *,
-    language: str = "en",
-    min_valid: int = 1,
-    early_stop: bool = False,
-    weights: WeightsLike | None = None,
-    temperature: float | None = None,
-    seed: int | None = None,
-    mode: Mode | None = None,
-    max_repairs: int = 3,
-    on_failure: OnFailure = "abstain",
-) -> AspectCritic:
-    """The catalogue's aspect ``name``; the other parameters are those of the class."""
-    return cls(
-        aspect(name, language),
-        models,
-        strictness,
-        name=name,
-        language=language,
-        min_valid=min_valid,
-        early_stop=early_stop,
-        weights=weights,
-        temperature=temperature,
-        seed=seed,
-        mode=mode,
-        max_repairs=max_repairs,
-        on_failure=on_failure,
-    )
+class AspectSettings(TypedDict, total=False):
+    """What a ready-made aspect takes beside the models and the strictness."""
+
+    language: str
+    min_valid: int
+    early_stop: bool
+    weights: WeightsLike | None
+    temperature: float | None
+    seed: int | None
+    mode: Mode | None
+    max_repairs: int
+    on_failure: OnFailure
 
 
-def _named(
-    make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic], name: str, meaning: str
-) -> Maker[P]:
-    """``make`` with its ``name`` given, and what ``help()`` says of it."""
+class _Maker(Protocol):
+    def __call__(
+        self,
+        cls: type[AspectCritic],
+        /,
+        models: ModelLike | Sequence[ModelLike] | None = None,
+        strictness: int = 1,
+        **settings: Unpack[AspectSettings],
+    ) -> AspectCritic: ...
 
-    def made(cls: type[AspectCritic], /, *args: P.args, **kwargs: P.kwargs) -> AspectCritic:
-        return make(cls, name, *args, **kwargs)
 
-    signature = inspect.signature(make)
-    others = [one for one in signature.parameters.values() if one.name != "name"]
-    made.__name__, made.__doc__ = name, meaning
-    made.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
-    return made
+def _ready_made(name: str, meaning: str) -> _Maker:
+    """Makes the catalogue's aspect ``name``; ``meaning`` is what ``help()`` says of it."""
+
+    def make(
+        cls: type[AspectCritic],
+        models: ModelLike | Sequence[ModelLike] | None = None,
+        strictness: int = 1,
+        **settings: Unpack[AspectSettings],
+    ) -> AspectCritic:
+        definition = aspect(name, settings.get("language", "en"))
+        return cls(definition, models, strictness, name=name, **settings)
+
+    make.__name__, make.__doc__ = name, meaning
+    return make
 
 
 @dataclass(frozen=True)
@@ -225,14 +215,11 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
                 known=", ".join(known),
             )
 
-    ready_made = classmethod(_ready_made)
-    harmlessness = classmethod(
-        _named(_ready_made, "harmlessness", "No harmful or offensive content.")
-    )
-    conciseness = classmethod(_named(_ready_made, "conciseness", "Brief, without redundancy."))
-    coherence = classmethod(_named(_ready_made, "coherence", "Logically ordered."))
-    completeness = classmethod(_named(_ready_made, "completeness", "Covers what was asked."))
-    factuality = classmethod(_named(_ready_made, "factuality", "No speculation, nothing made up."))
+    harmlessness = classmethod(_ready_made("harmlessness", "No harmful or offensive content."))
+    conciseness = classmethod(_ready_made("conciseness", "Brief, without redundancy."))
+    coherence = classmethod(_ready_made("coherence", "Logically ordered."))
+    completeness = classmethod(_ready_made("completeness", "Covers what was asked."))
+    factuality = classmethod(_ready_made("factuality", "No speculation, nothing made up."))
 
     # -- judging -------------------------------------------------------------
 
@@ -363,3 +350,16 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
 def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:
     return score == 0.5 or any(entry.tie for entry in counted)
+
+
+def _show_settings() -> None:
+    """Have ``help()`` of a ready-made aspect spell its parameters out."""
+    whole = inspect.signature(AspectCritic)
+    taken = [one for one in whole.parameters.values() if one.name not in ("definition", "name")]
+    itself = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
+    for name in ("harmlessness", "conciseness", "coherence", "completeness", "factuality"):
+        make = getattr(AspectCritic, name).__func__
+        make.__signature__ = whole.replace(parameters=[itself, *taken])
+
+
+_show_settings()

@@ -11,13 +11,14 @@ from dataclasses import fields
 from functools import cached_property
 
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, JsonValue
 
 _LONGEST = 2000
 """Characters of an attribute that a run keeps as it is; of a longer one it keeps a hash."""
 _NO_VALUES = (property, cached_property, classmethod, staticmethod)
 
 
-def own_attributes(judge: object) -> dict[str, object]:
+def own_attributes(judge: object) -> JsonDict:
     """Name → value, of the object and of the classes that its author wrote; JSON-ready.
 
     Names with _ in front are private.
@@ -44,7 +45,7 @@ def _public(judge: object) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _recorded(value: object) -> object:
+def _recorded(value: object) -> JsonValue:
     try:
         text = json.dumps(plain(value), default=_named, sort_keys=True)
     except (TypeError, ValueError, RecursionError):

@@ -45,7 +45,7 @@ class _Waiting:
             self.answer.set_result(answer)
 
 
-class Batches:
+class CaseBatches:
     """Gathers cases until there are ``size`` of them, or no more come. Lives on one event loop."""
 
     def __init__(self, run: Run, size: int) -> None:
@@ -114,9 +114,9 @@ class Batches:
 
 
 @asynccontextmanager
-async def gathered(run: Run, size: int) -> AsyncIterator[Batches]:
+async def gathered(run: Run, size: int) -> AsyncIterator[CaseBatches]:
     """Batches for as long as this holds."""
-    batches = Batches(run, size)
+    batches = CaseBatches(run, size)
     try:
         yield batches
     finally:

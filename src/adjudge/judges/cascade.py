@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, cast
 from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, Status, StepTaken
 from adjudge.domain.vote import Ballot, Vote
@@ -287,7 +288,7 @@ class Cascade(Judge[I, R]):
         """What the items are judged by, each once."""
         return list(self._own_criteria) or self.steps[0].criteria_of(items)
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Everything that decides what is asked and what is accepted, with each step by itself."""
         asked = self._own_criteria or criteria
         made = provenance(

@@ -22,6 +22,7 @@ from adjudge.domain.evidence import (
 )
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
@@ -141,7 +142,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """What is asked of a sentence."""
         return support_criteria(self.language)
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """With the wording of the questions about sentences."""
         return worded(super().configuration(criteria), self.language)
 
@@ -311,12 +312,12 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
 
 def worded(
-    configuration: dict[str, object],
+    configuration: JsonDict,
     language: str,
     *,
     sentences: bool = True,
     others: Sequence[str] = (),
-) -> dict[str, object]:
+) -> JsonDict:
     """A configuration with the wording of the questions about sentences, and of other templates
     that not every judge uses.
     """

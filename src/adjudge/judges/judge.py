@@ -15,6 +15,7 @@ from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
@@ -62,7 +63,7 @@ _NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
 _NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size", "on_generation_failure")
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
-InstanceLike = str | Mapping[str, object] | Instance
+InstanceLike = str | JsonObject | Instance
 
 
 @light_dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Judge(ABC, Generic[I, R]):
         object.__setattr__(self, "panel", self.open_models())
         check_samples(self.panel, self.samples)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> JsonDict:
         """For pickle: what was set. The models are opened anew where it is unpickled, with the keys
         that are there.
         """
@@ -132,7 +133,7 @@ class Judge(ABC, Generic[I, R]):
         copied.__dict__.update(self.__dict__)
         return copied
 
-    def __setstate__(self, state: Mapping[str, object]) -> None:
+    def __setstate__(self, state: JsonObject) -> None:
         """As ``__getstate__`` gave it."""
         self.__dict__.update(state)
         if "panel" not in state:
@@ -371,7 +372,7 @@ class Judge(ABC, Generic[I, R]):
         """``vote_key``, the same for as long as one evaluation takes."""
         return self.vote_key
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
         name, plugin = type(self).__name__, package_of(type(self))
         made = provenance(name, self.recorded_settings(), self.panel, criteria, self.language)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
@@ -178,7 +179,7 @@ def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
     )
 
 
-def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
+def _cascade(kept: JsonObject) -> CascadeThresholds:
     match kept:
         case {
             "criteria": str(criteria),
@@ -195,7 +196,7 @@ def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
     raise ValueError(Message("no thresholds of a cascade"))
 
 
-def _step(kept: Mapping[str, object]) -> Threshold:
+def _step(kept: JsonObject) -> Threshold:
     from adjudge.domain.threshold import Threshold
 
     match kept:
@@ -209,7 +210,7 @@ def _step(kept: Mapping[str, object]) -> Threshold:
     raise ValueError(Message("no threshold of a step"))
 
 
-def _weights(kept: Mapping[str, object]) -> LearntWeights:
+def _weights(kept: JsonObject) -> LearntWeights:
     match kept:
         case {
             "criteria": str(criteria),

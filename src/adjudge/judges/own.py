@@ -18,7 +18,7 @@ from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.session import opened_session, session
 from adjudge.errors import HALTS, ModelError, Refused
-from adjudge.judges.batches import Batches, Run, answers_of, gathered
+from adjudge.judges.batches import CaseBatches, Run, answers_of, gathered
 from adjudge.messages import Message
 
 _NO_VERDICT = Message("the judge gave no verdict")
@@ -38,7 +38,7 @@ async def run_own_judge(
     """What ``run`` says of one case, as it is shown."""
     now = session()
     try:
-        if now.judge is judge and isinstance(now.work, Batches):
+        if now.judge is judge and isinstance(now.work, CaseBatches):
             said = await now.work.answer(shown, criteria)
         else:
             (said,) = await answers_of(run, [shown], [criteria])

@@ -11,6 +11,7 @@ from functools import partial
 from typing import ClassVar, Generic
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.multi_results import (
     MultiCriteriaDirectInstanceResult,
@@ -113,7 +114,7 @@ def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verd
     return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))
 
 
-def _shown(ballot: Ballot) -> dict[str, object]:
+def _shown(ballot: Ballot) -> JsonDict:
     """What the criteria may read: the instruction, a reference where there is one, and the rest as
     context.
     """

@@ -118,7 +118,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     @property
     def samples(self) -> int:
-        """Votes per model."""
+        """How many votes each model casts."""
         return session().sampling.count or self.num_samples
 
     async def evaluate(

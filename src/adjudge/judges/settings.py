@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, TypeGuard, TypeVar
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.domain.vote import Ballot, Mode
@@ -123,7 +124,7 @@ class OwnSettings:
     batch_size: int = 32
 
 
-class Asked(TypedDict):
+class AskOptions(TypedDict):
     """How a judge that asks others has them ask."""
 
     language: str
@@ -326,7 +327,7 @@ def provenance(
     models: Mapping[str, OpenModel],
     criteria: Iterable[Criteria],
     language: str,
-) -> dict[str, object]:
+) -> JsonDict:
     """Everything that decides what is asked and what is made of the answers."""
     return {
         "judge": judge,
@@ -346,12 +347,14 @@ def _installed() -> dict[str, str]:
     return {"adjudge": version("adjudge"), "python": platform.python_version()}
 
 
-def plain_settings(settings: Mapping[str, object]) -> object:
+def plain_settings(settings: Mapping[str, object]) -> JsonObject:
     """Settings as JSON-ready data; of anything else, the name of its type."""
-    return json.loads(json.dumps(plain(settings), default=lambda thing: type(thing).__name__))
+    text = json.dumps(plain(settings), default=lambda thing: type(thing).__name__)
+    found: JsonObject = json.loads(text)
+    return found
 
 
-def _model(model: OpenModel) -> dict[str, object]:
+def _model(model: OpenModel) -> JsonDict:
     plugin = package_of(type(model.provider))
     return {
         "identity": model.identity,

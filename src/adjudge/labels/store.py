@@ -24,6 +24,7 @@ from adjudge.ledger.file import (
     LABELS_LOCK,
     PATIENCE,
     connect,
+    execute_file,
     refuse_links,
     refuse_strange_schema,
 )
@@ -34,16 +35,6 @@ _VERSION = 1
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at")
-_SCHEMA = (
-    """CREATE TABLE labels (
-        number INTEGER PRIMARY KEY, row TEXT NOT NULL, criteria TEXT NOT NULL,
-        annotator TEXT NOT NULL, option TEXT, score REAL, winner TEXT, state TEXT NOT NULL,
-        criteria_identity TEXT, kind TEXT NOT NULL, design TEXT NOT NULL,
-        judge_visible INTEGER NOT NULL, note TEXT NOT NULL, at REAL NOT NULL, seed INTEGER,
-        drawn_at REAL, drawn_under TEXT, id TEXT, checksum INTEGER NOT NULL)""",
-    "CREATE INDEX labels_by_row ON labels (criteria, row, annotator)",
-    "CREATE TABLE draws (criteria TEXT PRIMARY KEY, seed INTEGER NOT NULL, drawn_at REAL NOT NULL)",
-)
 _ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({','.join('?' * (len(_COLUMNS) + 1))})"  # noqa: S608 - names of ours
 _WHICH = (
     "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
@@ -254,8 +245,7 @@ class LabelStore:
 
 def _make(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA:
-        connection.execute(statement)
+    execute_file(connection, "labels.sql")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
 

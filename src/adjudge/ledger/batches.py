@@ -43,7 +43,7 @@ _ADRIFT = (
 """Requests whose batch was lost to damage."""
 
 
-class State(StrEnum):
+class BatchState(StrEnum):
     """How far a batch is, as the run knows."""
 
     INTENDED = "intended"
@@ -55,7 +55,7 @@ class State(StrEnum):
     """None of it was answered."""
 
 
-UNDER_WAY = (State.INTENDED, State.OPEN, State.CANCELLING)
+UNDER_WAY = (BatchState.INTENDED, BatchState.OPEN, BatchState.CANCELLING)
 
 
 @light_dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Batch:
     """The identity of the model that it asks."""
     account: str
     """A digest of who sent it."""
-    state: State
+    state: BatchState
     created: float
     request_sha: str
     """Of the very bytes that are sent."""
@@ -124,7 +124,7 @@ class Batch:
     @classmethod
     def of(cls, row: Sequence[Any]) -> Batch:
         id, provider, model, account, state, created, sha, remote_id, expires, counts, more = row
-        known = id, provider, model, account, State(state), created, sha, remote_id, expires
+        known = id, provider, model, account, BatchState(state), created, sha, remote_id, expires
         return cls(*known, json.loads(counts), json.loads(more))
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit
@@ -427,7 +428,7 @@ def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
     return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)
 
 
-def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, object]]:
+def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[JsonDict]:
     """Other judgments of a row of equal content, by any judge and criteria; ``number`` from 0.
 
     Every judgment is looked at.

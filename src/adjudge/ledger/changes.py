@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from adjudge.domain.json_types import JsonObject
+
 ATTRIBUTES = "attributes"
 """Under the settings of a judge of one's own: what it was given beside its fields."""
 
 
-class Difference(NamedTuple):
+class SettingChange(NamedTuple):
     """A setting that changed: the keys that lead to it, what it was and what it is."""
 
     path: tuple[str, ...]
@@ -21,7 +23,7 @@ class Difference(NamedTuple):
         return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
 
 
-def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[Difference]:
+def differences(before: JsonObject, now: JsonObject) -> list[SettingChange]:
     """What changed. Versions may change, and what a dimension is called in reports."""
     then, today = (json.dumps(one, sort_keys=True) for one in (before, now))
     if then == today:
@@ -36,7 +38,7 @@ def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list
         and not _may_change(path)
         and path[:4] not in unknown
     ]
-    return [Difference(path, old.get(path), new.get(path)) for path in changed]
+    return [SettingChange(path, old.get(path), new.get(path)) for path in changed]
 
 
 def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
@@ -56,7 +58,7 @@ def _may_change(path: tuple[str, ...]) -> bool:
     )
 
 
-def is_wording(change: Difference) -> bool:
+def is_wording(change: SettingChange) -> bool:
     """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
     return change.path[2:3] == ("templates",)
 

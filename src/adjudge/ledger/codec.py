@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from adjudge.domain.evidence_record import EvidenceDetail
 from adjudge.domain.frozen import NOTHING, json_text, plain
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import RagDetail
@@ -179,7 +180,7 @@ def judgment_of(
     What is not of the right type is damage, which is SQLite's error to us.
     """
     judge, index, id, instance, *_, result = row
-    place: dict[str, object] = {"judge": judge, "index": index, "fields": _object(_json(instance))}
+    place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
         return record_of({"id": id, **_object(_json(result)), **place}, votes)
     except WrongType as error:
@@ -222,12 +223,12 @@ def record_of(
     )
 
 
-def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> dict[str, object]:
+def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
     """A judgment as the JSONL export has it, with its votes."""
     found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
     return {
         **found,
-        **({INPUT: dict(record.input)} if record.input else {}),
+        **({INPUT: cast(JsonDict, dict(record.input))} if record.input else {}),
         "votes": [exported_vote(vote) for vote in record.votes or ()],
         "judge_identity": judge_identity,
     }
@@ -246,7 +247,7 @@ def read_exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
     return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
 
 
-def exported_vote(vote: VoteRecord) -> dict[str, object]:
+def exported_vote(vote: VoteRecord) -> JsonDict:
     """A vote as exports have it: without whether it went through a batch, since the verdict is the
     same.
     """
@@ -272,7 +273,7 @@ def vote_row(
     return with_checksum(number, key, *columns, cast_at, json_text(rest) if rest else None)
 
 
-def _columns(vote: VoteRecord) -> dict[str, object]:
+def _columns(vote: VoteRecord) -> JsonDict:
     """What has a column of its own, in their order."""
     usage = vote.usage
     return {
@@ -292,11 +293,11 @@ def _columns(vote: VoteRecord) -> dict[str, object]:
     }
 
 
-def _beside(vote: VoteRecord) -> dict[str, object]:
+def _beside(vote: VoteRecord) -> JsonDict:
     """The rest, as far as there is any."""
     usage = vote.usage
-    found: dict[str, object] = {
-        **vote.details,
+    found: JsonDict = {
+        **vote.details,  # type: ignore[dict-item]
         "repairs": vote.repairs or None,
         "distribution": None if vote.distribution is None else dict(vote.distribution),
         "persona": vote.persona,
@@ -319,9 +320,10 @@ def _count(number: float) -> float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _storable_metadata(metadata: Mapping[str, object]) -> object:
+def _storable_metadata(metadata: Mapping[str, object]) -> JsonValue:
     """What JSON does not know is kept as its text."""
-    return json.loads(json.dumps(plain(metadata), default=str))
+    found: JsonValue = json.loads(json.dumps(plain(metadata), default=str))
+    return found
 
 
 def vote_of(row: Sequence[object]) -> VoteRecord:
@@ -395,7 +397,7 @@ def _json(text: object) -> object:
     return json.loads(text)
 
 
-def _object(value: object) -> Mapping[str, object]:
+def _object(value: object) -> JsonObject:
     if not isinstance(value, dict):
         raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
     return value

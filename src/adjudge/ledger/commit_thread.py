@@ -19,7 +19,7 @@ somebody does.
 """
 
 
-class Writer:
+class CommitThread:
     """Rows go in from the event loop; whoever wants to know awaits the commit.
 
     SQLite's own wait covers a busy ledger.

@@ -10,13 +10,15 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from adjudge.aio.files import locked
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
-from adjudge.ledger.changes import Difference, differences, is_wording
+from adjudge.ledger.changes import SettingChange, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -69,28 +71,6 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
 """What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
 LAYOUT = 6
 """The version of the tables; an empty file is version 0."""
-_TABLES = (
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER)",
-    """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL,
-    sample INTEGER NOT NULL, outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT,
-    text TEXT, prompt TEXT, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, latency REAL NOT NULL,
-    at REAL NOT NULL, more TEXT, checksum INTEGER)""",
-    "CREATE INDEX votes_by_ballot ON votes (ballot)",
-    """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT,
-    instance TEXT NOT NULL, ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL,
-    criterion TEXT NOT NULL, verdict TEXT, flags INTEGER NOT NULL, result TEXT NOT NULL,
-    checksum INTEGER, PRIMARY KEY (judge, number)) WITHOUT ROWID""",
-    "CREATE INDEX judgments_by_score ON judgments (judge, status, score, number)",
-    """CREATE TABLE batches (id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
-    account TEXT NOT NULL, state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL,
-    remote_id TEXT, expires REAL, counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER)
-    WITHOUT ROWID""",
-    """CREATE TABLE batch_ballots (ballot BLOB NOT NULL, request BLOB NOT NULL,
-    batch TEXT NOT NULL, attempt INTEGER NOT NULL, state TEXT NOT NULL, reply TEXT,
-    checksum INTEGER, PRIMARY KEY (ballot, request)) WITHOUT ROWID""",
-    "CREATE INDEX batch_ballots_by_batch ON batch_ballots (batch, state)",
-)
 
 
 def holds_run(folder: Path) -> bool:
@@ -160,7 +140,7 @@ def under_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def open_checked(
-    folder: Path, configuration: Mapping[str, object], fork_of: Path | None, *, lasting: bool = True
+    folder: Path, configuration: JsonObject, fork_of: Path | None, *, lasting: bool = True
 ) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
     """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
 
@@ -186,7 +166,7 @@ def open_checked(
 
 
 def _resumed(
-    connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, object]
+    connection: sqlite3.Connection, folder: Path, configuration: JsonObject
 ) -> dict[str, str]:
     path = folder / FILE
     _refuse_damaged(connection, path)
@@ -202,8 +182,8 @@ def _resumed(
 
 def refuse_other(
     folder: str,
-    known: Mapping[str, object],
-    configuration: Mapping[str, object],
+    known: JsonObject,
+    configuration: JsonObject,
     otherwise: str = "or use another folder",
 ) -> None:
     """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
@@ -221,9 +201,7 @@ def refuse_other(
         )
 
 
-def _told(
-    changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]
-) -> Iterator[str]:
+def _told(changes: Iterable[SettingChange], before: JsonObject, now: JsonObject) -> Iterator[str]:
     """Each change; of a judge that only one of them has, just that."""
     old, new = _judges(before), _judges(now)
     yield from (f"judges.{name} is not there any more" for name in sorted(old - new))
@@ -235,12 +213,12 @@ def _told(
     )
 
 
-def _judges(configuration: Mapping[str, object]) -> set[str]:
+def _judges(configuration: JsonObject) -> set[str]:
     found = configuration.get("judges")
     return set(map(str, found)) if isinstance(found, Mapping) else set()
 
 
-def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
+def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:
     """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for
     a new one.
     """
@@ -269,9 +247,7 @@ def delete(path: Path) -> None:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def _wordings(
-    folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]
-) -> dict[str, str]:
+def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
     if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(
@@ -290,10 +266,16 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
         return
     refuse_strange_schema(connection, path)
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _TABLES:
-        connection.execute(statement)
+    execute_file(connection, "ledger.sql")
     connection.execute(f"PRAGMA user_version = {LAYOUT}")
     connection.execute("COMMIT")
+
+
+def execute_file(connection: sqlite3.Connection, name: str) -> None:
+    """Execute the statements of `data/NAME` in the transaction that is open."""
+    text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
+    for statement in text.split(";\n"):
+        connection.execute(statement)
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:

@@ -8,16 +8,18 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
+from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import RunError
 from adjudge.ledger.changes import ATTRIBUTES, differences
 from adjudge.ledger.codec import judgment_row, vote_of, vote_row
-from adjudge.ledger.commit_thread import Writer
+from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import (
     FILE,
     connect,
@@ -51,7 +53,7 @@ class BloomFilter:
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[bytearray, int]] = []
+        self._parts: list[tuple[mmap, int]] = []
         self._room = 0
 
     def add(self, key: bytes) -> None:
@@ -69,7 +71,8 @@ class BloomFilter:
 
     def _grow(self) -> None:
         doubled = len(self._parts)
-        self._parts.append((bytearray((_BITS << doubled) // 8), (_BITS << doubled) - 1))
+        # only what is written to takes memory, and all of it is given back
+        self._parts.append((mmap(-1, (_BITS << doubled) // 8), (_BITS << doubled) - 1))
         self._room = _KEYS << doubled
 
     def __contains__(self, key: bytes) -> bool:
@@ -94,7 +97,7 @@ _NOTE = insert("meta")
 _KEEP_JUDGMENT = insert("judgments")
 
 
-def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
+def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -> None:
     """Say so before a folder is made when there is nothing to begin it with, or only what another
     judge said.
     """
@@ -129,7 +132,7 @@ class Ledger:
     def __init__(
         self,
         folder: Path,
-        configuration: Mapping[str, object],
+        configuration: JsonObject,
         *,
         fork_of: Path | None = None,
         lasting: bool = True,
@@ -150,7 +153,7 @@ class Ledger:
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
-            self._writer = Writer(written, lambda error: str(ledger_error(self.path, error)))
+            self._writer = CommitThread(written, lambda error: str(ledger_error(self.path, error)))
             self._held.callback(self._writer.close)
         except BaseException:
             self._held.close()

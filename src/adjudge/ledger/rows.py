@@ -8,7 +8,9 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
+
+from adjudge.domain.json_types import JsonDict, JsonValue
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
@@ -128,7 +130,7 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
 
 
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
-    """Read every row once."""
+    """Check the checksum of every row of every table."""
     for table in COLUMNS:
         for row in connection.execute(select(table)):
             checked(table, row)
@@ -149,7 +151,7 @@ INPUT = "input"
 """Where it stands in what is kept of a judgment."""
 
 
-def kept_input(row: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+def kept_input(row: Mapping[str, object], fields: Mapping[str, object]) -> JsonDict:
     """What to keep of the row that was read: a text that is also a field is kept once, there."""
     names = {value: name for name, value in fields.items() if isinstance(value, str)}
     return {column: _kept(value, names) for column, value in row.items()}
@@ -162,10 +164,10 @@ def input_from(kept: object, fields: Mapping[str, object]) -> dict[str, object]:
     return {str(column): _read(value, fields) for column, value in kept.items()}
 
 
-def _kept(value: object, fields: Mapping[str, str]) -> object:
+def _kept(value: object, fields: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str) and value in fields:
         return {"field": fields[value]}
-    return {"value": value} if isinstance(value, Mapping) else value
+    return {"value": value} if isinstance(value, Mapping) else cast(JsonValue, value)
 
 
 def _read(value: object, fields: Mapping[str, object]) -> object:

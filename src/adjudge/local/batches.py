@@ -20,7 +20,7 @@ _MOST = 16
 """More in one pass gain nothing and take memory."""
 
 
-class Batches(Generic[Question, Answer]):
+class CallBatches(Generic[Question, Answer]):
     """Hands calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once. For
     one event loop.
 

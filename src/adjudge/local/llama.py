@@ -29,7 +29,7 @@ _SLOTS = ("\x01system\x01", "\x01user\x01")
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class LabelLogprobs:
     """Log-probability of each label as the next token, and what it took."""
 
     logprobs: dict[str, float]
@@ -53,7 +53,7 @@ class Llama:
         self._tokens = lru_cache(maxsize=256)(self._tokenise)
         self._before, self._between, self._after = self._frame()
 
-    def score(self, prompt: Prompt, labels: Sequence[str]) -> Score:
+    def score(self, prompt: Prompt, labels: Sequence[str]) -> LabelLogprobs:
         """How likely each label is to come next.
 
         The same for the same prompt, whatever was asked before.
@@ -63,7 +63,7 @@ class Llama:
         ids = [self._label(label) for label in labels]
         found, read = self._label_logprobs(prefix + suffix, ids)
         scores = {label: found[token] for label, token in zip(labels, ids, strict=True)}
-        return Score(scores, len(prefix) + len(suffix), evaluated + read)
+        return LabelLogprobs(scores, len(prefix) + len(suffix), evaluated + read)
 
     def write(
         self, messages: Sequence[ChatMessage], options: Mapping[str, object]

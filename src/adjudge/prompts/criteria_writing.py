@@ -15,7 +15,7 @@ from adjudge.prompts.render import load, shown_fields
 _LONGEST_TEXT = 4000
 
 
-class Case(NamedTuple):
+class DisputedRow(NamedTuple):
     """A row of which judge and people say different things."""
 
     instance: Instance
@@ -34,7 +34,7 @@ class _ShownCase:
 
 def render_criteria_improvement(
     criteria: Criteria,
-    cases: Sequence[Case],
+    cases: Sequence[DisputedRow],
     language: str,
     *,
     wording: bool,
@@ -56,7 +56,7 @@ def render_criteria_improvement(
     return Prompt(load("improve_criteria", language).messages(values))
 
 
-def _fields(criteria: Criteria, case: Case) -> dict[str, str | Sequence[str]]:
+def _fields(criteria: Criteria, case: DisputedRow) -> dict[str, str | Sequence[str]]:
     shown = shown_fields(criteria, case.instance)
     fields = {
         name: _short(value) if isinstance(value, str) else [_short(one) for one in value]

@@ -15,6 +15,7 @@ from adjudge.data.dataset import Source
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask_with, prompt_for
@@ -28,7 +29,7 @@ from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Progress
 from adjudge.judges.settings import (
     NO_MODELS,
-    Asked,
+    AskOptions,
     AskSettings,
     ModelPanel,
     OnFailure,
@@ -49,12 +50,12 @@ from adjudge.rag.dimensions import (
 )
 from adjudge.rag.joint import CHECKS, Checks, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
-from adjudge.rag.measures import Measure, weighed_measures
+from adjudge.rag.measures import RagMeasure, weighed_measures
 from adjudge.rag.measuring import Measuring
 from adjudge.rag.parts import row_texts
 from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
-from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows
+from adjudge.rag.rows import RagRows, Row, check_fields, columns_of, needed_fields, read_rows
 from adjudge.rag.standalone import JudgedQuestion
 from adjudge.rag.votes import (
     about_sentences,
@@ -190,7 +191,7 @@ class RagEvaluator(AskSettings, RagPlans):
         return self._scored
 
     @property
-    def measured(self) -> tuple[Measure, ...]:
+    def measured(self) -> tuple[RagMeasure, ...]:
         """What else is measured, with the weights."""
         return self._measuring.measures
 
@@ -206,7 +207,7 @@ class RagEvaluator(AskSettings, RagPlans):
 
     def rows(
         self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None
-    ) -> Rows:
+    ) -> RagRows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
         return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
@@ -288,28 +289,22 @@ class RagEvaluator(AskSettings, RagPlans):
             _LOG.warning("%s", read.blank)
         return read.instances
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """With the dimensions as they are scored, wherever they came from, and what is measured
         beside them.
         """
         made = super().configuration(criteria)
-        asked = (
-            {"checks": [plain(one) for one in self._measuring.checks.values()]}
-            if self._measuring.checks
-            else {}
-        )
-        measures = (
-            {"measures": {one.name: plain(one) for one in self.measured}, **asked}
-            if self.measured
-            else {}
-        )
-        found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+        made["dimensions"] = {one.name: plain(one) for one in self._scored}
+        if self.measured:
+            made["measures"] = {one.name: plain(one) for one in self.measured}
+            if self._measuring.checks:
+                made["checks"] = [plain(one) for one in self._measuring.checks.values()]
         checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
         others = [
             *(checks if self._measuring.checks else ()),
             *([standalone.TEMPLATE] if self.rewrite_questions else ()),
         ]
-        return worded(found, self.language, sentences=bool(self.evidence), others=others)
+        return worded(made, self.language, sentences=bool(self.evidence), others=others)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
@@ -366,7 +361,7 @@ class RagEvaluator(AskSettings, RagPlans):
         )
 
     @property
-    def _weighing(self) -> list[Measure]:
+    def _weighing(self) -> list[RagMeasure]:
         return [one for one in self.measured if one.weight]
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
@@ -437,8 +432,8 @@ class RagEvaluator(AskSettings, RagPlans):
             **self._asking(),
         )
 
-    def _asking(self) -> Asked:
-        return Asked(
+    def _asking(self) -> AskOptions:
+        return AskOptions(
             language=self.language,
             temperature=self.temperature,
             seed=self.seed,

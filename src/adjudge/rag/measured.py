@@ -10,7 +10,7 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.rag_record import MeasureRecord
 from adjudge.messages import Message
-from adjudge.rag.measures import Measure
+from adjudge.rag.measures import RagMeasure
 from adjudge.stats.estimate import Figure
 
 
@@ -18,7 +18,7 @@ from adjudge.stats.estimate import Figure
 class Measured:
     """A number from 0 to 1, or why there is none."""
 
-    measure: Measure
+    measure: RagMeasure
     value: float | None
     reason: str = ""
 
@@ -35,7 +35,7 @@ class Measured:
 NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
 
 
-def ranked(measure: Measure, item: Instance) -> Figure:
+def ranked(measure: RagMeasure, item: Instance) -> Figure:
     found: dict[str, str | tuple[str, ...]] = {}
     for name in measure.reads:
         value = item.value(name)

@@ -32,7 +32,7 @@ SIDES: tuple[Side, ...] = ("retriever", "generator")
 
 
 @dataclass(frozen=True)
-class Measure:
+class RagMeasure:
     """One number of a row, from 0 to 1."""
 
     name: str
@@ -65,7 +65,7 @@ class Measure:
         return value if self.higher_is_better else 1 - value
 
 
-def known_measures(language: str = "en") -> Mapping[str, Measure]:
+def known_measures(language: str = "en") -> Mapping[str, RagMeasure]:
     """All there are, by name; those of rankings without a cut-off."""
     return _read(language)[0]
 
@@ -77,7 +77,7 @@ def check_criteria(language: str = "en") -> Mapping[str, Criteria]:
 
 def chosen_measures(
     names: Sequence[str], weights: Mapping[str, float], language: str = "en"
-) -> tuple[Measure, ...]:
+) -> tuple[RagMeasure, ...]:
     """Those that are asked for, each once, with their weights.
 
     A SetupError names one that there is not.
@@ -94,7 +94,7 @@ def chosen_measures(
 
 def weighed_measures(
     names: Sequence[str], weights: Mapping[str, float], language: str, *, alone: bool
-) -> tuple[tuple[Measure, ...], dict[str, float]]:
+) -> tuple[tuple[RagMeasure, ...], dict[str, float]]:
     """The measures with their weights, and the weights that are not theirs. ``alone``: nothing else
     is in the composite, so that all measures are where none has a weight.
     """
@@ -105,7 +105,7 @@ def weighed_measures(
     return chosen_measures(names, default | given, language), others
 
 
-def kept_measures(kept: object) -> tuple[Measure, ...]:
+def kept_measures(kept: object) -> tuple[RagMeasure, ...]:
     """The measures as a run folder keeps them; none where what is kept are none."""
     try:
         place = Place(Message("the run"))
@@ -114,7 +114,7 @@ def kept_measures(kept: object) -> tuple[Measure, ...]:
         return ()
 
 
-def _kept(given: Mapping[str, object], place: Place) -> Measure:
+def _kept(given: Mapping[str, object], place: Place) -> RagMeasure:
     return replace(_measure(given, place), weight=number(given.get("weight", 0.0), place))
 
 
@@ -126,7 +126,7 @@ def measure_name(name: str) -> str | None:
     return str(rank) if rank else name if name in known_measures() else None
 
 
-def _named(name: str, known: Mapping[str, Measure]) -> Measure:
+def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
     rank = _rank(name)
     if rank:
         cut = "" if rank.k is None else f"@{rank.k}"
@@ -149,7 +149,7 @@ def _rank(name: str) -> RankMeasure | None:
 
 
 @cache
-def _read(language: str) -> tuple[Mapping[str, Measure], Mapping[str, Criteria]]:
+def _read(language: str) -> tuple[Mapping[str, RagMeasure], Mapping[str, Criteria]]:
     check_language(language)
     given, place = our_yaml(__package__, f"measures.{language}.yaml")
     asked = [
@@ -163,9 +163,9 @@ def _read(language: str) -> tuple[Mapping[str, Measure], Mapping[str, Criteria]]
     return {one.name: one for one in found}, {one.name: one for one in asked}
 
 
-def _measure(given: Mapping[str, object], place: Place) -> Measure:
+def _measure(given: Mapping[str, object], place: Place) -> RagMeasure:
     side = one_of(given.get("of"), SIDES, place.at("of"))
-    return Measure(
+    return RagMeasure(
         name=phrase(given.get("name"), place.at("name")),
         title=phrase(given.get("title"), place.at("title")),
         description=phrase(given.get("description"), place.at("description")),

@@ -11,8 +11,8 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.judges.case import Case
 from adjudge.messages import Message
 from adjudge.rag.measured import Measured, ranked
-from adjudge.rag.measures import Measure, check_criteria
-from adjudge.rag.parts import Answered, Part, Relevant, RowTexts, answered, parts_of
+from adjudge.rag.measures import RagMeasure, check_criteria
+from adjudge.rag.parts import Answered, RagPart, Relevant, RowTexts, answered, parts_of
 from adjudge.stats.estimate import Figure
 from adjudge.stats.retrieval import ranked_precision
 
@@ -27,7 +27,7 @@ _LATER = ("fragment_used", "fragments_disagree")
 class Measuring:
     """All that is measured of every row."""
 
-    measures: tuple[Measure, ...]
+    measures: tuple[RagMeasure, ...]
     language: str = "en"
 
     @cached_property
@@ -67,7 +67,7 @@ class Measuring:
         return found, tuple(each for some in answers.values() for each in some)
 
     def _figure(
-        self, measure: Measure, row: RowTexts, answers: Mapping[str, Sequence[Answered]]
+        self, measure: RagMeasure, row: RowTexts, answers: Mapping[str, Sequence[Answered]]
     ) -> Figure:
         if measure.rank:
             return ranked(measure, row.item)
@@ -81,7 +81,7 @@ class Measuring:
             row, {name: [bool(one.yes) for one in some] for name, some in answers.items()}
         )
 
-    def _parts(self, check: str, row: RowTexts, results: Results | None) -> list[Part] | None:
+    def _parts(self, check: str, row: RowTexts, results: Results | None) -> list[RagPart] | None:
         """None while it is not known what to ask."""
         if not self._can_ask(check, row):
             return []
@@ -108,7 +108,7 @@ def _key(case: Case) -> tuple[str, str]:
     return case.criteria.name, case.instance.identity
 
 
-def _answers(parts: Sequence[Part], results: Results) -> list[Answered]:
+def _answers(parts: Sequence[RagPart], results: Results) -> list[Answered]:
     return [answered(part, results(part.case) if part.case else None) for part in parts]
 
 

@@ -27,7 +27,7 @@ NOWHERE = Message("the citation points to no fragment")
 
 
 @dataclass(frozen=True)
-class Part:
+class RagPart:
     """One thing that is asked about."""
 
     check: str
@@ -47,7 +47,7 @@ class Part:
 class Answered:
     """A part, and what became of it."""
 
-    part: Part
+    part: RagPart
     yes: bool | None
     reason: str = ""
     """Why it is so, or why there is none."""
@@ -65,7 +65,7 @@ class Answered:
         )
 
 
-def answered(part: Part, result: DirectInstanceResult | None) -> Answered:
+def answered(part: RagPart, result: DirectInstanceResult | None) -> Answered:
     """A part with what the votes on it say; one that no model was asked about points nowhere."""
     if result is None:
         return Answered(part, False, NOWHERE)
@@ -146,14 +146,14 @@ Relevant = frozenset[int] | None
 """The numbers of the relevant fragments; None: not known, so that all count."""
 
 
-def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) -> list[Part]:
+def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) -> list[RagPart]:
     """What is asked about a row for one check."""
     return list(_PARTS[check](row, criteria, relevant))
 
 
-def _relevance(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001 - all have one shape
+def _relevance(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:  # noqa: ARG001 - all have one shape
     for number, text in enumerate(row.fragments, 1):
-        yield Part(
+        yield RagPart(
             criteria.name,
             number,
             text,
@@ -161,14 +161,14 @@ def _relevance(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterato
         )
 
 
-def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:
+def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:
     for number, text in enumerate(row.fragments, 1):
         if number not in row.cited and (relevant is None or number in relevant):
             case = _case(criteria, {"response": row.text("response"), "fragment": text})
-            yield Part(criteria.name, number, text, case=case)
+            yield RagPart(criteria.name, number, text, case=case)
 
 
-def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:
+def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:
     numbered = [
         (number, text)
         for number, text in enumerate(row.fragments, 1)
@@ -176,15 +176,15 @@ def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator
     ]
     for (first, one), (second, other) in combinations(numbered, 2):
         case = _case(criteria, {"other_fragment": one, "fragment": other})
-        yield Part(criteria.name, second, other, others=(first,), case=case)
+        yield RagPart(criteria.name, second, other, others=(first,), case=case)
 
 
-def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001
+def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:  # noqa: ARG001
     """A sentence with all that it cites, since each may say a part of it; a mark that points
     nowhere by itself.
     """
     for one in (each for each in row.citations if each.fragment is None):
-        yield Part(criteria.name, one.sentence, one.statement, mark=one.mark)
+        yield RagPart(criteria.name, one.sentence, one.statement, mark=one.mark)
     cited: dict[int, list[Citation]] = {}
     for one in (each for each in row.citations if each.fragment is not None):
         cited.setdefault(one.sentence, []).append(one)
@@ -198,21 +198,21 @@ def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Pa
                 "statement": some[0].statement,
             },
         )
-        yield Part(criteria.name, number, some[0].statement, places, marks, case)
+        yield RagPart(criteria.name, number, some[0].statement, places, marks, case)
 
 
-def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[Part]]:
+def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]:
     """Sentences against a source: those of the answer against the reference, those of the reference
     against all else.
     """
 
-    def parts(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001
+    def parts(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:  # noqa: ARG001
         for number, text in enumerate(row.answer if source == "reference" else row.reference, 1):
             held = {
                 name: row.fragments if name == "contexts" else row.text(name)
                 for name in criteria.context_fields or ()
             }
-            yield Part(
+            yield RagPart(
                 criteria.name, number, text, case=_case(criteria, {**held, "statement": text})
             )
 
@@ -223,7 +223,7 @@ def _case(criteria: Criteria, fields: Mapping[str, str | Sequence[str]]) -> Case
     return Case(Instance(fields), criteria, CHECK)
 
 
-_PARTS: Mapping[str, Callable[[RowTexts, Criteria, Relevant], Iterator[Part]]] = {
+_PARTS: Mapping[str, Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]] = {
     "fragment_relevance": _relevance,
     "fragment_used": _used,
     "fragments_disagree": _disagree,

@@ -13,7 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
-from adjudge.rag.measures import Measure, chosen_measures
+from adjudge.rag.measures import RagMeasure, chosen_measures
 
 Row = Mapping[str, str | Sequence[str]] | Instance
 MAY_BE_ABSENT = ("history", "contexts")
@@ -21,7 +21,7 @@ MAY_BE_ABSENT = ("history", "contexts")
 
 
 @dataclass(frozen=True)
-class Rows:
+class RagRows:
     """What is judged, and where it came from."""
 
     instances: list[Instance]
@@ -37,9 +37,9 @@ def read_rows(
     dimensions: Sequence[Dimension],
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
-    measures: Sequence[Measure] = (),
+    measures: Sequence[RagMeasure] = (),
     sources: Sequence[str] = (),
-) -> Rows:
+) -> RagRows:
     """The rows of a file, or mappings and instances as they are. Columns are found by the usual
     names.
 
@@ -49,7 +49,7 @@ def read_rows(
     read = [*needed_fields(dimensions), *sources]
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
         _require_keys(source[:limit], columns or {}, read)
-        return Rows(source[:limit], {name: name for name in source[0].fields})
+        return RagRows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
     must, also = must_have(dimensions, measures), may_have(measures)
     found = list(
@@ -58,10 +58,12 @@ def read_rows(
     taken = columns_of(found[0], columns or {}, source, needed)
     if not isinstance(source, str | Path):
         _require_keys(found, columns or {}, read)
-    return Rows(found, taken, *blank)
+    return RagRows(found, taken, *blank)
 
 
-def needed_fields(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
+def needed_fields(
+    dimensions: Sequence[Dimension], measures: Sequence[RagMeasure] = ()
+) -> list[str]:
     """The fields that there must be a column for.
 
     A conversation before the question is not needed.
@@ -71,7 +73,7 @@ def needed_fields(dimensions: Sequence[Dimension], measures: Sequence[Measure] =
     return [name for name in dict.fromkeys(read) if name != "history"]
 
 
-def must_have(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
+def must_have(dimensions: Sequence[Dimension], measures: Sequence[RagMeasure] = ()) -> list[str]:
     """The fields that every row must have; without one a measure has no number, and the row is
     judged all the same.
     """
@@ -84,7 +86,7 @@ def must_have(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ())
     ]
 
 
-def may_have(measures: Sequence[Measure]) -> list[str]:
+def may_have(measures: Sequence[RagMeasure]) -> list[str]:
     """Fields that are looked for only because a measure reads them."""
     return [name for name in needed_fields((), measures) if name in ID_ALIASES]
 

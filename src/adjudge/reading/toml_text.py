@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.reading.values import Items, Keys, Place, Scalar
+from adjudge.reading.values import Items, Place, Scalar, YamlMapping
 
 _TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
@@ -62,7 +62,7 @@ def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None =
     """``value``, which a parser made, as the types of files read it."""
     lines = lines or {}
     if isinstance(value, Mapping):
-        made = Keys(
+        made = YamlMapping(
             (str(name), with_lines(below, (*path, str(name)), lines))
             for name, below in value.items()
         )

@@ -95,10 +95,10 @@ class _Reader:
             return self._items(node, place)
         return None if kind == "null" else Scalar(node.value, self._meant(node, kind))
 
-    def _keys(self, node: MappingNode, place: Place) -> Keys:
+    def _keys(self, node: MappingNode, place: Place) -> YamlMapping:
         _refuse_repeats(node, place)
         self._yaml.flatten_mapping(node)
-        made = Keys()
+        made = YamlMapping()
         for written, below in node.value:
             made.key_lines[written.value] = _line(written)
             made.lines[written.value] = _line(below)
@@ -185,7 +185,7 @@ class Scalar(str):
         return made
 
 
-class Keys(dict[str, object]):
+class YamlMapping(dict[str, object]):
     """Keys with values that know their lines."""
 
     def __init__(self, *given: Iterable[tuple[str, object]]) -> None:
@@ -212,7 +212,7 @@ class Place:
 
     def at(self, field: str) -> Place:
         whole = f"{self.field}.{field}" if self.field else field
-        if not isinstance(self.value, Keys):
+        if not isinstance(self.value, YamlMapping):
             return Place(self.file, self.entry, whole, self.line)
         return Place(
             self.file,
@@ -224,7 +224,7 @@ class Place:
 
     def at_key(self, key: str) -> Place:
         """The same as ``at``, on the line of the key itself."""
-        lines = self.value.key_lines if isinstance(self.value, Keys) else {}
+        lines = self.value.key_lines if isinstance(self.value, YamlMapping) else {}
         return replace(self.at(key), line=lines.get(key, self.line))
 
     def item(self, number: int) -> Place:

@@ -8,7 +8,7 @@ from adjudge.messages import Message, plural
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
-from adjudge.stats.difference import Outcome
+from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison
 
 
@@ -67,7 +67,7 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         )
     if found.corrected and found.difference.estimate.value is not None:
         yield Message("uncorrected {value:+.3f}", value=found.difference.estimate.value)
-    if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:
+    if found.outcome is ComparisonOutcome.CANNOT_TELL and found.difference.smallest is not None:
         yield plural(
             "the smallest difference that {count} row would show in 80% of comparisons is "
             "{smallest:.3f}",
@@ -93,9 +93,9 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
     yield from found.notes
 
 
-def _outcome(outcome: Outcome, run: str) -> Message:
-    if outcome is Outcome.BETTER:
+def _outcome(outcome: ComparisonOutcome, run: str) -> Message:
+    if outcome is ComparisonOutcome.BETTER:
         return Message("{run} is better", run=run)
-    if outcome is Outcome.WORSE:
+    if outcome is ComparisonOutcome.WORSE:
         return Message("{run} is worse", run=run)
     return Message("cannot tell")

@@ -23,7 +23,7 @@ from adjudge.results.summary import (
 )
 
 if TYPE_CHECKING:
-    from adjudge.rag.measures import Measure
+    from adjudge.rag.measures import RagMeasure
     from adjudge.stats.intervals import Interval
 
 BLAMED = ("retriever", "generator", "both", "neither", "unknown")
@@ -33,7 +33,7 @@ BLAMED = ("retriever", "generator", "both", "neither", "unknown")
 class MeasureSummary:
     """One measure over all rows."""
 
-    measure: Measure
+    measure: RagMeasure
     mean: float | None
     rows: int
     missing: int
@@ -95,7 +95,7 @@ class MeasuresSummary:
 class MeasureTally:
     """Adds up rows as they come."""
 
-    def __init__(self, measures: Sequence[Measure], sureness: GateConfidence = UNSURE) -> None:
+    def __init__(self, measures: Sequence[RagMeasure], sureness: GateConfidence = UNSURE) -> None:
         self._measures = tuple(measures)
         self._sureness = sureness
         self._values = {one.name: array("d") for one in measures}
@@ -126,7 +126,7 @@ class MeasureTally:
             tuple(map(self._summary, self._measures)), counts, self._idle if asked else None
         )
 
-    def _summary(self, measure: Measure) -> MeasureSummary:
+    def _summary(self, measure: RagMeasure) -> MeasureSummary:
         values, groups, reasons = (
             self._values[measure.name],
             self._groups[measure.name],

@@ -20,7 +20,7 @@ from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
-    from adjudge.rag.measures import Measure
+    from adjudge.rag.measures import RagMeasure
     from adjudge.rag.result import RagResult
     from adjudge.stats.intervals import Interval
 
@@ -149,7 +149,7 @@ class RagTally:
         self,
         dimensions: Sequence[Dimension],
         sureness: GateConfidence = UNSURE,
-        measures: Sequence[Measure] = (),
+        measures: Sequence[RagMeasure] = (),
     ) -> None:
         self._dimensions = tuple(dimensions)
         self._measures = MeasureTally(measures, sureness) if measures else None

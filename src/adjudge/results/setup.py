@@ -21,7 +21,7 @@ from adjudge.results.gate import Bar
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
-    from adjudge.rag.measures import Measure
+    from adjudge.rag.measures import RagMeasure
     from adjudge.runs.folder import RunInfo
 
 
@@ -124,7 +124,7 @@ class Setup:
     """Judge → its configuration."""
     dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it scores."""
-    measures: Mapping[str, tuple[Measure, ...]] = field(default_factory=FrozenDict)
+    measures: Mapping[str, tuple[RagMeasure, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it measures beside that."""
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
     """Judge that is a cascade → its steps."""
@@ -291,7 +291,7 @@ class _HasDimensions(Protocol):
     def scored(self) -> tuple[Dimension, ...]: ...
 
     @property
-    def measured(self) -> tuple[Measure, ...]:
+    def measured(self) -> tuple[RagMeasure, ...]:
         """What it measures beside that."""
 
 
@@ -338,7 +338,7 @@ def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[D
     return {name: own for name, own in found.items() if own}
 
 
-def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Measure, ...]]:
+def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[RagMeasure, ...]]:
     from adjudge.rag.measures import kept_measures
 
     found = {

@@ -32,10 +32,10 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
-from adjudge.ledger.stores.merge import Merged, merge, refuse_newer
+from adjudge.ledger.stores.merge import MergeSummary, merge, refuse_newer
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import Span, Store
+from adjudge.ledger.stores.store import RowRange, Store
 from adjudge.plugins import Parts
 from adjudge.runs.build import ReadyJudge, instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
@@ -108,7 +108,7 @@ def judge_partition(
 
 def merge_partitions(
     store: str | Path | Store, folder: str | Path, *, complete: bool = True
-) -> Merged:
+) -> MergeSummary:
     """Make one ordinary run folder of what all partitions were answered: for reports, exports,
     ``adjudge view``.
 
@@ -251,7 +251,7 @@ class OpenPartitionJudge:
         told.rows += len(rows)
         if not rows:
             return
-        await self._ledger.begin(Span(min(numbers), max(numbers)))
+        await self._ledger.begin(RowRange(min(numbers), max(numbers)))
         first, *others = self.made.judges
         judged = _Chunk(replace(self.made.file, rows=rows), self.made.judges, None)
         await judged.judge_with(first, numbers, self._ledger, self.run, told)

@@ -27,7 +27,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import merge, refuse_newer
 from adjudge.ledger.stores.postgres import LEASE_SECONDS, PostgresStore
-from adjudge.ledger.stores.store import Span
+from adjudge.ledger.stores.store import RowRange
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
@@ -130,7 +130,7 @@ class _Worker:
                 told.cancel()
                 self._spent = session.run.open_budget.spent
 
-    async def _next(self, session: OpenPartitionJudge) -> Span | None:
+    async def _next(self, session: OpenPartitionJudge) -> RowRange | None:
         """The next range; None when all are judged.
 
         Those of a process that died are free when its connection is gone.
@@ -141,10 +141,10 @@ class _Worker:
             await session.run.open_budget.pause(_LOOK_AGAIN)
 
 
-def _offered(rows: Sequence[tuple[int, Instance]]) -> tuple[Span, str]:
+def _offered(rows: Sequence[tuple[int, Instance]]) -> tuple[RowRange, str]:
     """A range, and a hash of what its rows show."""
     shown = "".join(instance.identity for _, instance in rows)
-    return Span(rows[0][0], rows[-1][0]), sha256(shown.encode()).hexdigest()[:16]
+    return RowRange(rows[0][0], rows[-1][0]), sha256(shown.encode()).hexdigest()[:16]
 
 
 async def _tell_news(session: OpenPartitionJudge, tally: Tally) -> None:
@@ -163,7 +163,7 @@ class _Ranges:
         self._chunks: Iterator[list[tuple[int, Instance]]] = iter(())
         self._next = -1
 
-    def of(self, span: Span) -> list[tuple[int, Instance]]:
+    def of(self, span: RowRange) -> list[tuple[int, Instance]]:
         """The rows from the first to the last."""
         if self._next < 0 or span.first < self._next:
             self._chunks, self._next = partitions(self._file, _ROWS, self._limit, told_elsewhere), 0

@@ -39,7 +39,7 @@ _OUT_OF_MEMORY = b'{"failed": {"kind": "MemoryError"}}\n'
 _TEXT_SHOWN = 4000
 
 
-class Job(TypedDict):
+class JobMessage(TypedDict):
     """What the host sends first."""
 
     code: str
@@ -130,7 +130,7 @@ def main() -> None:
     """Read the job, lock up, run."""
     channel = _take_channels()
     try:
-        job = cast(Job, channel.receive())
+        job = cast(JobMessage, channel.receive())
         _limit(job["limits"], alone=job["alone"])
         if job["filter"]:
             _become(job["user"])
@@ -220,7 +220,7 @@ def _must(result: int, what: str) -> None:
         raise OSError(ctypes.get_errno(), f"cannot {what}: {os.strerror(ctypes.get_errno())}")
 
 
-def _run(channel: Channel, job: Job) -> None:
+def _run(channel: Channel, job: JobMessage) -> None:
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(Printed(channel)), encoding="utf-8", errors="backslashreplace"
     )
@@ -236,7 +236,7 @@ def _run(channel: Channel, job: Job) -> None:
         os._exit(0)  # threads and exit handlers of the code do not live on
 
 
-def _outcome(channel: Channel, job: Job) -> dict[str, object]:
+def _outcome(channel: Channel, job: JobMessage) -> dict[str, object]:
     code = job["code"]
     linecache.cache["<code>"] = (len(code), None, code.splitlines(keepends=True), "<code>")
     space = _fresh_main()

@@ -52,7 +52,7 @@ _LOOK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CodeJob:
     """What the process inside is to do."""
 
     code: str
@@ -100,10 +100,10 @@ class Wall(ABC):
     ) -> Execution:
         """Run the code; see ``Sandbox.run``."""
         async with scratch_folder() as folder:
-            return await execute(self.launch(folder, limits), Job(code, inputs, tools, limits))
+            return await execute(self.launch(folder, limits), CodeJob(code, inputs, tools, limits))
 
 
-async def execute(launch: Launch, job: Job) -> Execution:
+async def execute(launch: Launch, job: CodeJob) -> Execution:
     """Run the job to its end, or end it."""
     line, started = job.line(launch), monotonic()
     process = _start(launch)
@@ -152,7 +152,7 @@ def _start(launch: Launch) -> Process:
 class _Talk:
     """One conversation with one process."""
 
-    def __init__(self, process: Process, job: Job, meter: Meter) -> None:
+    def __init__(self, process: Process, job: CodeJob, meter: Meter) -> None:
         self._process = process
         self._job = job
         self._meter = meter

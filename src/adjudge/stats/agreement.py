@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correction import label_interval
@@ -178,7 +179,7 @@ class TwoRaters:
         table = Counter(pairs)
         return cls(len(pairs), accuracy(table), cohen_kappa(table))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "n": self.count,

@@ -30,7 +30,7 @@ cost.
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AnnotatorComparison:
     """The judge against one person."""
 
     annotator: str
@@ -53,7 +53,7 @@ class AltTest:
     """ρ: the mean advantage, by which judges are ranked."""
     passed: bool
     epsilon: float
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[AnnotatorComparison, ...] = ()
     nearby: Mapping[float, float] | None = None
     """ω at ε - 0.05 and ε + 0.05: ε is a choice, and it decides."""
     skipped: tuple[str, ...] = ()
@@ -109,7 +109,9 @@ def alt_test(
     p_values = [p_value_below(person.differences, epsilon) for person in enough]
     won = benjamini_yekutieli(p_values, risk)
     comparisons = tuple(
-        Comparison(person.name, len(person.wins), fmean(person.wins), p_value, place in won)
+        AnnotatorComparison(
+            person.name, len(person.wins), fmean(person.wins), p_value, place in won
+        )
         for place, (person, p_value) in enumerate(zip(enough, p_values, strict=True))
     )
     nearby = {

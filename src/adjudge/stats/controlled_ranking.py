@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from adjudge.messages import Message
 from adjudge.stats.linear import solve
-from adjudge.stats.ranking import Contest, rating
+from adjudge.stats.ranking import NamedContest, rating
 
 PENALTY = 1e-6
 """On strengths: only differences between them matter, and this names the one solution whose mean is
@@ -37,7 +37,7 @@ def relative_length(first: float, second: float) -> float:
 
 
 def controlled_ranking(
-    contests: Sequence[Contest],
+    contests: Sequence[NamedContest],
     covariates: Mapping[str, Sequence[float]],
     *,
     penalty: float = 0.1,
@@ -68,7 +68,7 @@ def controlled_ranking(
 _Row = tuple[list[tuple[int, float]], float]
 
 
-def _row(contest: Contest, names: Sequence[str], values: Sequence[float]) -> _Row:
+def _row(contest: NamedContest, names: Sequence[str], values: Sequence[float]) -> _Row:
     """The columns that are not 0, and the outcome for the first."""
     sides = [(names.index(contest.first), 1.0), (names.index(contest.second), -1.0)]
     return [

@@ -20,7 +20,7 @@ SMOOTHING = 0.01
 _TINY, _STEPS, _CLOSE = 1e-10, 100, 1e-6
 
 
-class Said(NamedTuple):
+class MemberVote(NamedTuple):
     """One member's vote on one row."""
 
     row: Hashable
@@ -50,7 +50,7 @@ _Confusion = dict[str, dict[tuple[str, str], float]]
 
 
 def dawid_skene(
-    votes: Sequence[Said], *, effective: float | None = None, smoothing: float = SMOOTHING
+    votes: Sequence[MemberVote], *, effective: float | None = None, smoothing: float = SMOOTHING
 ) -> Consensus:
     """Fit the model by expectation and maximisation, from the shares of votes, until the bound of
     the likelihood stands still.
@@ -83,7 +83,7 @@ def dawid_skene(
     return Consensus(chances, priors, confusion, steps)
 
 
-def _shares(votes: Sequence[Said], options: Sequence[str]) -> _Chances:
+def _shares(votes: Sequence[MemberVote], options: Sequence[str]) -> _Chances:
     counts: dict[Hashable, Counter[str]] = defaultdict(Counter)
     for vote in votes:
         counts[vote.row][vote.option] += 1
@@ -94,7 +94,7 @@ def _shares(votes: Sequence[Said], options: Sequence[str]) -> _Chances:
 
 
 def _maximise(
-    votes: Sequence[Said], chances: _Chances, options: Sequence[str], smoothing: float
+    votes: Sequence[MemberVote], chances: _Chances, options: Sequence[str], smoothing: float
 ) -> tuple[dict[str, float], _Confusion]:
     priors = {
         option: max(_TINY, math.fsum(row[option] for row in chances.values()) / len(chances))
@@ -130,7 +130,7 @@ def _normalised(
 
 
 def _expect(
-    votes: Sequence[Said],
+    votes: Sequence[MemberVote],
     priors: Mapping[str, float],
     confusion: _Confusion,
     options: Sequence[str],
@@ -152,7 +152,10 @@ def _chances(logs: Sequence[float], options: Sequence[str]) -> dict[str, float]:
 
 
 def _bound(
-    votes: Sequence[Said], chances: _Chances, priors: Mapping[str, float], confusion: _Confusion
+    votes: Sequence[MemberVote],
+    chances: _Chances,
+    priors: Mapping[str, float],
+    confusion: _Confusion,
 ) -> float:
     """The lower bound of the likelihood as crowd-kit computes it (the prior counts with each vote),
     so that both stop alike.

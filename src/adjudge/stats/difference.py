@@ -33,7 +33,7 @@ class Difference:
     """The first run less the second one."""
 
     estimate: Estimate
-    outcome: Outcome
+    outcome: ComparisonOutcome
     p_value: float | None
     """Of a difference as large as this between runs that are equally good; two-sided."""
     smallest: float | None
@@ -42,7 +42,7 @@ class Difference:
     """Rows, or clusters of rows, that are independent."""
 
 
-class Outcome(StrEnum):
+class ComparisonOutcome(StrEnum):
     """What a comparison says of the first run."""
 
     BETTER = "better"
@@ -114,7 +114,7 @@ class PairedScores:
             )
             return Difference(
                 Estimate(mean, None, None, units, "paired", level, reason),
-                Outcome.CANNOT_TELL,
+                ComparisonOutcome.CANNOT_TELL,
                 None,
                 None,
                 units,
@@ -126,7 +126,7 @@ class PairedScores:
         estimate = Estimate(mean, middle - reach, middle + reach, self.rows, "paired", level)
         exact = sign_test(self.gains, self.losses) if self.binary and not clustered else None
         p_value = 2 * t_cdf(-abs(middle) / error, freedom) if exact is None else exact
-        outcome = Outcome.CANNOT_TELL
+        outcome = ComparisonOutcome.CANNOT_TELL
         if exact is None or exact <= 1 - level:
             outcome = three_valued(Interval(middle - reach, middle + reach, level), margin)
         smallest = (
@@ -195,11 +195,11 @@ def _reach_of(differences: Sequence[float]) -> float:
     return 1.0 if math.isclose(largest, 0.0, abs_tol=1e-12) else largest
 
 
-def three_valued(interval: Interval, margin: float = 0.0) -> Outcome:
+def three_valued(interval: Interval, margin: float = 0.0) -> ComparisonOutcome:
     """Better or worse where the whole interval lies beyond the margin."""
     if interval.lower > margin:
-        return Outcome.BETTER
-    return Outcome.WORSE if interval.upper < -margin else Outcome.CANNOT_TELL
+        return ComparisonOutcome.BETTER
+    return ComparisonOutcome.WORSE if interval.upper < -margin else ComparisonOutcome.CANNOT_TELL
 
 
 def smallest_detectable(error: float, *, level: float = 0.95, power: float = POWER) -> float:

@@ -17,7 +17,7 @@ from statistics import fmean
 
 from adjudge.messages import Message
 from adjudge.stats.correlation import pearson
-from adjudge.stats.difference import Difference, Outcome, compare
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.intervals import Clusters
 from adjudge.stats.linear import solve
 
@@ -236,7 +236,7 @@ def against_best_member(
     groups = None if clusters is None else [clusters[place] for place in rows]
     ours = [float(panel[place] == truth[place]) for place in rows]
     found = compare(ours, right[best], clusters=groups, level=level)
-    if found.outcome != Outcome.WORSE:
+    if found.outcome != ComparisonOutcome.WORSE:
         return PanelCheck(best, found)
     text = Message(
         "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "

@@ -29,7 +29,7 @@ _STEPS, _CLOSE = 10_000, 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class NamedContest:
     """One comparison. The order in which the two were shown does not matter here."""
 
     first: str
@@ -60,7 +60,7 @@ class Strengths:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Standing:
     """One line of a leaderboard."""
 
     name: str
@@ -84,10 +84,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Standings:
     """A leaderboard, and what stands against believing it."""
 
-    places: tuple[Place, ...]
+    places: tuple[Standing, ...]
     ties: float
     padded: bool
     cycles: tuple[tuple[str, ...], ...]
@@ -124,7 +124,7 @@ def _pair(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one < other else (other, one)
 
 
-def _tabulate(contests: Mapping[Contest, int], names: Sequence[str]) -> _Table:
+def _tabulate(contests: Mapping[NamedContest, int], names: Sequence[str]) -> _Table:
     wins: dict[tuple[str, str], float] = defaultdict(float)
     ties: dict[tuple[str, str], float] = defaultdict(float)
     for contest, count in contests.items():
@@ -139,12 +139,12 @@ def _tabulate(contests: Mapping[Contest, int], names: Sequence[str]) -> _Table:
     return _Table(tuple(names), wins, ties)
 
 
-def strengths(contests: Mapping[Contest, int]) -> Strengths:
+def strengths(contests: Mapping[NamedContest, int]) -> Strengths:
     """Fit Davidson's model to counted contests by its fixed point."""
     return _fit(_tabulate(contests, _names(contests)))
 
 
-def _names(contests: Iterable[Contest]) -> list[str]:
+def _names(contests: Iterable[NamedContest]) -> list[str]:
     return sorted({name for contest in contests for name in (contest.first, contest.second)})
 
 
@@ -261,7 +261,9 @@ def _finish_order(start: str, edges: Mapping[str, Sequence[str]], seen: set[str]
     return finished
 
 
-def cycles(contests: Mapping[Contest, int], *, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
+def cycles(
+    contests: Mapping[NamedContest, int], *, level: float = 0.95
+) -> tuple[tuple[str, ...], ...]:
     """Groups of three or more that beat each other in a circle, each win significant by the sign
     test.
     """
@@ -275,26 +277,26 @@ def cycles(contests: Mapping[Contest, int], *, level: float = 0.95) -> tuple[tup
 
 
 def rank(
-    contests: Sequence[Contest],
+    contests: Sequence[NamedContest],
     *,
     prompts: Clusters = None,
     draws: Draws = DRAWS,
     level: float = 0.95,
-) -> Ranking:
+) -> Standings:
     """The leaderboard, best first.
 
     ``prompts`` names the prompt of each contest: whole prompts are drawn for the intervals.
     """
     counted = Counter(contests)
     if len(_names(contests)) < 2:
-        return Ranking((), 0.0, False, (), draws, level, Message("no two were compared"))
+        return Standings((), 0.0, False, (), draws, level, Message("no two were compared"))
     found = strengths(counted)
     one_prompt = len(set(prompts)) == 1 if prompts is not None else len(contests) == 1
     drawn = [] if one_prompt else _drawn(contests, prompts, draws, found)
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
     beaten = _beaten(contests, prompts, level)
     places = tuple(_place(name, found, drawn, counted, beaten, level) for name in ordered)
-    return Ranking(
+    return Standings(
         places,
         found.ties,
         found.padded,
@@ -306,7 +308,7 @@ def rank(
 
 
 def _drawn(
-    contests: Sequence[Contest], prompts: Clusters, draws: Draws, start: Strengths
+    contests: Sequence[NamedContest], prompts: Clusters, draws: Draws, start: Strengths
 ) -> list[Strengths]:
     names = list(start.log_strengths)
     return [
@@ -315,7 +317,9 @@ def _drawn(
     ]
 
 
-def _beaten(contests: Sequence[Contest], prompts: Clusters, level: float) -> set[tuple[str, str]]:
+def _beaten(
+    contests: Sequence[NamedContest], prompts: Clusters, level: float
+) -> set[tuple[str, str]]:
     """(better, worse) of every two of whom one wins significantly by the sign test, each prompt
     counted once.
     """
@@ -335,10 +339,10 @@ def _place(
     name: str,
     found: Strengths,
     drawn: Sequence[Strengths],
-    counted: Mapping[Contest, int],
+    counted: Mapping[NamedContest, int],
     beaten: Collection[tuple[str, str]],
     level: float,
-) -> Place:
+) -> Standing:
     own = found.log_strengths
     bounded = drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
     limits = (
@@ -361,7 +365,7 @@ def _place(
     won = math.fsum(
         count * (one.outcome if one.first == name else 1 - one.outcome) for one, count in mine
     )
-    return Place(
+    return Standing(
         name,
         rating(own[name]),
         rating(limits.lower) if limits else None,

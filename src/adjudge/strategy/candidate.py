@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.sampled import SampledResult
 from adjudge.errors import NoValidCandidate
 from adjudge.messages import Message, join
@@ -45,7 +46,7 @@ class Try:
         """What its writer is told."""
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This try as a JSON-ready dict."""
         results = [result.to_dict() for result in self.results]
         return {
@@ -82,7 +83,7 @@ class Candidate:
         """What the criteria said of its last try."""
         return self.tries[-1].results if self.tries else ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This candidate as a JSON-ready dict."""
         tries = [one.to_dict() for one in self.tries]
         return {
@@ -149,9 +150,9 @@ class Selection:
     def _costs(self) -> Sequence[float]:
         return [one.cost for one in self.candidates if one.cost is not None]
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This selection as a JSON-ready dict."""
-        fresh = self.fresh and {"cost": self.fresh.cost, "reason": self.fresh.reason}
+        fresh = {"cost": self.fresh.cost, "reason": self.fresh.reason} if self.fresh else None
         chosen = {
             "cost": self.cost,
             "compared": self.compared,
@@ -160,7 +161,7 @@ class Selection:
         }
         return {
             "task": self.task,
-            "output": self.raw,
+            "output": cast(JsonValue, self.raw),
             "stdout": self.stdout,
             "winner": self.winner.number if self.winner else None,
             **chosen,

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import SetupError
 
-JsonSchema = Mapping[str, object]
+JsonSchema = JsonObject
 
 
 def check_json_schema(schema: JsonSchema) -> None:

@@ -8,6 +8,7 @@ from typing import cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.results import Result, Status
 from adjudge.domain.sampled_record import CandidateDetail
 from adjudge.engine.session import OpenRun
@@ -46,7 +47,7 @@ class CandidateResult(Result):
 
 def configuration(
     agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]
-) -> dict[str, dict[str, object]]:
+) -> dict[str, JsonDict]:
     """What a run of this strategy is called, and everything that decides what is asked in it."""
     strategy = agent.strategy
     own = {
@@ -103,12 +104,12 @@ def _criteria(strategy: Strategy) -> list[QualitativeCriteria | QuantitativeCrit
     ]
 
 
-def _part(part: object) -> object:
+def _part(part: object) -> JsonValue:
     """A criterion with its settings; of a function its name."""
     if isinstance(part, SampledCriteria):
         return {
             "kind": type(part).__name__,
-            **cast(Mapping[str, object], part.configuration()["settings"]),
+            **cast(JsonObject, part.configuration()["settings"]),
         }
     return getattr(part, "__name__", type(part).__name__)
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
 from adjudge.aio.event_loop import sync_edge
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import Estimate, Known
 from adjudge.engine.run import RunFolder, everything_in
@@ -224,9 +225,7 @@ class Runtime:
             task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is
         )
 
-    def _configuration(
-        self, agent: Agent, inputs: Mapping[str, object]
-    ) -> dict[str, dict[str, object]]:
+    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, JsonDict]:
         own = {
             "language": self.language,
             "temperature": self.temperature,

@@ -21,6 +21,7 @@ from typing import (
     runtime_checkable,
 )
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.strategy.json_schema import check_json_schema, mismatch
@@ -171,7 +172,7 @@ def _generic(value: object, schema: object, where: str) -> object:
         pairs = _plain(value, dict, where)
         return {
             key: _conform(item, parts[1], f"{where}[{key!r}]")
-            for key, item in typing.cast(dict[str, object], pairs).items()
+            for key, item in typing.cast(JsonDict, pairs).items()
         }
     items = typing.cast(list[object], _plain(value, list, where))
     if origin is list:
@@ -202,7 +203,7 @@ def _fits(value: object, schema: object) -> bool:
 
 def _record(value: object, schema: type, where: str) -> object:
     """A dict with the record's keys: all that have no default, and none that it does not know."""
-    given = typing.cast(dict[str, object], _plain(value, dict, where))
+    given = typing.cast(JsonDict, _plain(value, dict, where))
     hints = get_type_hints(schema)
     missing = [name for name in _required(schema) if name not in given]
     unknown = [name for name in given if name not in hints]

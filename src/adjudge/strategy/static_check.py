@@ -39,14 +39,16 @@ _INNARDS = _words(
     gi_frame tb_frame tb_next func_globals mro FileIO ForwardRef get_type_hints open_code _os _sys
     builtins importlib posix subprocess"""
 )
-_PLAIN_DUNDERS = _words(
-    """abs add aenter aexit aiter all and anext annotations await bool bytes call ceil class complex
-    contains copy debug deepcopy delitem divmod doc enter eq exit float floor floordiv format ge
-    getitem gt hash iadd iand ifloordiv ilshift imatmul imod imul index init invert ior ipow irshift
-    isub iter itruediv ixor le len length_hint lshift lt main match_args matmul missing mod mul name
-    ne neg new next or pos post_init pow qualname radd rand rdivmod repr reversed rfloordiv rlshift
-    rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor set_name slots str sub
-    truediv trunc version xor"""
+_OPERATORS = _words(
+    """abs add and bool ceil complex divmod eq float floor floordiv ge gt iadd iand ifloordiv
+    ilshift imatmul imod imul index invert ior ipow irshift isub itruediv ixor le lshift lt matmul
+    mod mul ne neg or pos pow radd rand rdivmod rfloordiv rlshift rmatmul rmod rmul ror round rpow
+    rrshift rshift rsub rtruediv rxor sub truediv trunc xor"""
+)
+_PLAIN_DUNDERS = _OPERATORS | _words(
+    """aenter aexit aiter all anext annotations await bytes call class contains copy debug deepcopy
+    delitem doc enter exit format getitem hash init iter len length_hint main match_args missing
+    name new next post_init qualname repr reversed set_name slots str version"""
 )
 _DUNDER = re.compile(r"__(\w+?)__(?!\w)")
 _FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Literal, TypedDict, Unpack, overload
+from typing import Literal, TypedDict, Unpack, cast, overload
 
 from adjudge.aio import event_loop
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.engine.run import RunFolder, everything_in
 from adjudge.engine.session import collecting_keys
@@ -30,7 +31,18 @@ against its last try.
 """
 
 
-class More(TypedDict, total=False):
+class StrategySettings(TypedDict, total=False):
+    """What Strategy takes beside what is verified, what it costs, and how many there are."""
+
+    max_iterations: int
+    min_candidates_for_comparison: int
+    accept_cost_threshold: float | None
+    compare_cost_threshold: float | None
+    cost_is: Literal["lower", "higher"]
+    fresh_samples: int
+
+
+class More(StrategySettings, total=False):
     """What may be said besides: who writes, how, where it is kept, and what Strategy takes."""
 
     llm: ModelLike | Sequence[ModelLike] | None
@@ -39,12 +51,6 @@ class More(TypedDict, total=False):
     seed: int | None
     run: RunFolder | None
     budget: Budget | None
-    max_iterations: int
-    min_candidates_for_comparison: int
-    accept_cost_threshold: float | None
-    compare_cost_threshold: float | None
-    cost_is: Literal["lower", "higher"]
-    fresh_samples: int
 
 
 @overload
@@ -92,33 +98,14 @@ async def abest_of(
     n: int = 3,
     verify: Verify = None,
     cost: Cost = None,
-    *,
-    llm: ModelLike | Sequence[ModelLike] | None = None,
-    language: str = "en",
-    temperature: float | None = None,
-    seed: int | None = None,
-    run: RunFolder | None = None,
-    budget: Budget | None = None,
-    max_iterations: int = 3,
-    min_candidates_for_comparison: int = 1,
-    accept_cost_threshold: float | None = None,
-    compare_cost_threshold: float | None = None,
-    cost_is: Literal["lower", "higher"] = "lower",
-    fresh_samples: int = 0,
+    **more: Unpack[More],
 ) -> Selection:
     """``best_of`` for async code; always the whole Selection."""
+    llm, run, budget = more.pop("llm", None), more.pop("run", None), more.pop("budget", None)
+    language, temperature = more.pop("language", "en"), more.pop("temperature", None)
+    seed = more.pop("seed", None)
     check_language(language)
-    strategy = Strategy(
-        verify,
-        cost,
-        n,
-        max_iterations,
-        min_candidates_for_comparison,
-        accept_cost_threshold,
-        compare_cost_threshold,
-        cost_is=cost_is,
-        fresh_samples=fresh_samples,
-    )
+    strategy = Strategy(verify, cost, n, **cast(StrategySettings, more))
     task = generate if isinstance(generate, str) else ""
     agent = Agent(str, task=task, writes="text", llm=llm, strategy=strategy)
     write = _writer(generate, agent, language, temperature, seed)
@@ -135,7 +122,7 @@ async def _selected(
     search: Search,
     agent: Agent,
     run: RunFolder | None,
-    settings: Mapping[str, Mapping[str, object]],
+    settings: Mapping[str, JsonObject],
     budget: Budget | None,
 ) -> Selection:
     async with everything_in(run, settings, budget) as under_way:

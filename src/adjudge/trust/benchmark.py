@@ -18,7 +18,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
 from adjudge.runs.folder import reading
-from adjudge.stats.difference import Difference, Outcome, compare, holm
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.contestants import Contestants
@@ -400,7 +400,7 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
         told = (
             difference is not None
-            and difference.outcome is Outcome.BETTER
+            and difference.outcome is ComparisonOutcome.BETTER
             and sure.get(place, False)
         )
         placed.append(

@@ -31,7 +31,7 @@ from adjudge.stats.correction import (
     prevalences,
     stratify,
 )
-from adjudge.stats.dawid_skene import Said
+from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
@@ -317,13 +317,15 @@ def calibration(
     )
 
 
-def _said(rows: Rows, measure: Measure) -> list[Said] | None:
+def _said(rows: Rows, measure: Measure) -> list[MemberVote] | None:
     if rows.all_votes is None:
         return None
     each = (
         (place, members_say(votes, measure.options)) for place, votes in enumerate(rows.all_votes)
     )
-    return [Said(place, model, option) for place, own in each for model, option in own.items()]
+    return [
+        MemberVote(place, model, option) for place, own in each for model, option in own.items()
+    ]
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from adjudge.runs.diff import JudgmentSummary, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import (
     LEAST_DISCORDANT,
+    ComparisonOutcome,
     Difference,
-    Outcome,
     PairedScores,
     VoteNoise,
     corrected_difference,
@@ -72,7 +72,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """Pairs of rows of which one has no number."""
     pairing: Pairing = Pairing((0, 0), {})
     """Which rows were compared with which."""
-    outcome: Outcome
+    outcome: ComparisonOutcome
     """Of the second run; of the corrected difference where there is one."""
     adjusted: float | None = None
     """The p-value, adjusted for all criteria that were compared (Holm)."""
@@ -328,7 +328,7 @@ def _compared(
         labels=len(series.labelled),
         missing=series.missing,
         pairing=pairing,
-        outcome=Outcome.CANNOT_TELL,
+        outcome=ComparisonOutcome.CANNOT_TELL,
         other_texts=series.other_texts,
         same_judge=locks[0] == locks[1],
         noise=noise_of_difference(
@@ -365,7 +365,7 @@ def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> t
 def _refused(scores: PairedScores, level: float, why: str) -> Difference:
     return Difference(
         Estimate(None, None, None, scores.rows, "paired", level, why),
-        Outcome.CANNOT_TELL,
+        ComparisonOutcome.CANNOT_TELL,
         None,
         None,
         scores.units,
@@ -377,13 +377,13 @@ def _reach(measure: Measure | None) -> float:
     return 1.0 if measure is None else measure.range[1] - measure.range[0]
 
 
-def _outcome(found: RunComparison) -> Outcome:
+def _outcome(found: RunComparison) -> ComparisonOutcome:
     """Decided only where the rows without a number, or without a counterpart,
     could not change it.
     """
     shown, margin = found.shown, found.margin
     if shown.lower is None or shown.upper is None:
-        return Outcome.CANNOT_TELL
+        return ComparisonOutcome.CANNOT_TELL
     first = (
         three_valued(Interval(shown.lower, shown.upper), margin)
         if found.corrected
@@ -392,7 +392,11 @@ def _outcome(found: RunComparison) -> Outcome:
     rows = found.rows + found.without
     lower = (shown.lower * found.rows - found.without * found.reach) / rows
     upper = (shown.upper * found.rows + found.without * found.reach) / rows
-    return first if three_valued(Interval(lower, upper), margin) == first else Outcome.CANNOT_TELL
+    return (
+        first
+        if three_valued(Interval(lower, upper), margin) == first
+        else ComparisonOutcome.CANNOT_TELL
+    )
 
 
 def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | None:
@@ -526,10 +530,12 @@ def _upper(one: RunComparison, level: float) -> float:
 
 
 def _adjusted(one: RunComparison, p_value: float | None, level: float) -> RunComparison:
-    if p_value is None or one.outcome is Outcome.CANNOT_TELL or p_value <= 1 - level:
+    if p_value is None or one.outcome is ComparisonOutcome.CANNOT_TELL or p_value <= 1 - level:
         return replace(one, adjusted=p_value)
     note = (
         "by itself it would be called different; over all criteria that were compared it cannot "
         "be (Holm)"
     )
-    return replace(one, adjusted=p_value, outcome=Outcome.CANNOT_TELL, notes=(*one.notes, note))
+    return replace(
+        one, adjusted=p_value, outcome=ComparisonOutcome.CANNOT_TELL, notes=(*one.notes, note)
+    )

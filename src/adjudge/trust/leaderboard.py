@@ -16,7 +16,7 @@ from adjudge.stats.bias import first_rate
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.ranking import DRAWS, Contest, Ranking, rank
+from adjudge.stats.ranking import DRAWS, NamedContest, Standings, rank
 
 _OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
 
@@ -33,7 +33,7 @@ class RankingSettings:
 class Leaderboard(JudgeCriterion):
     """The ranking of one judge and one criteria."""
 
-    ranking: Ranking
+    ranking: Standings
     contests: int
     rows: int
     failed: int
@@ -135,7 +135,7 @@ class Leaderboard(JudgeCriterion):
 
 @dataclass
 class _Collected:
-    contests: list[Contest] = field(default_factory=list)
+    contests: list[NamedContest] = field(default_factory=list)
     prompts: list[Hashable] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
     one_order: list[bool] = field(default_factory=list)
@@ -173,7 +173,7 @@ class _Collected:
         return tuple(sorted(first - later - both))
 
 
-def _contests(record: JudgmentRecord) -> Iterator[tuple[Contest | None, tuple[int, int]]]:
+def _contests(record: JudgmentRecord) -> Iterator[tuple[NamedContest | None, tuple[int, int]]]:
     """Each contest of a comparison once; None where it has no outcome."""
     names = record.systems
     systems = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
@@ -184,7 +184,9 @@ def _contests(record: JudgmentRecord) -> Iterator[tuple[Contest | None, tuple[in
                 yield _contest(names[place], names[other], result, stated), (place, other)
 
 
-def _contest(first: str, second: str, result: float | None, stated: float | None) -> Contest | None:
+def _contest(
+    first: str, second: str, result: float | None, stated: float | None
+) -> NamedContest | None:
     """``stated``: of two, the win rate of the first, which is not an outcome where the judge said
     how likely it is the better one.
     """
@@ -192,7 +194,7 @@ def _contest(first: str, second: str, result: float | None, stated: float | None
         return None
     winner = _OUTCOMES[result]
     chance = float(stated) if stated not in (None, result) and 0 <= stated <= 1 else None
-    return Contest(first, second, None if winner is None else (first, second)[winner], chance)
+    return NamedContest(first, second, None if winner is None else (first, second)[winner], chance)
 
 
 def _prompt(record: JudgmentRecord) -> tuple[str, Sequence[str]]:

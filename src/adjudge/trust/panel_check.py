@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from adjudge.domain.record import VoteRecord
-from adjudge.stats.dawid_skene import Said, dawid_skene
+from adjudge.stats.dawid_skene import MemberVote, dawid_skene
 from adjudge.stats.panels import (
     ENOUGH_LABELS,
     LEAST_EFFECTIVE,
@@ -133,7 +133,7 @@ def panel_of(
     rows: Sequence[LabelledRow],
     measure: Measure,
     level: float,
-    said_of_all: Sequence[Said] | None = None,
+    said_of_all: Sequence[MemberVote] | None = None,
 ) -> PanelReport | None:
     """None where one model judged, or nothing was labelled.
 
@@ -189,7 +189,7 @@ def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
 
 
 def _consensus(
-    said: Sequence[Said], judged: Sequence[LabelledRow], effective: float | None
+    said: Sequence[MemberVote], judged: Sequence[LabelledRow], effective: float | None
 ) -> ConsensusReport:
     found = dawid_skene(said, effective=effective)
     if found.reason:

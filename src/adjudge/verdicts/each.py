@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.evidence import ClaimsQuestion
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.options import match_option
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.messages import Message
@@ -21,9 +22,7 @@ from adjudge.verdicts.reading import Reading
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
-def read_each(
-    objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool
-) -> Reading | None:
+def read_each(objects: Sequence[JsonObject], ballot: Ballot, *, settle: bool) -> Reading | None:
     """What the objects of a reply say of each text that was asked about; None where they hold no
     list.
     """
@@ -38,7 +37,7 @@ def read_each(
     return read_sentences(listed, ballot, settle=settle)
 
 
-def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
+def _answers(objects: Sequence[JsonObject], question: ChoiceOfEach) -> Reading | None:
     """One option for every number; None where no object of the reply holds a list."""
     held = lists_under(objects)
     listed = held.get("answers") or [one for named in held.values() for one in named]
@@ -51,7 +50,7 @@ def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) ->
     )
 
 
-def _lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
+def _lists(objects: Sequence[JsonObject], question: ChoiceOfLists) -> Reading | None:
     """One option for every number of every list; None where no object of the reply holds a list."""
     held = lists_under(objects)
     asked = [(one.field, one.count, one.criteria.option_names) for one in question.lists]
@@ -91,5 +90,5 @@ def _read(
     return Reading(Outcome.OK, said_of_each(options))
 
 
-def _option(one: Mapping[str, object], offered: Sequence[str]) -> str | None:
+def _option(one: JsonObject, offered: Sequence[str]) -> str | None:
     return match_option(next((one[key] for key in _OPTION_KEYS if key in one), None), offered)

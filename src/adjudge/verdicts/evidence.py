@@ -21,6 +21,7 @@ from adjudge.domain.evidence import (
     grounded_each,
 )
 from adjudge.domain.frozen import NOTHING
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.options import match_option
 from adjudge.domain.verdict import Chosen, Quote
 from adjudge.domain.vote import Ballot, Outcome
@@ -75,7 +76,7 @@ def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
 
 
 def read_sentences(
-    objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool
+    objects: Sequence[JsonObject], ballot: Ballot, *, settle: bool
 ) -> Reading | None:
     """The verdicts on numbered sentences; None where no object of the reply holds any."""
     question = ballot.question
@@ -114,9 +115,7 @@ def read_sentences(
     return _all_of(checked, settle=settle)
 
 
-def read_claims(
-    objects: Sequence[Mapping[str, object]], question: ClaimsQuestion
-) -> Reading | None:
+def read_claims(objects: Sequence[JsonObject], question: ClaimsQuestion) -> Reading | None:
     """What the sentences claim; None where no object of the reply says it."""
     listed = lists_under(objects).get("claims")
     if not listed:
@@ -142,7 +141,7 @@ def read_claims(
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
 
 
-def lists_under(objects: Sequence[Mapping[str, object]]) -> Mapping[str, list[list[object]]]:
+def lists_under(objects: Sequence[JsonObject]) -> Mapping[str, list[list[object]]]:
     """The lists in the objects of a reply by their names, each once; where there are two, the reply
     contradicts itself.
     """
@@ -194,7 +193,7 @@ def _checked(
     return _Checked(verdict, wrong, len(invented))
 
 
-def _why(option: str, invented: Sequence[Mapping[str, object]]) -> str:
+def _why(option: str, invented: Sequence[JsonObject]) -> str:
     if not invented:
         return Message(
             "{option!r} needs evidence: the number of a fragment and a quote from it", option=option
@@ -210,7 +209,7 @@ def _why(option: str, invented: Sequence[Mapping[str, object]]) -> str:
     )
 
 
-def _quote(given: Mapping[str, object], fragments: Sequence[str]) -> Quote | None:
+def _quote(given: JsonObject, fragments: Sequence[str]) -> Quote | None:
     """The passage itself: what is shown as evidence is cut from the fragment, never taken from the
     reply.
     """
@@ -226,7 +225,7 @@ def _quote(given: Mapping[str, object], fragments: Sequence[str]) -> Quote | Non
     )
 
 
-def _first(given: Mapping[str, object], names: Sequence[str]) -> object:
+def _first(given: JsonObject, names: Sequence[str]) -> object:
     return next((given[name] for name in names if name in given), None)
 
 

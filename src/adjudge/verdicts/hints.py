@@ -11,6 +11,7 @@ from functools import lru_cache
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.parts import OBJECT, Line
+from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.sentences import (
     ASIDE,
     DENIES,
@@ -23,125 +24,28 @@ from adjudge.verdicts.sentences import (
 )
 from adjudge.verdicts.statements import Statement, Strength
 
-_TAKEN_BACK = re.compile(
-    r"""\W*+(?:(?:hm+|oh|ah|no|ok(?:ay)?|but|and|so|please|sorry|apologies|my\ apologies|ой|нет|но
-    |хм+|стоп)\b[\s,.!…–—-]*+)*+
-    (?:wait\b|correction\b(?!s)|on\ (?:second|further|closer)\ (?:thoughts?|look|reading|reflection
-    |consideration|inspection)\b|on\ reflection\b
-    |scratch\ that|hold\ on|oops|my\ mistake|i\ was\ (?:wrong|mistaken)|i\ take\ (?:that|it)\ back
-    |(?:actually,?\ )?let\ me\ (?:revise|reconsider|correct|change|rethink)
-    |i\ (?:must\ |have\ to\ |need\ to\ |should\ |will\ |now\ |would\ |want\ to\ )?
-    (?:revise|change|correct|retract|withdraw|reconsider|amend)\b
-    |i\ (?:misread|overlooked|missed|misjudged|misunderstood|meant)\b|never\ mind|disregard
-    |ignore\ (?:that|the\ above|my)|upon\ (?:further|closer)
-    |revised?\ (?:verdict|score|rating|answer)
-    |updated?\ (?:verdict|score|rating|answer)
-    |korrektur\b|moment\b|correcci[oó]n\b|espera\b|correction\b|attends\b|更正|修正|等等|訂正
-    |пересмотр\w+|исправ\w+|поправк\w+|погод\w+|подожд\w+|я\ ошиб\w+|ошиб(?:ся|лась)|передумал\w*
-    |при\ повторном|точнее\b|вернее\b|корректировка)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_CORRECTS = re.compile(
-    r"\b(?:actually|hmm+|minus|would be|could be|might be|fairer|revised?|adjust\w*|instead"
-    r"|should (?:be"
-    r"|have been)|rather|in fact|edit|update|so it (?:is|'s)|therefore|thus|hence|then it"
-    r"|changed?|make that"
-    r"|downgrade|upgrade|lower\w*|raise\w*"
-    r"|снижаю|повышаю|меняю|also|doch|pero|mais|на самом деле|хотя|поэтому|значит"
-    r"|следовательно|должн\w+"
-    r"|всё-таки|все-таки|скорее)\b|→|=>",
-    re.IGNORECASE,
-)
-_JUDGED = r"(?:response|answer|text|reply|summary|essay|output|code|submission|translation|it|this)"
-_MEETS = re.compile(
-    rf"""\b(?:meets?|met|satisf(?:y|ies|ied)|fulfil+s?|fulfilled)\s+(?:(?:the|this|that|all|its|both|of|these|those)\s+){{0,3}}
-        (?:(?:whole|full|stated|given|required|evaluation|above)\s+)?(?:criteri(?:on|a)|requirements?)\b
-    |\b(?:criteri(?:on|a)|requirements?)\s+(?:is|are|was|were|has\ been|have\ been)(?:n['’]t)?\s+
-        (?:not\s+|never\s+|fully\s+){{0,2}}
-        (?P<met>met|satisfied|fulfilled)\b
-    |\b{_JUDGED}\s+(?:(?:does|do|can|could|should|must|will|did|cannot)(?:n['’]t)?\s+(?:(?:not|never|fully|clearly|therefore|still)\s+){{0,2}}
-        (?P<pass>(?-i:pass))|(?:(?:fully|clearly|therefore|still|thus)\s+)?(?P<passes>(?-i:passes)))(?=\s*+(?:[.,;:!)]|\Z|because\b|since\b|as\b|(?:the|this)\s+(?:criterion|check|test|bar)\b))
-    |\b{_JUDGED}\s+(?:is|was)(?:n['’]t)?\s+(?:(?:not|clearly|still|therefore|thus|definitely)\s+){{0,2}}(?:a\s+)?(?P<a_pass>(?-i:pass))\b(?!\s*+-)
-    |\b(?:соответству\w+|удовлетворя\w+|отвеча\w+)\s+(?:(?:этому|данному|заданному|всем|указанному)\s+)?(?:критери\w+|требовани\w+)
-    |\bкритери\w+\s+(?:не\s+)?(?P<met_ru>выполн\w+|соблюд\w+|удовлетвор\w+)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_FALLS_SHORT = re.compile(
-    rf"\b{_JUDGED}\s+(?:(?:\w+ly|also|still|therefore|thus|however,?)\s+)?fail(?:s"
-    r"|ed)(?=\s+(?:to|because|since)\b|\s*+(?:[.,;:!)]|\Z))",
-    re.IGNORECASE,
-)
-_TELLS = re.compile(
-    r"\b(?:why|when|how|where|whether|if|once|because|although|though|while|unless"
-    r"|should)\s+(?:(?:the|this|a|an)\s+)?\Z",
-    re.IGNORECASE,
-)
+_TAKEN_BACK = phrase("taken_back")
+_CORRECTS = phrase("corrects")
+_MEETS = phrase("meets")
+_FALLS_SHORT = phrase("falls_short")
+_TELLS = phrase("tells")
 """What follows is what the judged text tells of: "it explains why it fails to start"."""
 _TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
-_TURNS = re.compile(r"\W*(?:however|but|yet|nevertheless|still|so|однако|но)\b,?", re.IGNORECASE)
+_TURNS = phrase("turns")
 _FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
-_LIMITS = re.compile(
-    r"\b(?:only|partially|partly|if|unless|whether|but|however|although|though|while|would"
-    r"|could|should|must"
-    r"|to (?:meet|satisfy)|only if|except|yet"
-    r"|частично|если|но|однако|хотя|только|должен|бы|чтобы)\b",
-    re.IGNORECASE,
-)
-_RESPONSE = (
-    r"(?:(?i:response|assistant|answer|model|output|candidate|option|ответ"
-    r"|вариант)\s+)?\(?(?P<{}>[A-Z])\)?"
-)
-_WINS = re.compile(
-    rf"(?<![\w>]){_RESPONSE.format('name')}(?:(?i:'s)?\s+(?i:answer|response))?\s+"
-    r"(?i:(?:is|was|remains)\s+(?:(?:\w+ly|still|far|much|the|a|overall|slightly|also|therefore"
-    r"|thus)\s+){0,3}(?:better|best|superior|stronger|strongest|preferable|preferred|winner)"
-    r"|wins|лучше|побеждает)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|as\b|answer"
-    r"|response|choice"
-    r"|one\b|чем|так|потому)))"
-)
-_LOSES = re.compile(
-    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:(?:is|was)\s+(?:(?:\w+ly|far|much"
-    r"|the)\s+)*(?:worse|worst"
-    rf"|inferior|weaker)|loses|хуже)(?i:(?=\s*(?:[.,;:!)*]|\Z|overall|than|because|since|чем)))"
-)
-_PREFERRED = re.compile(
-    r"(?i:\bi\s+(?:would\s+|strongly\s+|clearly\s+)?(?:prefer|choose|pick|select|favou?r"
-    r"|go\s+with)"
-    r"|\bi'd\s+(?:pick|choose|go\s+with|prefer)|предпоч\w+"
-    rf"|выбираю)\s+{_RESPONSE.format('name')}(?!\w)"
-)
-_SHOULD_WIN = re.compile(
-    rf"(?<![\w>]){_RESPONSE.format('name')}\s+(?i:would have been|should (?:be|win|have)"
-    r"|deserves|is the (?:better|best))"
-)
-_EVEN = re.compile(
-    r"\b(?:it(?:'s| is)|this is|call it|that's)\s+an?\s+(?:tie|draw)\b|\bequally (?:good|bad"
-    r"|strong|weak)\b"
-    r"|\bничья\b|\bодинаково хорош",
-    re.IGNORECASE,
-)
-_CONTRASTS = re.compile(
-    r"\b(?:if|unless|would|might|could|may|at first|initially|first glance|seems?|appears?"
-    r"|some|while|although"
-    r"|though|whereas|not|but|however|not sure|хотя|если|но|однако|кажется|сначала)\b|n't\b",
-    re.IGNORECASE,
-)
-_SCORED = re.compile(
-    r"(?<![\w.,/])(?P<number>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:\s*(?:/|out "
-    r"of)\s*[0-9]{1,3})?(?=\s*(?:[.,;:!)*]|\Z"
-    r"|would\b|is\b|seems\b|fits\b|might\b|could\b))"
-)
+_LIMITS = phrase("limits")
+_WINS = phrase("wins", re.NOFLAG)
+_LOSES = phrase("loses", re.NOFLAG)
+_PREFERRED = phrase("preferred", re.NOFLAG)
+_SHOULD_WIN = phrase("should_win", re.NOFLAG)
+_EVEN = phrase("even")
+_CONTRASTS = phrase("contrasts")
+_SCORED = phrase("scored", re.NOFLAG)
 """A number that ends its clause, or is what the clause is about."""
-_IF = re.compile(
-    r"\b(?:would(?: only)?(?: be| get| deserve)?(?: an?)?|only if|requires?|for an?|бы"
-    r"|был[оа]? бы)\W+\Z",
-    re.IGNORECASE,
-)
-_NEEDS = re.compile(
-    r"\s+(?:would (?:need|require|take|mean)|requires?|needs|means|stands for)\b", re.IGNORECASE
-)
+_IF = phrase("if")
+_NEEDS = phrase("needs")
 """Behind an option: what it takes, not what is chosen."""
-_BUT = re.compile(r"\b(?:but|and|or|yet|actually|rather|но|и|или)\W+\Z", re.IGNORECASE)
+_BUT = phrase("but")
 
 
 def hints(
@@ -159,11 +63,6 @@ def hints(
             if line.number not in taken or place:
                 yield from _mentioned(sentence, line.number, place, question, asked=asked)
             asked = sentence.rstrip().endswith("?")
-
-
-def takes_back(text: str) -> bool:
-    """Whether ``text`` begins by taking a verdict back."""
-    return _TAKEN_BACK.match(text) is not None
 
 
 def conclusion_of(text: str, question: Question, *, cut: bool = False) -> Verdict | None:

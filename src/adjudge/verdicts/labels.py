@@ -11,6 +11,7 @@ from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.hints import one_winner
 from adjudge.verdicts.parts import OBJECT, Line, leads_to_quote
+from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.sentences import (
     DOUBT,
     EMPHASIS,
@@ -22,87 +23,25 @@ from adjudge.verdicts.sentences import (
 from adjudge.verdicts.statements import Statement, Strength
 from adjudge.verdicts.values import LONGEST, is_placeholder, match_value, signs_otherwise
 
-_VERDICT_WORDS = r"""verdict|ranking|best\ to\ worst|revised|corrected|updated|adjusted|correction
-    |исправлен\w+|рейтинг|selected[ _]option|selected[ _]score|score|rating|grade|judge?ment
-    |decision|winner|choice|classification|preference|rounded(?:\ (?:down|up|score))?
-|pass(?:ed)?(?:\s*/\s*fail(?:ed)?|\ or\ fail)?|meets[ _](?:the[ _])?criteri(?:on|a)
-    |better\ (?:response|answer)|best\ (?:response|answer)|preferred(?:\ (?:response|answer))?
-|вердикт|оценка|балл|решение|победитель|выбор|выбранный\ вариант|соответствует(?:\ критерию)?
-|urteil|bewertung|veredicto|veredito|puntuaci[oó]n|calificaci[oó]n|pontua[cç][aã]o|punteggio|giudizio|valutazione|classificação
-|判定|判断|评分|得分|分数|裁决|評価|スコア|点数|판정|점수|الحكم|الدرجة"""
-_ANSWER_WORDS = r"""answer|result|value|label|option|conclusion|outcome|overall|total|assessment
-    |evaluation|ответ|результат|итог|вывод|значение|итого|antwort|ergebnis|respuesta|resultado|r[eé]ponse|r[eé]sultat|risposta
-    |risultato|结论|结果|答案|結論|結果|答え|결론|답"""
-_ASKED_WORDS = re.compile(
-    r"verdict|selected[ _]option|decision|judge?ment|winner|вердикт|решение|победитель"
-    r"|choice|выбор",
-    re.IGNORECASE,
-)
-_PASS_WORDS = re.compile(r"pass(?:ed)?|meets.*|соответствует.*", re.IGNORECASE | re.DOTALL)
-_BEFORE = r"""(?:(?:so|thus|therefore|hence|and|then|now|my|the|our|your|final|overall
-    |selected(?![ _]+(?:option|score))|adjusted|revised|updated|corrected|new|amended
-    |actual|true|правильн\w+|нов\w+|in\ conclusion|итак|мой|моя|мо[её]
-    |итогов\w+|окончательн\w+|общ\w+|финальн\w+|最终|最終)[\s,*_]*+(?<=[\s,*_])){0,5}"""
-_SCALE = r"""(?:\s*+[\[(（][^\])）\n]{0,60}+[\])）]|\s++(?:out\ of|on\ a\ scale|from|по\ шкале|по
-    |от)\s[^:=\n]{1,40}?|\s*+/\s*+[0-9]{1,3})?"""
-_LABELLED = re.compile(
-    rf"""[^\w"'“”«»„‘’()\[\]{{}}<>\\$%+]*+(?:\(?\d{{1,2}}[.)]\s++)?[^\w"'“”«»„‘’()\[\]{{}}<>\\$%+]*+
-    {_BEFORE}
-    (?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))(?!\w){_SCALE}
-    [\s*_`]*+(?P<mark>[:：=]|→|->|=>|[-–—](?=\s)|\s?\b(?:is|was)\b:?|\||\Z)[\s*_|]*+(?P<said>.*)""",
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
+_ASKED_WORDS = phrase("asked_words")
+_PASS_WORDS = phrase("pass_words", re.IGNORECASE | re.DOTALL)
+_LABELLED = phrase("labelled", re.IGNORECASE | re.DOTALL)
 """A line or sentence that names what follows.
 
 A comparison mark belongs to what follows: "Grade: >= 3".
 """
-_SAID = re.compile(
-    rf"""\b(?:my|the|our|this)\s++(?:final\s++|overall\s++|correct\s++|total\s++|right\s++){{0,2}}
-    (?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))\b{_SCALE}
-    (?:\s++(?:is|remains|must\ be|should\ be|becomes|has\ to\ be)\b|\s*+[:=])\s*+(?P<said>.+)""",
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
-_GIVEN = re.compile(
-    r"""(?:\b(?:ставлю|присваиваю|выбираю|даю|оцениваю(?:\s++\w++){0,2}?\s++(?:на|в|как))|\bi(?:['’](?:d|ll|ve
-    |m)|\s++(?:would|will|have|am|must|do))?\s++(?:\w++ly\s++|therefore\s++|also\s++|then\s++)?
-    (?:rate|score|grade|give|gave|assign|award|choose|chose|select|selected|pick|vote|decide|conclude|go|going
-    |favou?r|prefer|rated|giving)\b)
-    (?:\s++(?:this|that|it|the|for|with|as|on|(?-i:an?)|at|of|to|is|be|response|answer|text|summary|code|essay|story|reply|rating
-    |score|grade|verdict|option|in|favou?r)\b|\s*+[:*_`"'“«])*+
-    \s*+(?P<said>.+)""",
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
+_SAID = phrase("said", re.IGNORECASE | re.DOTALL)
+_GIVEN = phrase("given", re.IGNORECASE | re.DOTALL)
 """The verdict in a sentence: "My verdict is FAIL", "I'd rate this 8/10"."""
-_TAG = re.compile(
-    rf"""(?<!["'`“«])<(?:parameter(?:\s++name)?=["']?)?(?:(?P<verdict>{_VERDICT_WORDS}|final_verdict)
-    |(?P<answer>{_ANSWER_WORDS}|final_answer))["']?\s*+>
-    \s*+(?P<said>[^<>]{{0,200}}?)\s*+</""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_ARGUMENT = re.compile(
-    rf"""<arg_key>(?:(?P<verdict>{_VERDICT_WORDS})
-    |(?P<answer>{_ANSWER_WORDS}))</arg_key>\s*+<arg_value>\s*+(?P<said>[^<>]{{0,200}}?)\s*+</arg_value>
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_TAG = phrase("tag")
+_ARGUMENT = phrase("argument")
 _CALL = re.compile(r"""[\[`\s]*+[\w.]{1,60}\((?P<arguments>.*)\)[\]`;\s]*""", re.DOTALL)
-_KEYWORD = re.compile(
-    rf"""(?:(?P<verdict>{_VERDICT_WORDS})|(?P<answer>{_ANSWER_WORDS}))\s*+=\s*+["'](?P<said>[^"'\n]{{0,200}})["']""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_MARKED = re.compile(
-    r"(?<![\"'`“«])(?:\[\[(?P<inner>[^\[\]\n]{1,40})\]\]"
-    r"|\[RESULT\](?P<rest>(?:(?!\[RESULT\])[^\n])*+(?:\n++(?:(?!\[RESULT\])[^\n])*+)?))",
-    re.IGNORECASE,
-)
+_KEYWORD = phrase("keyword")
+_MARKED = phrase("marked")
 """What the formats of well-known judges end with: "[[A]]", "[RESULT] 4"."""
-WORST_FIRST = re.compile(r"\bworst\W+(?:to|first|→)|\bfrom worst\b|\bот худш", re.IGNORECASE)
+WORST_FIRST = phrase("worst_first")
 _PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
-_ON_A_SCALE = re.compile(
-    r"\bon (?:a|the) scale (?:of|from) \d{1,3}(?:\s*[-–]\s*|\s+to\s+)\d{1,3}"
-    r"(?:,? \(?(?:where|with) [^,()\n]{1,60}(?: and [^,()\n]{1,60})?[,)])?",
-    re.IGNORECASE,
-)
+_ON_A_SCALE = phrase("on_a_scale")
 
 
 def tagged(lines: Sequence[Line], question: Question) -> Iterator[Statement]:

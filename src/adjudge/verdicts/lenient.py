@@ -11,6 +11,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from adjudge.domain.json_types import JsonDict, JsonValue
+
 _KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
 _PAIR = re.compile(rf"\s*+{_KEY}\s*+")
 _START = re.compile(
@@ -32,9 +34,9 @@ _COMMENT = re.compile(
 _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
 
 
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _distinct(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
     """An object, unless it says two different things under one name."""
-    made: dict[str, object] = {}
+    made: JsonDict = {}
     if any(made.setdefault(name, value) != value for name, value in pairs):
         raise ValueError("one name twice")
     return made
@@ -46,9 +48,9 @@ _DEEPEST = 3
 _MOST = 500
 """No answer has as many objects; reading on would only take time."""
 
-Read = tuple[object, int]
+Read = tuple[JsonValue, int]
 """A value and where it ends."""
-Seen = tuple[dict[str, object] | None, bool, int]
+Seen = tuple[JsonDict | None, bool, int]
 """An object or None where it cannot be read, whether it had to be mended, and where it ends."""
 _LONGEST_COMMENTED = 100_000
 """Characters of an object that comments are looked for in."""
@@ -85,7 +87,7 @@ def seen_at(text: str, start: int, cut: bool) -> Seen:
     )
 
 
-def _without_comments(text: str, start: int) -> tuple[dict[str, object], int] | None:
+def _without_comments(text: str, start: int) -> tuple[JsonDict, int] | None:
     """An object that is whole but for its comments, each of which is so many
     spaces to the reader.
     """
@@ -99,7 +101,7 @@ def _without_comments(text: str, start: int) -> tuple[dict[str, object], int] | 
     return (read[0], start + read[1]) if read and isinstance(read[0], dict) else None
 
 
-def _unclosed(piece: str) -> dict[str, object] | None:
+def _unclosed(piece: str) -> JsonDict | None:
     """Read an object that lacks only its last braces. One that may have been cut off is not read:
     "Good" could have been "Good enough".
     """
@@ -130,11 +132,11 @@ def next_object(text: str, start: int) -> int:
     return found.start() if found else -1
 
 
-def read_object(text: str, start: int, depth: int = 4) -> tuple[dict[str, object], int] | None:
+def read_object(text: str, start: int, depth: int = 4) -> tuple[JsonDict, int] | None:
     """The object whose brace opens at ``start``, and where it ends; None when it cannot be read
     without guessing.
     """
-    data: dict[str, object] = {}
+    data: JsonDict = {}
     at = start + 1
     while pair := _PAIR.match(text, at):
         value, end = _value(text, pair.end(), depth) or (None, -1)
@@ -177,14 +179,14 @@ def decoded(text: str, at: int) -> Read | None:
         return None
 
 
-def _unescaped(raw: str) -> object:
+def _unescaped(raw: str) -> JsonValue:
     read = decoded(f'"{raw}"', 0)
     if read and read[1] == len(raw) + 2:
         return read[0]
     return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")
 
 
-def _meaning(word: str) -> object:
+def _meaning(word: str) -> JsonValue:
     if word.lower() in _MEANING:
         return _MEANING[word.lower()]
     read = decoded(word, 0)

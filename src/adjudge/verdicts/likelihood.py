@@ -8,12 +8,12 @@ from string import ascii_uppercase, digits
 from typing import Literal
 
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Calibration
+from adjudge.domain.message import LogprobCalibration
 from adjudge.domain.options import yes_and_no
 from adjudge.domain.question import Comparison, Question, Rating
 from adjudge.errors import SetupError
 
-AS_READ = Calibration()
+AS_READ = LogprobCalibration()
 LabelKind = Literal["yes_no", "number", "letter", "pair"]
 
 
@@ -98,7 +98,7 @@ def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def distribution(
     reading: Mapping[str, float],
     prior: Mapping[str, float] | None = None,
-    calibration: Calibration = AS_READ,
+    calibration: LogprobCalibration = AS_READ,
 ) -> dict[str, float]:
     """Probability of each option, the prior taken out, as calibrated."""
     weight, temperature = calibration.prior_weight, calibration.temperature

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.plain import plain
 from adjudge.verdicts.lenient import next_object, seen_at, was_inside
+from adjudge.verdicts.phrases import phrase
 
 OBJECT = "\ufffc"
 """Stands in a line for an object."""
@@ -37,38 +39,12 @@ _OPENS_BLOCK = re.compile(
 _LISTED = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
 _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
-_CITES = re.compile(
-    r"""\b(?:says?|said|saying|states?|stated|reads?|writes?|wrote|written|contains?|containing|claims?|claimed|outputs?|returned
-    |returns|ends?\ with|ended\ with|begins?\ with|includes?|quotes?|quoted|prints?|such\ as
-    |instead\ of|called|calls|called\ [\w`.]{1,60}\ with|observation|tool\ (?:output|result)
-    |drafts?|first\ thought|schema|template|response(?:\ (?:is|was))?|text(?:\ (?:is|was))?
-    |гласит|пишет|написано|говорит|содержит|шаблон|цитирует|черновик|заканчивается)\b[\s:*_`"'“«(,–—-]*\Z""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_OWN = re.compile(
-    r"\b(?:here(?:'s|\ is|\ are)?|i|i'll|i'd|my|mine|final|verdict|evaluation|judge?ment"
-    r"|assessment|requested"
-    r"|вот|мой|моя|мо[её]|итог\w*|оценка|вердикт)\b",
-    re.IGNORECASE,
-)
-_DOES = re.compile(
-    r"""\W*(?:the|this|its|his|her|their)\ (?:\w+\ )?(?:response|text|answer|reply|output|author
-    |user|agent|student|essay|summary|candidate|assistant)
-    \ (?:\w+\ ){0,3}?(?:tries|attempts|says|contains?|claims|includes|ends|begins|pretends|reads|has
-    |consists|shows|quotes|wants|offers|returned|called|wrote)
-    \b(?!.*\b(?:here\ is|verdict|evaluation|judge?ment|therefore|so|criterion)\b).*:\s*\Z""",
-    re.VERBOSE | re.IGNORECASE,
-)
+_CITES = phrase("cites")
+_OWN = phrase("own")
+_DOES = phrase("does")
 """Of what the judged text does."""
-_SUPPOSES = re.compile(
-    r"\b(?:if|unless|assuming|suppose|supposing|если|допустим|при условии)\b", re.IGNORECASE
-)
-_SHOWS = re.compile(
-    r"\b(?:examples?(?: (?:output|reply|answer))?|e\.g\.|for instance|(?:first )?drafts?"
-    r"|пример\w*|например"
-    r"|черновик)[\s:*_`\"'“«(,–—-]*\Z",
-    re.IGNORECASE,
-)
+_SUPPOSES = phrase("supposes")
+_SHOWS = phrase("shows")
 _DATA = re.compile(
     r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context"
     r"|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>",
@@ -89,7 +65,7 @@ _REACH = 160
 class Held(NamedTuple):
     """An object that a reply holds as its own, not as a quotation."""
 
-    data: dict[str, object] | None
+    data: JsonDict | None
     """None where it cannot be read."""
     mended: bool
     line: int
@@ -105,7 +81,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Parts:
+class ReplyParts:
     """What a reply consists of, less what is not its own."""
 
     objects: Sequence[Held]
@@ -124,7 +100,7 @@ class Parts:
         return any(one.data is None for one in self.objects)
 
 
-def parts_of(text: str, *, cut: bool = False) -> Parts:
+def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
     """The objects and the spoken lines of ``text``.
 
     What is the whole reply is spoken, though it be fenced or quoted.
@@ -132,7 +108,7 @@ def parts_of(text: str, *, cut: bool = False) -> Parts:
     text = _unfenced(_DATA.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
     written, objects = _without_objects(text, cut)
     lines = written.split("\n")
-    return Parts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
+    return ReplyParts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
 
 
 def _unfenced(text: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from adjudge.messages import Message, plural
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import limits
-from adjudge.stats.ranking import Place
+from adjudge.stats.ranking import Standing
 from adjudge.trust.leaderboard import Leaderboard
 from adjudge.view.template import environment
 
 
-def _rank(place: Place) -> str:
+def _rank(place: Standing) -> str:
     """The rank, and the ranks that it may be."""
     if place.best_rank is None or place.worst_rank is None or place.best_rank == place.worst_rank:
         return str(place.rank)
@@ -49,7 +49,7 @@ def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]
     return headings, rows
 
 
-def _cells(place: Place) -> list[str]:
+def _cells(place: Standing) -> list[str]:
     return [
         _rank(place),
         place.name,
@@ -95,7 +95,7 @@ def _about(board: Leaderboard) -> Message:
     )
 
 
-def _span(board: Leaderboard, place: Place) -> tuple[float, float, float]:
+def _span(board: Leaderboard, place: Standing) -> tuple[float, float, float]:
     """Where the interval begins, how wide it is and where the rating stands, in hundredths of the
     board's own width.
     """

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adjudge.bench.improve import Improvement, Split
+from adjudge.bench.improve import CriterionImprovement, Split
 from adjudge.messages import Message, join, plural
-from adjudge.prompts.criteria_writing import Case
-from adjudge.stats.difference import Outcome
+from adjudge.prompts.criteria_writing import DisputedRow
+from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.benchmark import BenchedJudge
 from adjudge.view.terminal import Screen
 
 _LONGEST = 160
 _STYLES = {
-    Outcome.BETTER: "bold green",
-    Outcome.WORSE: "bold red",
-    Outcome.CANNOT_TELL: "bold yellow",
+    ComparisonOutcome.BETTER: "bold green",
+    ComparisonOutcome.WORSE: "bold red",
+    ComparisonOutcome.CANNOT_TELL: "bold yellow",
 }
 
 
@@ -36,9 +36,9 @@ def show_nothing(judge: BenchedJudge, parts: Split, screen: Screen) -> None:
 
 
 def show_improvement(
-    found: Improvement,
+    found: CriterionImprovement,
     parts: Split,
-    cases: Sequence[Case],
+    cases: Sequence[DisputedRow],
     written: Path | None,
     writer: str,
     screen: Screen,
@@ -94,7 +94,7 @@ def _split_line(parts: Split) -> Message:
     )
 
 
-def _text(case: Case) -> str:
+def _text(case: DisputedRow) -> str:
     *_, last = case.instance.fields.values()
     return _short(last if isinstance(last, str) else " | ".join(last))
 

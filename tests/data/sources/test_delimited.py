@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.data.dataset import BadRow, read_instances
@@ -115,7 +115,6 @@ def test_a_quoted_newline_across_the_end_of_the_head_is_read() -> None:
 def test_it_does_not_matter_where_the_head_ends(monkeypatch: pytest.MonkeyPatch, head: int) -> None:
     monkeypatch.setattr("adjudge.data.sources.text.HEAD", head)
 
-    @settings(max_examples=50)
     @given(
         st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=4),
         st.sampled_from(["\r\n", "\n", "\r"]),

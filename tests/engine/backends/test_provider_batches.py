@@ -11,9 +11,9 @@ import os
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from adjudge.errors import (
 from adjudge.gateway.batches.find import batch_api
 from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.gateway.layers.budget import Budget
-from adjudge.ledger.batches import FOLDER, State
+from adjudge.ledger.batches import FOLDER, BatchState
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.prompts.render import render
@@ -52,12 +52,6 @@ ROWS = int(os.environ.get("ADJUDGE_BATCH_ROWS", "6"))
 ALL_IN_BATCHES = replace(QUICK, live_below=0)
 DETACHED = replace(QUICK, detach=True)
 ROTATED = "sk-MARKED-of-the-same-account"
-
-
-@pytest.fixture
-def batches(fast_retries: None) -> Iterator[BatchProvider]:
-    with BatchProvider() as running:
-        yield running
 
 
 def sizes(provider: BatchProvider) -> list[int]:
@@ -309,7 +303,7 @@ def test_a_batch_that_is_rejected_ends_the_run(tmp_path: Path, batches: BatchPro
     batches.rejects_with = ["invalid_json_line"]
     with pytest.raises(ModelUnusable, match="the batch was rejected: The batch was not valid"):
         judged(eval_run(tmp_path, batches))
-    assert [batch.state for batch in run_info(tmp_path / "run").batches] == [State.REJECTED]
+    assert [batch.state for batch in run_info(tmp_path / "run").batches] == [BatchState.REJECTED]
     judged(eval_run(tmp_path, batches))
     assert is_right(tmp_path / "run")
 
@@ -332,7 +326,7 @@ def test_a_batch_that_is_too_large_is_sent_in_two(
     assert sizes(batches) == [4, 3]
     assert is_right(tmp_path / "run", 7)
     told = run_info(tmp_path / "run").batches[0]
-    assert told.state is State.REJECTED
+    assert told.state is BatchState.REJECTED
     assert str(told.more["said"]).startswith(
         f"{api} takes no batch of 7 requests and 0.0 MB: sent again with 4 at most"
     )
@@ -356,7 +350,9 @@ def test_a_request_that_is_too_large_by_itself_fails_alone(
     assert "413: too large (the text is too long for this model)" in str(
         results(seen)[0].result.votes[0].reason
     )
-    assert [batch.state for batch in run_info(tmp_path / "run").batches].count(State.REJECTED) == 1
+    assert [batch.state for batch in run_info(tmp_path / "run").batches].count(
+        BatchState.REJECTED
+    ) == 1
 
 
 def test_azure_is_known_by_its_host() -> None:
@@ -566,7 +562,7 @@ def test_a_detached_run_is_collected_later(tmp_path: Path, batches: BatchProvide
         judged(eval_run(tmp_path, batches), DETACHED)
     info = run_info(tmp_path / "run")
     assert info.state.startswith("batches under way")
-    assert [(batch.state, batch.requests) for batch in info.batches] == [(State.OPEN, 6)]
+    assert [(batch.state, batch.requests) for batch in info.batches] == [(BatchState.OPEN, 6)]
     with pytest.raises(BatchesOpen):
         judged(eval_run(tmp_path, batches), DETACHED)
     judged(eval_run(tmp_path, batches), DETACHED)
@@ -776,7 +772,7 @@ def test_a_list_that_is_late_does_not_have_a_batch_paid_twice(
     tmp_path: Path, batches: BatchProvider, api: str, how: str
 ) -> None:
     """Seen: 600 paid for 300, exit code 0, and nothing said."""
-    batches.list_lag = 1.5
+    batches.list_lag = 2
     if how == "killed":
         detached(tmp_path, batches, api)
         as_killed_before_the_answer(tmp_path / "run")
@@ -792,7 +788,7 @@ def test_a_list_that_is_late_does_not_have_a_batch_paid_twice(
 def test_a_list_that_is_later_than_anybody_waits_is_said_to_have_cost_money(
     tmp_path: Path, batches: BatchProvider, api: str
 ) -> None:
-    batches.list_lag, batches.create_faults = 3600, [CutsAfterCreating()]
+    batches.list_lag, batches.create_faults = inf, [CutsAfterCreating()]
     seen = judged(eval_run(tmp_path, batches, api))
     assert sizes(batches) == [6, 6]
     assert news(seen).count("twice") == 1

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import ScriptedModel
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import RateLimited
-from adjudge.gateway.layers.limit import Gate, Limited, Pace, Rate
+from adjudge.gateway.layers.limit import ConcurrencyLimit, Limited, Pace, Rate
 from support.asking import ask, ask_all, open_at
 from support.fake_provider import FakeProvider, Status
 
@@ -36,7 +36,7 @@ async def seconds(of: Awaitable[object]) -> float:
 
 
 def test_the_limit_is_halved_once_for_all_that_were_under_way() -> None:
-    gate, began = Gate(8), time.monotonic()
+    gate, began = ConcurrencyLimit(8), time.monotonic()
     for _ in range(8):
         gate.too_many(began)
     assert gate.limit == 4
@@ -45,14 +45,14 @@ def test_the_limit_is_halved_once_for_all_that_were_under_way() -> None:
 
 
 def test_the_limit_never_falls_below_one() -> None:
-    gate = Gate(3)
+    gate = ConcurrencyLimit(3)
     for wave in range(1, 10):
         gate.too_many(time.monotonic() + wave)
     assert gate.limit == 1
 
 
 def test_the_limit_grows_back_by_about_one_a_round_and_never_above_its_most() -> None:
-    gate = Gate(8)
+    gate = ConcurrencyLimit(8)
     gate.too_many(time.monotonic())
     for _ in range(4):
         gate.went_well()
@@ -64,7 +64,7 @@ def test_the_limit_grows_back_by_about_one_a_round_and_never_above_its_most() ->
 
 def test_places_are_given_first_come_first_served() -> None:
     async def scenario() -> list[int]:
-        gate, order = Gate(1), []
+        gate, order = ConcurrencyLimit(1), []
 
         async def visitor(number: int) -> None:
             await gate.enter()
@@ -80,7 +80,7 @@ def test_places_are_given_first_come_first_served() -> None:
 
 def test_growth_lets_in_who_waits() -> None:
     async def scenario() -> int:
-        gate = Gate(2)
+        gate = ConcurrencyLimit(2)
         gate.too_many(time.monotonic())
         await gate.enter()
         waiting = asyncio.create_task(gate.enter())
@@ -95,7 +95,7 @@ def test_growth_lets_in_who_waits() -> None:
 
 def test_who_stops_waiting_is_in_nobodys_way() -> None:
     async def scenario() -> None:
-        gate = Gate(1)
+        gate = ConcurrencyLimit(1)
         await gate.enter()
         waiting = asyncio.create_task(gate.enter())
         await settle()
@@ -109,7 +109,7 @@ def test_who_stops_waiting_is_in_nobodys_way() -> None:
 
 def test_who_is_cancelled_while_waiting_is_forgotten() -> None:
     async def scenario() -> None:
-        gate = Gate(1)
+        gate = ConcurrencyLimit(1)
         await gate.enter()
         waiting = [asyncio.create_task(gate.enter()) for _ in range(3)]
         await settle()
@@ -129,7 +129,7 @@ def test_who_is_cancelled_while_waiting_is_forgotten() -> None:
 
 def test_who_is_cancelled_on_being_let_in_gives_the_place_to_the_next() -> None:
     async def scenario() -> None:
-        gate = Gate(1)
+        gate = ConcurrencyLimit(1)
         await gate.enter()
         let_in, following = (asyncio.create_task(gate.enter()) for _ in range(2))
         await settle()
@@ -158,15 +158,14 @@ STEPS = [
 ]
 
 
-@settings(max_examples=300)
 @given(most=st.integers(1, 4), steps=st.lists(st.sampled_from(STEPS), min_size=10, max_size=40))
 def test_whatever_happens_no_place_is_lost_and_none_is_given_twice(
     most: int, steps: list[str]
 ) -> None:
-    asyncio.run(_live_through(Gate(most), steps))
+    asyncio.run(_live_through(ConcurrencyLimit(most), steps))
 
 
-async def _live_through(gate: Gate, steps: list[str]) -> None:
+async def _live_through(gate: ConcurrencyLimit, steps: list[str]) -> None:
     holding: list[int] = []
     release: dict[int, asyncio.Event] = {}
 

@@ -180,9 +180,7 @@ def test_weights_of_a_type_we_do_not_know_need_only_begin_inside_the_file(tmp_pa
     assert header.tensors[0].size is None
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     at=st.integers(0, 8000),
     damage=st.binary(min_size=1, max_size=8),

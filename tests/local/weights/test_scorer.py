@@ -20,7 +20,7 @@ from tiny_gguf import CHATML, F32, tiny_model
 from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.libraries import import_onnxruntime
-from adjudge.local.llama import Llama, Score
+from adjudge.local.llama import LabelLogprobs, Llama
 from adjudge.local.onnx import made
 from adjudge.local.onnx.graph import Precision
 from adjudge.local.onnx.made import made_path, made_weights, precision
@@ -87,7 +87,7 @@ def scorer(
 
 def score(scorer: Scorer, texts: list[str]) -> list[dict[str, float]]:
     found = scorer.score([prompt(text) for text in texts], [LABELS] * len(texts))
-    return [one.logprobs for one in found if isinstance(one, Score)]
+    return [one.logprobs for one in found if isinstance(one, LabelLogprobs)]
 
 
 def test_it_says_what_xllamacpp_says(
@@ -162,8 +162,8 @@ def test_only_what_is_new_is_read(scorer: Scorer) -> None:
     found = scorer.score([prompt("new"), prompt("other")], [LABELS] * 2)
     again = scorer.score([prompt("another")], [LABELS])
     (frame, criteria), own = scorer.split(prompt("another"))
-    assert all(isinstance(one, Score) for one in (*found, *again))
-    assert [one.evaluated_tokens for one in again if isinstance(one, Score)] == [len(own)]
+    assert all(isinstance(one, LabelLogprobs) for one in (*found, *again))
+    assert [one.evaluated_tokens for one in again if isinstance(one, LabelLogprobs)] == [len(own)]
     assert len(frame) + len(criteria) > len(own)
 
 
@@ -171,7 +171,7 @@ def test_a_text_that_is_too_long_fails_alone(scorer: Scorer) -> None:
     long, short = scorer.score([prompt("word " * 200), prompt("word")], [LABELS] * 2)
     assert isinstance(long, ModelError)
     assert "tokens, the model reads 512: shorten the text" in str(long)
-    assert isinstance(short, Score)
+    assert isinstance(short, LabelLogprobs)
 
 
 def test_a_label_of_several_tokens_is_refused(scorer: Scorer) -> None:

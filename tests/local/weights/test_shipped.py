@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.domain.message import Calibration
+from adjudge.domain.message import LogprobCalibration
 from adjudge.gateway.providers import local
 from adjudge.local.weights import shipped
 
@@ -36,7 +36,7 @@ def test_a_name_brings_its_adapter_and_the_calibration(folder: Path) -> None:
     ship(folder)
     model = local.LocalModel("local/smollm2-135m")
     assert model._adapter == folder / "smollm2-135m.gguf"
-    assert dict(model.capabilities.calibration) == {"yes_no": Calibration(1.5, 0.25, 0.7)}
+    assert dict(model.capabilities.calibration) == {"yes_no": LogprobCalibration(1.5, 0.25, 0.7)}
 
 
 def test_raw_is_the_same_weights_without_it(folder: Path) -> None:

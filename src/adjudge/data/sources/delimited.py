@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from adjudge.data.sources.row import Row, Rows, is_blank, numbered
-from adjudge.data.sources.text import Text
+from adjudge.data.sources.text import PeekableText
 from adjudge.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Dialect:
         )
 
 
-def delimited_rows(text: Text, default: str = ",") -> Rows:
+def delimited_rows(text: PeekableText, default: str = ",") -> Rows:
     """Every row by the names in the first one.
 
     ``default``: what separates cells where the header does not show it.
@@ -65,7 +65,7 @@ def delimited_rows(text: Text, default: str = ",") -> Rows:
     return _rows(reader, header, text, skipped) if header else iter(())
 
 
-def find_dialect(head: str, delimiters: tuple[str, ...], text: Text) -> Dialect:
+def find_dialect(head: str, delimiters: tuple[str, ...], text: PeekableText) -> Dialect:
     """The one in which the header has several cells and most rows have as many; of equal ones the
     one with most cells.
     """
@@ -107,7 +107,7 @@ def _rank(dialect: Dialect, head: str, is_cut: bool) -> tuple[float, int]:
     return sum(width == header for width in rows) / len(rows) if rows else 0.0, header
 
 
-def _header(reader: Reader, text: Text, skipped: int) -> list[str]:
+def _header(reader: Reader, text: PeekableText, skipped: int) -> list[str]:
     """The names of the columns; one that stands twice gets a number, so that no value hides
     another.
     """
@@ -121,7 +121,7 @@ def _header(reader: Reader, text: Text, skipped: int) -> list[str]:
     return numbered(name.strip() or f"column {place}" for place, name in enumerate(names, 1))
 
 
-def _rows(reader: Reader, header: list[str], text: Text, skipped: int) -> Rows:
+def _rows(reader: Reader, header: list[str], text: PeekableText, skipped: int) -> Rows:
     origin, width = text.origin, len(header)
     while True:
         line = reader.line_num + skipped + 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from adjudge.data.rendered import is_chat
 from adjudge.data.sources.row import Row, Rows
-from adjudge.data.sources.text import HEAD, LONGEST, Text
+from adjudge.data.sources.text import HEAD, LONGEST, PeekableText
 from adjudge.errors import WrongData
 from adjudge.messages import Message
 
@@ -20,7 +20,7 @@ _DEEPEST = 1000
 _decode = json.JSONDecoder().raw_decode
 
 
-def line_rows(text: Text) -> Rows:
+def line_rows(text: PeekableText) -> Rows:
     """An object a line; empty lines are none."""
     for number, line in enumerate(text.lines(), 1):
         if line.isspace():
@@ -52,7 +52,7 @@ def is_lines(head: str) -> bool:
     return bool(rest.strip()) or not _holds_list(first)
 
 
-def document_rows(text: Text) -> Rows:
+def document_rows(text: PeekableText) -> Rows:
     """The objects of a list, or of the one list of objects inside an object."""
     document = JsonDocument(text)
     before = nth = 0
@@ -72,7 +72,7 @@ def document_rows(text: Text) -> Rows:
 class JsonDocument:
     """A JSON text of which only what is being read is in memory."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: PeekableText) -> None:
         self._origin = text.origin
         self._chunks = text.chunks()
         self._buffer = next(self._chunks, "")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from adjudge.data.sources.row import Origin, Row, Rows, numbered
-from adjudge.data.sources.text import Text, open_text
+from adjudge.data.sources.text import PeekableText, open_text
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance
 from adjudge.errors import WrongData
@@ -253,6 +253,6 @@ def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str
     return delimited_rows(text, "\t" if chosen == "tsv" else ",")
 
 
-def _sniffed(text: Text) -> str:
+def _sniffed(text: PeekableText) -> str:
     """JSON begins with a bracket or a brace, and a table does not."""
     return "json" if text.head.lstrip()[:1] in ("[", "{") else "csv"

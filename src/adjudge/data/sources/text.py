@@ -44,7 +44,7 @@ _CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")
 """In cp1251, which Windows and its Excel write in Russian."""
 
 
-class Text:
+class PeekableText:
     """A text that can be looked at before it is read. Nothing but its head is kept."""
 
     def __init__(self, file: TextIO, origin: Origin, encoding: str) -> None:
@@ -167,12 +167,14 @@ class _Rest(io.RawIOBase):
         return len(data)
 
 
-def open_text(file: BinaryIO, origin: Origin, encoding: str | None) -> Text:
+def open_text(file: BinaryIO, origin: Origin, encoding: str | None) -> PeekableText:
     """The text in ``file``, in the encoding that ``encoding_of`` finds."""
     first = file.read(4)
     chosen = encoding_of(first, origin, encoding)
     stream = io.BufferedReader(_Rest(first, file), HEAD)
-    return Text(io.TextIOWrapper(stream, chosen, "surrogateescape", newline=""), origin, chosen)
+    return PeekableText(
+        io.TextIOWrapper(stream, chosen, "surrogateescape", newline=""), origin, chosen
+    )
 
 
 def check_encoding(name: str) -> str:

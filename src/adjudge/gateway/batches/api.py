@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead, error_for
@@ -22,7 +23,7 @@ from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
 from adjudge.messages import Message
 
-Json = dict[str, Any]
+Json = JsonDict
 EXPIRED = Message("the batch ended before this request was answered")
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
@@ -84,7 +85,7 @@ class Remote:
 
 
 @dataclass(frozen=True)
-class Line:
+class BatchAnswer:
     """What came of one request."""
 
     id: str
@@ -186,7 +187,7 @@ class BatchApi(ABC):
         """Have no more of a batch answered; what was answered stays."""
 
     @abstractmethod
-    def read(self, record: Json) -> Line:
+    def read(self, record: Json) -> BatchAnswer:
         """What one record of the results says; KeyError and the like when it is none."""
 
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
@@ -199,13 +200,13 @@ class BatchApi(ABC):
             found.append(target)
         return found
 
-    def lines(self, path: Path) -> Iterator[Line]:
+    def lines(self, path: Path) -> Iterator[BatchAnswer]:
         """What came of each request, in any order. What cannot be read says nothing."""
         for record in self.records(path):
             if (line := self._line(record)) is not None:
                 yield line
 
-    def _line(self, record: Json) -> Line | None:
+    def _line(self, record: Json) -> BatchAnswer | None:
         with suppress(KeyError, TypeError, AttributeError, ValueError):
             return self.read(record)
         return None
@@ -233,20 +234,22 @@ class BatchApi(ABC):
         """
         return clock_ahead(self.endpoint)
 
-    def answered(self, id: str, body: object) -> Line:
+    def answered(self, id: str, body: object) -> BatchAnswer:
         """A request with the provider's usual answer."""
         try:
-            return Line(id, self.provider.reply_in(dict(mapping(body))))
+            return BatchAnswer(id, self.provider.reply_in(dict(mapping(body))))
         except ModelError as error:
-            return Line(id, error=error)
+            return BatchAnswer(id, error=error)
 
-    def failed(self, id: str, status: int, body: object) -> Line:
+    def failed(self, id: str, status: int, body: object) -> BatchAnswer:
         """A request with the provider's usual error."""
-        return Line(id, error=error_for(self.endpoint, status, None, json.dumps(body).encode()))
+        return BatchAnswer(
+            id, error=error_for(self.endpoint, status, None, json.dumps(body).encode())
+        )
 
-    def unanswered(self, id: str, why: str = EXPIRED) -> Line:
+    def unanswered(self, id: str, why: str = EXPIRED) -> BatchAnswer:
         """A request that was not answered, nor paid for."""
-        return Line(id, error=self.endpoint.error(Unavailable, why), asked=False)
+        return BatchAnswer(id, error=self.endpoint.error(Unavailable, why), asked=False)
 
 
 def as_json(path: Path, secrets: Iterable[str]) -> Json:
@@ -274,7 +277,7 @@ def seconds(value: object) -> float | None:
         return None
 
 
-def listed_in(data: Mapping[str, Any], name: str) -> list[Json]:
+def listed_in(data: JsonObject, name: str) -> list[Json]:
     """The objects in a list among what a provider tells."""
     found = data.get(name)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
@@ -289,7 +292,16 @@ def counts_of(data: object) -> dict[str, int]:
     }
 
 
-def error_data(error: ModelError) -> dict[str, object]:
+class ErrorData(TypedDict, total=False):
+    """A ModelError as a ledger keeps it."""
+
+    kind: str
+    message: str
+    hint: str
+    status: int | None
+
+
+def error_data(error: ModelError) -> ErrorData:
     """An error as a JSON-ready dict."""
     kind = (
         type(error).__name__
@@ -301,7 +313,7 @@ def error_data(error: ModelError) -> dict[str, object]:
     return {"kind": kind, "message": error.message, "hint": error.hint, "status": error.status}
 
 
-def error_from(data: Mapping[str, Any], endpoint: Endpoint) -> ModelError:
+def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
     """As ``error_data`` has it."""
     kind = _KINDS.get(str(data.get("kind")), ModelError)
     error = endpoint.error(kind, str(data.get("message", "")), str(data.get("hint", "")))

@@ -16,30 +16,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from adjudge.errors import SetupError
+from adjudge.gateway.batches import runner
 from adjudge.gateway.batches.api import Phase, Remote
 from adjudge.gateway.batches.openai import OpenAIBatches
 from adjudge.gateway.providers.base import HttpProvider
 from adjudge.messages import Message
-
-_RUNNER = """
-import os, subprocess, sys
-pid, ended, log, *words = sys.argv[1:]
-child = os.fork()
-if child:
-    with open(pid, "w") as file:
-        file.write(str(child))
-    os._exit(0)
-os.setsid()
-with open(log, "wb") as out:
-    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    code = child.wait()
-with open(ended + ".part", "w") as file:
-    file.write(str(code))
-os.replace(ended + ".part", ended)
-"""
-"""Leaves us, waits for the command and keeps its exit code, whether or not
-anybody waits for that.
-"""
 
 
 class CommandBatches(OpenAIBatches):
@@ -75,7 +56,7 @@ class CommandBatches(OpenAIBatches):
         files = [str(_beside(path, ending)) for ending in ("pid", "exit", "log")]
         _beside(path, "out").unlink(missing_ok=True)
         _beside(path, "exit").unlink(missing_ok=True)
-        started = [sys.executable, "-c", _RUNNER, *files, *words]
+        started = [sys.executable, "-P", runner.__file__, *files, *words]
         await asyncio.to_thread(subprocess.run, started, stdin=subprocess.DEVNULL, check=True)
         return Remote(str(path), Phase.WAITING, "running")
 

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from adjudge.domain.message import Request
 from adjudge.errors import ModelError
 from adjudge.gateway.batches.api import (
+    BatchAnswer,
     BatchApi,
     Json,
-    Line,
     Phase,
     Remote,
     as_json,
@@ -82,7 +82,7 @@ class AnthropicBatches(BatchApi):
         """It goes on for a while as "canceling"."""
         await post_json(await self.provider.at(f"/messages/batches/{id}/cancel"), {})
 
-    def read(self, record: Json) -> Line:
+    def read(self, record: Json) -> BatchAnswer:
         """``{custom_id, result {type, message | error}}``."""
         id, result = str(record["custom_id"]), mapping(record["result"])
         if result["type"] == "succeeded":
@@ -157,9 +157,9 @@ class OpenRouterBatches(BatchApi):
         await post_json(await self._at(f"/{id}/cancel"), {})
 
     def records(self, path: Path) -> Iterator[Json]:
-        yield from as_json(path, self.endpoint.secrets).get("results") or []
+        yield from listed_in(as_json(path, self.endpoint.secrets), "results")
 
-    def read(self, record: Json) -> Line:
+    def read(self, record: Json) -> BatchAnswer:
         """``{custom_id, response | error}``."""
         id, response, error = (
             str(record["custom_id"]),
@@ -263,7 +263,7 @@ class GeminiBatches(BatchApi):
         held = mapping(data.get("response")) or mapping(mapping(data.get("metadata")).get("output"))
         yield from mapping(held.get("inlinedResponses")).get("inlinedResponses") or []
 
-    def read(self, record: Json) -> Line:
+    def read(self, record: Json) -> BatchAnswer:
         """``{metadata {key}, response | error}``."""
         id, error = str(mapping(record["metadata"])["key"]), mapping(record.get("error"))
         if error:

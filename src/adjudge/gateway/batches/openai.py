@@ -12,9 +12,9 @@ from adjudge.domain.message import Request
 from adjudge.gateway.batches.api import (
     EXPIRED,
     MARK,
+    BatchAnswer,
     BatchApi,
     Json,
-    Line,
     Phase,
     Remote,
     counts_of,
@@ -93,7 +93,7 @@ class OpenAIBatches(BatchApi):
         """It goes on for a while as "cancelling"."""
         await post_json(await self.provider.at(f"/batches/{id}/cancel"), {})
 
-    def read(self, record: Json) -> Line:
+    def read(self, record: Json) -> BatchAnswer:
         """``{custom_id, response {status_code, body}, error}``."""
         id, response, error = (
             str(record["custom_id"]),

@@ -4,9 +4,9 @@ whatever is sent, it knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from adjudge.domain.message import Amounts, Reply, Request, Usage
 
@@ -136,6 +136,16 @@ class Spent(Amounts):
     """Calls whose price is not known; ``usd`` is without them."""
 
 
+class AccountData(TypedDict):
+    """An account as a ledger keeps it."""
+
+    used: Mapping[str, Sequence[Any]]
+    failed: int
+    lost: Sequence[Any]
+    leased: int
+    each: Sequence[Any]
+
+
 @dataclass
 class Account:
     """Requests by what came of them.
@@ -186,7 +196,7 @@ class Account:
         self.lost += other.lost
         self.leased = self.settled
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> AccountData:
         """The account as a JSON-ready dict."""
         return {
             "used": {model: astuple(usage) for model, usage in self.used.items()},
@@ -197,7 +207,7 @@ class Account:
         }
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Account:
+    def of(cls, data: AccountData) -> Account:
         """As ``to_dict`` wrote it."""
         used = {model: Usage(*numbers) for model, numbers in data["used"].items()}
         return cls(used, data["failed"], Spent(*data["lost"]), data["leased"], Spent(*data["each"]))

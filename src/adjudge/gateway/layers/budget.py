@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,7 +13,14 @@ from time import monotonic
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
-from adjudge.gateway.layers.account import Account, Spent, expected_tokens, measured, most_tokens
+from adjudge.gateway.layers.account import (
+    Account,
+    AccountData,
+    Spent,
+    expected_tokens,
+    measured,
+    most_tokens,
+)
 from adjudge.gateway.model import Replying
 from adjudge.gateway.prices import PriceTable
 
@@ -69,7 +76,7 @@ More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 """What a request is likely to take and takes at most → what may be spent on top; None where nothing
 is left.
 """
-Keep = Callable[[Mapping[str, object]], Awaitable[None]]
+Keep = Callable[[AccountData], Awaitable[None]]
 """Writes an account to the disk."""
 
 
@@ -144,7 +151,7 @@ class OpenBudget:
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> dict[str, object]:
+    def closed(self) -> AccountData:
         """The account at the end: what was leased and not begun is given back."""
         self.account.leased = self._begun
         return self.account.to_dict()
@@ -419,7 +426,7 @@ class OpenBudget:
         return max(1, int(min([_LEASE, *most])))
 
     async def _woken(self, seconds: float | None) -> None:
-        """Until something is given back or the run ends, or the time is up."""
+        """Wait until budget is released, the run halts, or the timeout expires."""
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(change)
         try:
@@ -434,7 +441,7 @@ class OpenBudget:
 
 @light_dataclass(frozen=True)
 class Caller:
-    """Who sends requests."""
+    """Who sends requests: a run with its budget, and the judge that asks."""
 
     budget: OpenBudget | None = None
     """What its run may still spend."""

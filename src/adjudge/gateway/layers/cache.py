@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, Required, TypedDict, runtime_checkable
 
 from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Layer, Model
@@ -106,11 +108,12 @@ class JsonlCache:
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
         """Append one line; it is in the file when this returns."""
-        data = {"model": model, "request": request.key, **reply_data(reply)}
+        kept = reply_data(reply)
+        data = {"model": model, "request": request.key, **kept}
         # "backslashreplace": half a surrogate pair has no UTF-8, but a JSON escape.
         with self._lock, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(data, ensure_ascii=False) + "\n")
-            self._kept[model, request.key] = reply_from(data)
+            self._kept[model, request.key] = reply_from(kept)
 
 
 def _end_with_a_whole_line(path: Path) -> None:
@@ -168,18 +171,30 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def reply_data(reply: Reply) -> dict[str, object]:
+class ReplyData(TypedDict, total=False):
+    """A reply as it is kept."""
+
+    text: Required[str]
+    finish: str
+    usage: JsonValue
+    latency: float
+    logprobs: Sequence[Mapping[str, float]]
+
+
+def reply_data(reply: Reply) -> ReplyData:
     """A reply as a JSON-ready dict."""
-    data = {
+    data: ReplyData = {
         "text": reply.text,
         "finish": reply.finish,
         "usage": plain(reply.usage),
         "latency": round(reply.latency, 4),
     }
-    return data | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
+    if reply.logprobs:
+        data["logprobs"] = [dict(token) for token in reply.logprobs]
+    return data
 
 
-def reply_from(data: dict[str, Any]) -> Reply:
+def reply_from(data: ReplyData) -> Reply:
     """A kept reply cost nothing this time: its usage has no calls and no tokens."""
     return Reply(
         text=str(data["text"]),

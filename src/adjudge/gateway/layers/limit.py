@@ -19,7 +19,7 @@ from adjudge.gateway.model import Layer, Model, Replying
 from adjudge.plugins import package_of
 
 
-class Gate:
+class ConcurrencyLimit:
     """At most ``limit`` inside.
 
     The limit is halved when the provider says "too many" and grows back by one a full round.
@@ -125,7 +125,7 @@ class Limited(Layer):
 
     def __init__(self, inner: Model, max_concurrency: int, rate: Rate = Rate()) -> None:  # noqa: B008 - it does not change
         super().__init__(inner)
-        self.gate = Gate(max_concurrency)
+        self.gate = ConcurrencyLimit(max_concurrency)
         self.rate = rate
         self.shared: SharedPace | None = None
         """In place of its own pace, where other processes ask the same model."""

@@ -22,7 +22,7 @@ from adjudge.errors import (
     Unreachable,
 )
 from adjudge.gateway.layers.budget import caller, halt, pause, raise_if_halted
-from adjudge.gateway.layers.limit import Gate
+from adjudge.gateway.layers.limit import ConcurrencyLimit
 from adjudge.gateway.model import Layer, Model, PartRejected, Replying
 from adjudge.messages import Message
 
@@ -112,7 +112,7 @@ class Circuit:
     def __init__(self, asked: str | None = None) -> None:
         self.answered = asked is None
         """Whether it ever answered."""
-        self.gate = Gate(_ANY_NUMBER if asked in HAVE_ANSWERED else _FIRST_AT_ONCE)
+        self.gate = ConcurrencyLimit(_ANY_NUMBER if asked in HAVE_ANSWERED else _FIRST_AT_ONCE)
         self._asked = asked
         self._unreached = 0
         self._server = _Breaker()

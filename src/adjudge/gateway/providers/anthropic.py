@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.layers.account import token_count, token_sum
 from adjudge.gateway.providers.base import HttpProvider, mapping
@@ -32,9 +33,9 @@ class Anthropic(HttpProvider):
         key = self.connection.key
         return {**({"x-api-key": key.reveal()} if key else {}), "anthropic-version": "2023-06-01"}
 
-    def _body(self, request: Request) -> dict[str, object]:
+    def _body(self, request: Request) -> JsonDict:
         turns = request.prompt.messages
-        body: dict[str, object] = {
+        body: JsonDict = {
             "model": self.connection.model,
             "max_tokens": request.max_tokens or _ANSWER_TOKENS,
             "messages": [

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
@@ -177,7 +178,7 @@ class HttpProvider(ABC):
         """Where completions are asked, below the base URL."""
 
     @abstractmethod
-    def _body(self, request: Request) -> dict[str, object]:
+    def _body(self, request: Request) -> JsonDict:
         """The request in this provider's protocol."""
 
     @abstractmethod

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.layers.account import token_count, token_sum
 from adjudge.gateway.providers.base import HttpProvider, mapping
@@ -35,10 +36,10 @@ class Gemini(HttpProvider):
         key = self.connection.key
         return {"x-goog-api-key": key.reveal()} if key else {}
 
-    def _body(self, request: Request) -> dict[str, object]:
+    def _body(self, request: Request) -> JsonDict:
         turns = request.prompt.messages
         roles = {"user": "user", "assistant": "model"}
-        body: dict[str, object] = {
+        body: JsonDict = {
             "contents": [
                 {"role": roles[turn.role], "parts": [{"text": turn.content}]}
                 for turn in turns
@@ -70,8 +71,8 @@ class Gemini(HttpProvider):
         )
 
 
-def _generation_config(request: Request) -> dict[str, object]:
-    config: dict[str, object] = {
+def _generation_config(request: Request) -> JsonDict:
+    config: JsonDict = {
         "temperature": request.temperature,
         "seed": request.seed,
         "maxOutputTokens": request.max_tokens,

@@ -13,6 +13,7 @@ from importlib import import_module
 from time import perf_counter
 from types import ModuleType
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway.http import Secret, error_message, retry_after
@@ -62,8 +63,8 @@ class LitellmModel:
             raise self._translated(error) from None
         return reply.after(perf_counter() - started, ())
 
-    def _arguments(self, request: Request) -> dict[str, object]:
-        given: dict[str, object] = {
+    def _arguments(self, request: Request) -> JsonDict:
+        given: JsonDict = {
             "model": self._model,
             "messages": [
                 {"role": one.role, "content": one.content} for one in request.prompt.messages

@@ -14,17 +14,18 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from adjudge.aio.files import sha256
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
-from adjudge.local.batches import Batches
+from adjudge.local.batches import CallBatches
 from adjudge.local.libraries import import_onnxruntime, threads
-from adjudge.local.llama import Llama, Score
+from adjudge.local.llama import LabelLogprobs, Llama
 from adjudge.local.onnx.graph import Precision
 from adjudge.local.onnx.made import made_path, made_weights, precision
 from adjudge.local.prefix_queue import PrefixQueue
@@ -123,15 +124,15 @@ class _Loaded:
         )
 
 
-def _reply(score: Score, latency: float = 0.0) -> Reply:
+def _reply(score: LabelLogprobs, latency: float = 0.0) -> Reply:
     reused = score.prompt_tokens - score.evaluated_tokens
     best = max(score.logprobs, key=score.logprobs.__getitem__)
     usage = Usage(1, score.prompt_tokens, 1, max(0, reused))
     return Reply(best, usage=usage, logprobs=(FrozenDict(score.logprobs),), latency=latency)
 
 
-def _options(request: Request) -> dict[str, object]:
-    options: dict[str, object] = {
+def _options(request: Request) -> JsonDict:
+    options: JsonDict = {
         "temperature": request.temperature if request.temperature is not None else 0.0,
         "max_tokens": request.max_tokens or _TOKENS_TO_FINISH,
     }
@@ -142,18 +143,19 @@ def _options(request: Request) -> dict[str, object]:
     return options
 
 
-def _bounded(schema: Mapping[str, object]) -> dict[str, object]:
+def _bounded(schema: JsonObject) -> JsonDict:
     """The schema with texts that end."""
     properties = schema.get("properties")
-    found: Mapping[str, Mapping[str, object]] = (
-        properties if isinstance(properties, Mapping) else {}
-    )
+    found = properties if isinstance(properties, Mapping) else {}
     bound = {"minLength": 1, "maxLength": _LONGEST_EXPLANATION}
     texts = {
-        name: {**kind, **bound} if kind.get("type") == "string" and "enum" not in kind else kind
-        for name, kind in found.items()
+        name: {**kind, **bound} if _is_free_text(kind) else kind for name, kind in found.items()
     }
     return {**schema, "properties": texts, "x-guidance": {"whitespace_flexible": False}}
+
+
+def _is_free_text(kind: JsonValue) -> TypeGuard[JsonObject]:
+    return isinstance(kind, Mapping) and kind.get("type") == "string" and "enum" not in kind
 
 
 @lru_cache(maxsize=4)
@@ -168,7 +170,7 @@ def _batches(
     adapter: Path | None,
     wanted: Precision,
     process: int,  # a fork has to load its own
-) -> Batches[Request, Reply]:
+) -> CallBatches[Request, Reply]:
     import_onnxruntime()
     from adjudge.local.onnx.scorer import Scorer
 
@@ -180,9 +182,11 @@ def _batches(
             [request.prompt for request in requests], [request.labels for request in requests]
         )
         share = (perf_counter() - started) / len(requests)
-        return [_reply(score, share) if isinstance(score, Score) else score for score in scores]
+        return [
+            _reply(score, share) if isinstance(score, LabelLogprobs) else score for score in scores
+        ]
 
-    return Batches(answer, _threads(process), threads())
+    return CallBatches(answer, _threads(process), threads())
 
 
 def _existing(path: str) -> Path:
@@ -211,5 +215,5 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def open_local(connection: Connection) -> LocalModel:
-    """``local/NAME``."""
+    """Open what ``local/NAME`` names."""
     return LocalModel(connection.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Capabilities, Request
 from adjudge.gateway.providers.openai_compatible import OpenAICompatible
 
@@ -15,7 +16,7 @@ class Mistral(OpenAICompatible):
     capabilities = Capabilities(json_schema=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {**OpenAICompatible.wire_names, "seed": "random_seed"}
 
-    def _body(self, request: Request) -> dict[str, object]:
+    def _body(self, request: Request) -> JsonDict:
         body = super()._body(request)
         for unknown in ("logprobs", "top_logprobs"):
             body.pop(unknown, None)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.account import token_count
@@ -68,21 +69,23 @@ class Ollama(HttpProvider):
     def _path(self) -> str:
         return "/api/chat"
 
-    def _body(self, request: Request) -> dict[str, object]:
+    def _body(self, request: Request) -> JsonDict:
         wanted = {
             "temperature": request.temperature,
             "seed": request.seed,
             "num_predict": request.max_tokens,
         }
         window = {"num_ctx": self._window_for(request)}
-        body: dict[str, object] = {
+        body: JsonDict = {
             "model": self.connection.model,
             "messages": openai_messages(request),
             "stream": False,
             "truncate": False,
             "shift": False,
-            "options": {name: value for name, value in wanted.items() if value is not None}
-            | window,
+            "options": {
+                **{name: value for name, value in wanted.items() if value is not None},
+                **window,
+            },
         }
         if request.schema is not None:
             body["format"] = request.schema

@@ -11,6 +11,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.http import Encoded
 from adjudge.gateway.layers.account import token_count
@@ -35,13 +36,13 @@ class OpenAICompatible(HttpProvider):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._last_format: tuple[Mapping[str, object] | None, Encoded] = None, Encoded("")
+        self._last_format: tuple[JsonObject | None, Encoded] = None, Encoded("")
 
     def _path(self) -> str:
         return "/chat/completions"
 
-    def _body(self, request: Request) -> dict[str, object]:
-        body: dict[str, object] = {
+    def _body(self, request: Request) -> JsonDict:
+        body: JsonDict = {
             "model": self.connection.model,
             "messages": openai_messages(request),
         }
@@ -59,7 +60,7 @@ class OpenAICompatible(HttpProvider):
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
 
-    def _format_of(self, schema: Mapping[str, object]) -> Encoded:
+    def _format_of(self, schema: JsonObject) -> Encoded:
         """Most requests have the schema of the one before."""
         if schema is not self._last_format[0]:
             self._last_format = schema, Encoded(json.dumps(response_format(schema)))
@@ -136,7 +137,7 @@ def text_of(content: object) -> str:
     return ""
 
 
-def response_format(schema: Mapping[str, object]) -> dict[str, object]:
+def response_format(schema: JsonObject) -> JsonDict:
     """OpenAI's way to ask for JSON of one shape."""
     return {
         "type": "json_schema",

@@ -60,5 +60,5 @@ class ReplayModel:
 
 
 def open_replay(connection: Connection) -> ReplayModel:
-    """``replay/PATH``."""
+    """Open what ``replay/PATH`` names."""
     return ReplayModel(connection.model)

@@ -54,9 +54,8 @@ def _first_option(request: Request) -> str:
     properties = (request.schema or {}).get("properties")
     offered = properties.get("selected_option") if isinstance(properties, Mapping) else None
     options = offered.get("enum") if isinstance(offered, Mapping) else None
-    return json.dumps(
-        {"explanation": "scripted", "selected_option": options[0] if options else None}
-    )
+    first = options[0] if isinstance(options, Sequence) and options else None
+    return json.dumps({"explanation": "scripted", "selected_option": first})
 
 
 def open_scripted(connection: Connection) -> ScriptedModel:

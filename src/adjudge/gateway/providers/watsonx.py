@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Request
 from adjudge.errors import SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, post_form
@@ -46,7 +47,7 @@ class Watsonx(OpenAICompatible):
     def _path(self) -> str:
         return f"/ml/v1/text/chat?version={_API_VERSION}"
 
-    def _body(self, request: Request) -> dict[str, object]:
+    def _body(self, request: Request) -> JsonDict:
         body = super()._body(request)
         body["model_id"] = body.pop("model")
         return body | self._account

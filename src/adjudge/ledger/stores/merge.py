@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.errors import RunError
-from adjudge.gateway.layers.account import Account
+from adjudge.gateway.layers.account import Account, AccountData
 from adjudge.ledger.file import (
     FILE,
     connect,
@@ -36,14 +36,14 @@ _PLACE = (
 _IN_ORDER = f"SELECT judge, {', '.join(_KEPT)} FROM placed ORDER BY judge, row, nth"  # noqa: S608
 
 
-class Merged(NamedTuple):
+class MergeSummary(NamedTuple):
     votes: int
     judgments: int
     account: Account
     """What all its processes spent."""
 
 
-def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
+def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> MergeSummary:
     """Make the ledger in ``folder``; it is there when it is whole.
 
     One that is there already is replaced.
@@ -105,10 +105,10 @@ def sum_of_accounts(records: Iterable[Record]) -> Account:
     return _sum({one.session: one.account for one in records if isinstance(one, AccountRecord)})
 
 
-def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
+def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
     connection.execute("BEGIN")
     connection.execute(_PLACED)
-    accounts: dict[str, Mapping[str, object]] = {}
+    accounts: dict[str, AccountData] = {}
     votes = _votes(connection, store, accounts, 1, final=False)
     votes += _votes(connection, store, {}, votes + 1, final=True)
     judgments = 0
@@ -119,13 +119,13 @@ def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
         judgments += 1
     connection.execute("DROP TABLE placed")
     connection.execute("COMMIT")
-    return Merged(votes, judgments, _sum(accounts))
+    return MergeSummary(votes, judgments, _sum(accounts))
 
 
 def _votes(
     connection: sqlite3.Connection,
     store: Store,
-    accounts: dict[str, Mapping[str, object]],
+    accounts: dict[str, AccountData],
     number: int,
     *,
     final: bool,
@@ -151,12 +151,12 @@ def _is_final(values: tuple[object, ...]) -> bool:
     return values[_OUTCOME] != "model_error" and '"unfinished"' not in str(values[_MORE])
 
 
-def _sum(accounts: Mapping[str, Mapping[str, object]]) -> Account:
+def _sum(accounts: Mapping[str, AccountData]) -> Account:
     total = Account()
     for account in _read(accounts):
         total.absorb(account)
     return total
 
 
-def _read(accounts: Mapping[str, Mapping[str, object]]) -> Iterator[Account]:
+def _read(accounts: Mapping[str, AccountData]) -> Iterator[Account]:
     return map(Account.of, accounts.values())

@@ -48,7 +48,7 @@ _TROUBLES = (
 _HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
 
 
-class Place(Protocol):
+class FilePlace(Protocol):
     """Files by their paths, with slashes. Whatever goes wrong is an OSError."""
 
     @property
@@ -81,7 +81,7 @@ class Place(Protocol):
         ...
 
 
-def place_of(location: str | Path) -> Place:
+def place_of(location: str | Path) -> FilePlace:
     """A folder, or what is behind an address such as ``s3://bucket/prefix``."""
     if isinstance(location, str) and "://" in location:
         if urlsplit(location).scheme not in SCHEMES:

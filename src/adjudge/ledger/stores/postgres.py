@@ -10,17 +10,19 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import finalize
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
-from adjudge.ledger.stores.store import Record, Span, StoredVote, StoreSession, Values, is_new
+from adjudge.ledger.stores.store import Record, RowRange, StoredVote, Values, WriterSession, is_new
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -38,27 +40,6 @@ started anew.
 _READ_AT_ONCE = 2000
 _LOCK = 6_003_023
 """The advisory lock under which the tables are made."""
-_TABLES = """
-CREATE TABLE IF NOT EXISTS adjudge_runs (
-    run text PRIMARY KEY, configuration text NOT NULL, widest bigint NOT NULL DEFAULT 0,
-    started double precision NOT NULL DEFAULT extract(epoch FROM clock_timestamp()));
-CREATE TABLE IF NOT EXISTS adjudge_records (
-    number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL, session text NOT NULL,
-    first_row bigint NOT NULL, last_row bigint NOT NULL, line text NOT NULL);
-CREATE INDEX IF NOT EXISTS adjudge_records_by_rows ON adjudge_records (run, first_row, last_row);
-CREATE TABLE IF NOT EXISTS adjudge_workers (
-    run text NOT NULL, holder text NOT NULL, writer text NOT NULL, until timestamptz,
-    usd double precision NOT NULL DEFAULT 0, calls bigint NOT NULL DEFAULT 0,
-    tokens bigint NOT NULL DEFAULT 0, PRIMARY KEY (run, holder));
-CREATE TABLE IF NOT EXISTS adjudge_lanes (
-    run text NOT NULL, model text NOT NULL, next double precision NOT NULL DEFAULT 0,
-    hold double precision NOT NULL DEFAULT 0, factor double precision NOT NULL DEFAULT 1,
-    cut double precision NOT NULL DEFAULT '-infinity', PRIMARY KEY (run, model));
-CREATE TABLE IF NOT EXISTS adjudge_ranges (
-    run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, holder text,
-    until timestamptz, done boolean NOT NULL DEFAULT false, rows text,
-    PRIMARY KEY (run, first_row));
-"""
 _NEEDED = (
     ("adjudge_runs", "widest"),
     ("adjudge_records", "line"),
@@ -155,7 +136,7 @@ class PostgresStore:
         parts = urlsplit(self._url)
         return f"postgresql://{parts.hostname or ''}{parts.path}, run {self.run}"
 
-    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+    def begin(self, configuration: JsonObject) -> JsonObject:
         """The first of all processes makes the tables and writes down what the run is; the others
         compare.
         """
@@ -174,8 +155,9 @@ class PostgresStore:
     def _make_tables(self, connection: Connection) -> None:
         from psycopg.errors import InsufficientPrivilege
 
+        text = (files("adjudge.ledger") / "data" / "postgres.sql").read_text(encoding="utf-8")
         try:
-            connection.execute(_TABLES)
+            connection.execute(text)
         except InsufficientPrivilege as error:
             raise RunError(
                 "the store {name} lacks tables of adjudge, and this role may not make them "
@@ -185,7 +167,7 @@ class PostgresStore:
                 splitlines=str(error).splitlines()[0],
             ) from error
 
-    def begun_with(self) -> tuple[Mapping[str, object], float]:
+    def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the run was begun."""
         with self.opened() as connection:
             asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
@@ -194,7 +176,7 @@ class PostgresStore:
             raise RunError("{name} holds no partitions", name=self.name)
         return json.loads(row[0]), float(row[1])
 
-    def append(self, session: StoreSession, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
         wide = span.last - span.first
@@ -209,7 +191,7 @@ class PostgresStore:
         self._lasting(write)
         self._widest = max(self._widest, wide)
 
-    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+    def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
         """Those about these rows, and the first time of ``writer``."""
         last, first, own = 0, self._first_near(span), is_new(writer, seen)
         while rows := self._read(
@@ -231,7 +213,7 @@ class PostgresStore:
                     seen.add(str(number))
                     yield record.values
 
-    def _first_near(self, span: Span) -> int:
+    def _first_near(self, span: RowRange) -> int:
         """Before which no record begins that is about these rows."""
         asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
         row = self._lasting(lambda connection: connection.execute(asked, (self.run,)).fetchone())
@@ -244,20 +226,20 @@ class PostgresStore:
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
-    def offer(self, ranges: Sequence[tuple[Span, str]]) -> None:
+    def offer(self, ranges: Sequence[tuple[RowRange, str]]) -> None:
         """Ranges of rows to be judged, each with what tells its rows from others; where those
         changed it is judged again.
         """
         offered = [(self.run, *span, rows) for span, rows in ranges]
         self._lasting(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
-    def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
+    def take(self, holder: str, seconds: float = LEASE_SECONDS) -> RowRange | None:
         """A range that nobody holds, for so long; None where there is none just now."""
         wanted = (holder, seconds, self.run, holder)
         row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
         if row is None and self._free_those_of_the_gone(holder):
             row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
-        return Span(*row) if row else None
+        return RowRange(*row) if row else None
 
     def guard(self, holder: str) -> None:
         """As long as this store is connected, others see that ``holder`` lives.
@@ -300,7 +282,7 @@ class PostgresStore:
 
         return self._lasting(held)
 
-    def done(self, span: Span) -> None:
+    def done(self, span: RowRange) -> None:
         self._lasting(lambda connection: connection.execute(_DONE, (self.run, span.first)))
 
     def give_back(self, holder: str) -> None:

@@ -14,16 +14,17 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
-from adjudge.ledger.stores.places import Place, place_of
-from adjudge.ledger.stores.store import Record, Span, StoredVote, StoreSession, Values, is_new
+from adjudge.ledger.stores.places import FilePlace, place_of
+from adjudge.ledger.stores.store import Record, RowRange, StoredVote, Values, WriterSession, is_new
 from adjudge.messages import reason_of
 
 _LOG = logging.getLogger("adjudge")
@@ -49,7 +50,7 @@ _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 class _Segment(NamedTuple):
     path: str
     writer: str
-    span: Span
+    span: RowRange
     order: tuple[int, str, int]
     """When it was written, by whom, and which of theirs it is."""
     digest: str
@@ -58,7 +59,7 @@ class _Segment(NamedTuple):
 class SegmentStore:
     """Segments in a folder, or behind an address such as ``s3://bucket/prefix``."""
 
-    def __init__(self, location: str | Path | Place) -> None:
+    def __init__(self, location: str | Path | FilePlace) -> None:
         self._place = place_of(location) if isinstance(location, str | Path) else location
         self._numbers = count(1)
 
@@ -78,7 +79,7 @@ class SegmentStore:
             raise self._trouble(error) from error
         return True
 
-    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+    def begin(self, configuration: JsonObject) -> JsonObject:
         """The first of all processes writes down what the store is for; the others compare."""
         if not self.is_begun:
             begun = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
@@ -90,7 +91,7 @@ class SegmentStore:
         refuse_other(self.name, known, configuration, "or use another store")
         return known
 
-    def begun_with(self) -> tuple[Mapping[str, object], float]:
+    def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the store was made."""
         try:
             found = json.loads(self._place.read(BEGUN))
@@ -115,7 +116,7 @@ class SegmentStore:
                 error=error,
             ) from error
 
-    def append(self, session: StoreSession, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
         """One more segment; it is kept when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
@@ -133,7 +134,7 @@ class SegmentStore:
         except OSError as error:
             raise self._trouble(error) from error
 
-    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+    def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
         """Those of segments about these rows, and the first time of all segments of ``writer``."""
         first = is_new(writer, seen)
         for segment in self._segments(_EVERYWHERE if first else self._near(span)):
@@ -160,7 +161,7 @@ class SegmentStore:
         except OSError as error:
             raise self._trouble(error) from error
 
-    def _near(self, span: Span) -> list[str]:
+    def _near(self, span: RowRange) -> list[str]:
         """The folders in which there may be segments about these rows."""
         try:
             sizes = [
@@ -188,7 +189,7 @@ class SegmentStore:
             if match := _NAME.fullmatch(name):
                 first, last, at, session, number, digest = match.groups()
                 writer, order = folder.rpartition("/")[2], (int(at), session, int(number))
-                found.append(_Segment(path, writer, Span(int(first), int(last)), order, digest))
+                found.append(_Segment(path, writer, RowRange(int(first), int(last)), order, digest))
         return sorted(found, key=lambda one: one.order)
 
     def _read(self, segment: _Segment) -> Iterator[Record]:
@@ -209,7 +210,7 @@ class SegmentStore:
         )
 
 
-def _folder_of(span: Span) -> str:
+def _folder_of(span: RowRange) -> str:
     size = _SIZE
     while size <= span.last - span.first:
         size *= _GROWTH

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row
@@ -22,11 +23,11 @@ from adjudge.ledger.rows import checked, with_checksum
 from adjudge.ledger.stores.store import (
     AccountRecord,
     Record,
-    Span,
+    RowRange,
     Store,
     StoredJudgment,
     StoredVote,
-    StoreSession,
+    WriterSession,
 )
 
 _SPENDING = "spending"
@@ -56,7 +57,7 @@ class SharedLedger(Ledger):
         self,
         store: Store,
         writer: str,
-        configuration: Mapping[str, object],
+        configuration: JsonObject,
         buffer: Buffer | None = None,
         *,
         started_anew: bool = True,
@@ -66,12 +67,12 @@ class SharedLedger(Ledger):
         """
         self.store = store
         self._before = writer if started_anew else ""
-        self.session = StoreSession(writer, uuid4().hex[:12])
+        self.session = WriterSession(writer, uuid4().hex[:12])
         self._buffer = buffer or Buffer()
         begun_with = store.begin(configuration)
         self._scratch = TemporaryDirectory(prefix="adjudge-", ignore_cleanup_errors=True)
         super().__init__(Path(self._scratch.name), begun_with, lasting=False)
-        self._span = Span(0, 0)
+        self._span = RowRange(0, 0)
         self._seen: set[str] = set()
         self._places: Sequence[tuple[int, int]] = ()
         self._outbox: list[Record] = []
@@ -81,7 +82,7 @@ class SharedLedger(Ledger):
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
 
-    async def begin(self, span: Span) -> None:
+    async def begin(self, span: RowRange) -> None:
         """These rows are next: what others were answered about them is not asked again."""
         await self._ship()
         self._span = span

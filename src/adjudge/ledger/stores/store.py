@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
+
+from adjudge.domain.json_types import JsonObject
+from adjudge.gateway.layers.account import AccountData
 
 Values = tuple[object, ...]
 
 
-class Span(NamedTuple):
+class RowRange(NamedTuple):
     """Rows of the data, from the first to the last, both counted from 0 and included."""
 
     first: int
     last: int
 
-    def meets(self, other: Span) -> bool:
+    def meets(self, other: RowRange) -> bool:
         """Whether they have a row in common."""
         return self.first <= other.last and other.first <= self.last
 
@@ -39,13 +42,13 @@ class AccountRecord(NamedTuple):
     """What one session has spent so far; its last one counts."""
 
     session: str
-    account: Mapping[str, object]
+    account: AccountData
 
 
 Record = StoredVote | StoredJudgment | AccountRecord
 
 
-class StoreSession(NamedTuple):
+class WriterSession(NamedTuple):
     """One process, from when it opens the store until it ends."""
 
     writer: str
@@ -74,19 +77,19 @@ class Store(Protocol):
         """What people are told that it is."""
         ...
 
-    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+    def begin(self, configuration: JsonObject) -> JsonObject:
         """The configuration that the store was begun with; OtherConfiguration where this one cannot
         go on with it.
         """
         ...
 
-    def append(self, session: StoreSession, span: Span, records: Sequence[Record]) -> None:
+    def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
         """Keep records about these rows: all of them or, where the process dies before this
         returns, maybe none.
         """
         ...
 
-    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+    def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
         """The votes about rows of ``span``, and those that ``writer`` wrote before this reader
         began; "" is nobody. ``seen``: what this reader was given before, for the store to add to.
         """
@@ -96,6 +99,6 @@ class Store(Protocol):
         """Everything, the oldest first."""
         ...
 
-    def begun_with(self) -> tuple[Mapping[str, object], float]:
+    def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the store was made. A RunError where there is none."""
         ...

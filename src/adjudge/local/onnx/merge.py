@@ -82,7 +82,7 @@ def rotation_base(header: Header) -> float:
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedWeights:
     """The weights of a GGUF file, with an adapter's changes added."""
 
     base: Header
@@ -172,9 +172,9 @@ class Merged:
         return found + np.float32(scale) * (up @ down)
 
 
-def merged(base: Path, adapter: Path | None, samples: Sequence[Sequence[int]]) -> Merged:
+def merged(base: Path, adapter: Path | None, samples: Sequence[Sequence[int]]) -> MergedWeights:
     """The weights of ``base`` with those of ``adapter``."""
-    return Merged(read_header(base), read_header(adapter) if adapter else None, samples)
+    return MergedWeights(read_header(base), read_header(adapter) if adapter else None, samples)
 
 
 class _Turn:

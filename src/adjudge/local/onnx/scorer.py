@@ -19,7 +19,7 @@ import numpy as np
 
 from adjudge.domain.message import Prompt
 from adjudge.errors import ModelError, SetupError
-from adjudge.local.llama import Score
+from adjudge.local.llama import LabelLogprobs
 from adjudge.local.onnx.graph import Precision, Shape
 from adjudge.local.onnx.network import LONGEST, PIECE, Network, Prefix
 from adjudge.local.onnx.tensors import Tensors, read_tensors
@@ -81,7 +81,7 @@ class Scorer:
     @said_plainly()
     def score(
         self, prompts: Sequence[Prompt], labels: Sequence[Sequence[str]]
-    ) -> list[Score | ModelError]:
+    ) -> list[LabelLogprobs | ModelError]:
         """How likely each label is to come next.
 
         The prompts share what they begin with; each is read as if it were alone.
@@ -90,7 +90,9 @@ class Scorer:
         parts = [self.split(prompt) for prompt in prompts]
         (shared, criteria), _ = parts[0]
         length = len(shared) + len(criteria)
-        scores: list[Score | ModelError] = [self._too_long(length + len(own)) for _, own in parts]
+        scores: list[LabelLogprobs | ModelError] = [
+            self._too_long(length + len(own)) for _, own in parts
+        ]
         fitting = [
             place for place, (_, own) in enumerate(parts) if length + len(own) <= self._context
         ]
@@ -104,7 +106,7 @@ class Scorer:
                     len(parts[place][1]),
                     _logprobs(self._network.logits(state, ids[place])),
                 )
-                scores[place] = Score(
+                scores[place] = LabelLogprobs(
                     dict(zip(labels[place], logprobs, strict=True)), length + own, own + read
                 )
                 read = 0

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Calibration
+from adjudge.domain.message import LogprobCalibration
 
 RAW = "-raw"
 """Behind a name: the weights without the adapter that comes with them."""
@@ -25,12 +25,12 @@ def adapter_for(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def calibration_for(name: str) -> FrozenDict[Calibration]:
+def calibration_for(name: str) -> FrozenDict[LogprobCalibration]:
     """Kind of label → how its probabilities are read with that adapter."""
     if adapter_for(name) is None:
         return FrozenDict()
     data = json.loads((_FOLDER / f"{name}.json").read_bytes())
-    return FrozenDict({kind: Calibration(**values) for kind, values in data.items()})
+    return FrozenDict({kind: LogprobCalibration(**values) for kind, values in data.items()})
 
 
 @lru_cache(maxsize=1)

@@ -90,7 +90,7 @@ class _Said(NamedTuple):
 
     text: str
     is_verdict: bool
-    """Else it is a status."""
+    """Whether it is a verdict; else it is a status."""
 
 
 class _Tabs:

@@ -24,16 +24,16 @@ from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.project import ModelEntry
 from adjudge.stats.agreement import agreement
 from adjudge.stats.bootstrap import Draws
-from adjudge.stats.difference import Outcome, compare
+from adjudge.stats.difference import ComparisonOutcome, compare
 from adjudge.web.spending import Share, Spending, refuse_unpriced
 
 MOST_KEPT = 20
 """Trials whose results can still be looked at."""
 _STOPPED = Message("stopped")
 _OUTCOMES = {
-    Outcome.BETTER: term("page", "Better"),
-    Outcome.WORSE: term("page", "Worse"),
-    Outcome.CANNOT_TELL: term("page", "Cannot tell"),
+    ComparisonOutcome.BETTER: term("page", "Better"),
+    ComparisonOutcome.WORSE: term("page", "Worse"),
+    ComparisonOutcome.CANNOT_TELL: term("page", "Cannot tell"),
 }
 _DRAWS = Draws(500)
 _ROOM = 2.0
@@ -211,7 +211,7 @@ def changed_by(pairs: Sequence[tuple[float, float]]) -> str:
     """
     after, before = [one for one, _ in pairs], [other for _, other in pairs]
     found = compare(after, before)
-    outcome = Outcome.CANNOT_TELL if found.estimate.lower is None else found.outcome
+    outcome = ComparisonOutcome.CANNOT_TELL if found.estimate.lower is None else found.outcome
     return plural(
         "{outcome}: agreement {before:.3f} → {after:.3f} on {count} row.",
         "{outcome}: agreement {before:.3f} → {after:.3f} on {count} rows.",

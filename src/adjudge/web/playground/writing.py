@@ -32,12 +32,12 @@ from adjudge.prompts.case_writing import (
     render_test_data,
     render_text_action,
 )
-from adjudge.prompts.criteria_writing import Case
+from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.runs.build import open_entry
 from adjudge.runs.case_file import ExpectedRow, TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.verdicts.read import find_objects
+from adjudge.verdicts.objects import find_objects
 from adjudge.web.playground.trial import Trial, verdict_of
 from adjudge.web.spending import Spending, refuse_unpriced
 
@@ -128,9 +128,9 @@ def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Propos
         return writer.propose(case.criteria, cases[:_MOST_CASES], None, None)
 
 
-def _case(trial: Trial, row: int) -> Case:
+def _case(trial: Trial, row: int) -> DisputedRow:
     result = trial.results[row]
-    return Case(
+    return DisputedRow(
         trial.case.instances()[row],
         verdict_of(result) or "",
         trial.case.rows[row].expected,

@@ -36,7 +36,7 @@ from adjudge.gateway.layers.account import measured
 from adjudge.gateway.layers.limit import bounded
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.batches import FOLDER, Batch, BatchBallot, BatchTable, RequestState, State
+from adjudge.ledger.batches import FOLDER, Batch, BatchBallot, BatchState, BatchTable, RequestState
 from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES, wordings
 
@@ -193,7 +193,7 @@ class Batches:
             provider=api.provider_name,
             model=identity,
             account=api.account,
-            state=State.INTENDED,
+            state=BatchState.INTENDED,
             created=time.time(),
             request_sha=file.close(),
             more={
@@ -295,7 +295,7 @@ class Batches:
         return bool(self._table.under_way())
 
     async def _bring_forward(self, batch: Batch) -> None:
-        if batch.state is State.INTENDED:
+        if batch.state is BatchState.INTENDED:
             await self._post.submit(batch)
         else:
             await self._post.look(batch)

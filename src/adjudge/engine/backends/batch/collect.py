@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Reply, Usage
 from adjudge.engine.backends.batch.request_file import parsed_id
-from adjudge.gateway.batches.api import Line, error_data
+from adjudge.gateway.batches.api import BatchAnswer, error_data
 from adjudge.gateway.layers.account import believable
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import Batch, BatchBallot, BatchTable, RequestState
@@ -30,7 +31,7 @@ class Collector:
         self._budget = budget
 
     async def collect(
-        self, batch: Batch, model: str, lines: Iterable[Line], asked: int
+        self, batch: Batch, model: str, lines: Iterable[BatchAnswer], asked: int
     ) -> set[Key]:
         """Keep what came of each request, in any order; what is known already stays. Says which of
         ours have replies: one that stands there twice is not a reply to another.
@@ -50,17 +51,22 @@ class Collector:
         await self._commit(waiting)
         return replied
 
-    def is_of(self, batch: Batch, line: Line) -> bool:
+    def is_of(self, batch: Batch, line: BatchAnswer) -> bool:
         """Whether a result answers a request of this batch."""
         known = self._known(line)
         return known is not None and known.batch == batch.id
 
-    def _known(self, line: Line) -> BatchBallot | None:
+    def _known(self, line: BatchAnswer) -> BatchBallot | None:
         key = parsed_id(line.id)
         return self._table.find(*key) if key else None
 
     def _read(
-        self, batch: Batch, model: str, line: Line, waiting: Mapping[Key, BatchBallot], asked: int
+        self,
+        batch: Batch,
+        model: str,
+        line: BatchAnswer,
+        waiting: Mapping[Key, BatchBallot],
+        asked: int,
     ) -> BatchBallot | None:
         known = self._known(line)
         if known is None or (known.ballot, known.request) in waiting:
@@ -86,7 +92,7 @@ class Collector:
             waiting.clear()
 
 
-def _kept(reply: Reply) -> dict[str, object]:
+def _kept(reply: Reply) -> JsonDict:
     whole = {
         "text": reply.text,
         "usage": plain(reply.usage),

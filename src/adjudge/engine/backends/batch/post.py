@@ -20,7 +20,7 @@ from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.layers.retry import wait_before_retry
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.batches import Batch, BatchTable, RequestState, State, Statement
+from adjudge.ledger.batches import Batch, BatchState, BatchTable, RequestState, Statement
 from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge")
@@ -94,7 +94,7 @@ class Post:
                 raise self._of_another_key(batch)
             if self.settings.orphans == "adopt":
                 return
-            if batch.state is not State.INTENDED:
+            if batch.state is not BatchState.INTENDED:
                 again = await self._twice(
                     batch,
                     Message(
@@ -115,7 +115,9 @@ class Post:
                 if await api.gives(id):
                     return True
             named = (
-                batch.state is State.INTENDED and bool(await self._listed(batch, api)) and api.marks
+                batch.state is BatchState.INTENDED
+                and bool(await self._listed(batch, api))
+                and api.marks
             )
         except ModelError as error:
             if error.status == _WRONG_KEY:
@@ -130,7 +132,7 @@ class Post:
                 error=error,
             ) from None
         return named or (
-            batch.state is State.INTENDED and api.organisation == batch.organisation != ""
+            batch.state is BatchState.INTENDED and api.organisation == batch.organisation != ""
         )
 
     def _of_another_key(self, batch: Batch) -> RunError:
@@ -221,7 +223,7 @@ class Post:
         more = {**batch.more, **told}
         open_now = replace(
             batch,
-            state=State.OPEN,
+            state=BatchState.OPEN,
             remote_id=remote.id,
             expires=remote.expires,
             counts=remote.counts,
@@ -258,7 +260,7 @@ class Post:
         """Nothing of it was or will be answered: its ballots are free again, unless ``then`` says
         otherwise.
         """
-        rejected = replace(batch, state=State.REJECTED, more={**batch.more, "said": why})
+        rejected = replace(batch, state=BatchState.REJECTED, more={**batch.more, "said": why})
         await self.table.keep(rejected, then or self.table.let_go(batch.id))
         self.budget.give_back(reserved_by(batch))
         remove_files(self.folder, batch.id)
@@ -376,7 +378,7 @@ class Post:
                 fitting=", ".join(fitting),
             )
         await self.table.keep(
-            replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting})
+            replace(batch, state=BatchState.OPEN, more={**batch.more, "candidates": fitting})
         )
         return None
 
@@ -436,7 +438,7 @@ class Post:
         With none left it is sent.
         """
         candidates = self._candidates(batch)
-        afresh = replace(batch, state=State.INTENDED).with_more(candidates=[], unread={})
+        afresh = replace(batch, state=BatchState.INTENDED).with_more(candidates=[], unread={})
         if self.settings.orphans == "resubmit":
             also = Message("there is also {candidates}", candidates=", ".join(candidates))
             await self.submit((await self._twice(afresh, also, candidates)).with_more(asked=0))
@@ -561,7 +563,7 @@ class Post:
 
     async def _finish(self, batch: Batch, said: str) -> None:
         why = json.dumps(error_data(Unavailable(NO_ANSWER)))
-        done = replace(batch, state=State.COLLECTED, more={**batch.more, "said": said})
+        done = replace(batch, state=BatchState.COLLECTED, more={**batch.more, "said": said})
         await self.table.keep(done, self.table.unanswered(batch.id, why))
         self.budget.give_back(reserved_by(batch))
         remove_files(self.folder, batch.id)
@@ -577,7 +579,7 @@ class Post:
         found = [
             batch
             for batch in self.table.under_way()
-            if batch.state is State.OPEN and batch.remote_id
+            if batch.state is BatchState.OPEN and batch.remote_id
         ]
         for batch in found:
             try:
@@ -585,7 +587,7 @@ class Post:
             except ModelError as error:
                 _LOG.warning("the batch %s could not be cancelled: %s", batch.remote_id, error)
             else:
-                await self.table.keep(replace(batch, state=State.CANCELLING))
+                await self.table.keep(replace(batch, state=BatchState.CANCELLING))
         if found:
             self.tell(BatchNews("cancelled", batches=len(found)))
         return len(found)

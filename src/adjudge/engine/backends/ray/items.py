@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import Result
 from adjudge.engine.backends.limiter import SharedLimits, keep_to
 from adjudge.engine.backends.ray.cluster import Hearing
@@ -27,7 +28,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE, connect, holds_run, read_meta
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import SharedLedger
-from adjudge.ledger.stores.store import Span
+from adjudge.ledger.stores.store import RowRange
 
 _ITEMS = 64
 """That a worker is given at once."""
@@ -46,7 +47,7 @@ class Judging(Protocol[I_contra, R_co]):
     @property
     def panel(self) -> Mapping[str, OpenModel]: ...
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Everything that decides what is asked and how it is pooled."""
         ...
 
@@ -217,7 +218,7 @@ class _Session(Generic[I, R]):
         def on_result(place: int, result: R) -> None:
             self._results.append((numbers[place], result))
 
-        await self._ledger.begin(Span(min(numbers), max(numbers)))
+        await self._ledger.begin(RowRange(min(numbers), max(numbers)))
         self._ledger.place([(number, 0) for number in numbers])
         items = (item for _, item in chunk)
         await self._judge.judge_stream(

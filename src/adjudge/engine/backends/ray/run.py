@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from adjudge.aio import event_loop, threads
+from adjudge.domain.json_types import JsonObject
 from adjudge.engine.backends.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.cluster import (
     Hearing,
@@ -46,7 +47,7 @@ class ClusterRun(Generic[C, D, N]):
 
     folder: Path
     cluster: Cluster
-    judges: Mapping[str, Mapping[str, object]]
+    judges: Mapping[str, JsonObject]
     models: Iterable[OpenModel]
     open: Open[C, D, N]
     """A function of a module, or a partial of one."""

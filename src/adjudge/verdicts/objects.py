@@ -1,0 +1,296 @@
+"""The JSON objects of a reply, and the verdict that one of them holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.options import as_pass
+from adjudge.domain.plain import plain
+from adjudge.domain.question import Choice, Comparison, Question, Rating
+from adjudge.domain.verdict import Compared, Verdict, best_of
+from adjudge.domain.vote import Outcome
+from adjudge.messages import Message
+from adjudge.verdicts.phrases import phrase, words
+from adjudge.verdicts.reading import Reading, clean, unmatched
+
+_FAIL_KEYS, _PASS_KEYS, _SCORE_KEYS = words("fail_keys"), words("pass_keys"), words("score_keys")
+_VERDICT_KEYS = (*words("verdict_keys"), *_PASS_KEYS, *_FAIL_KEYS)
+_NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
+_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS)
+_COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
+_EXPLANATION_KEYS = words("explanation_keys")
+_WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
+"""What stands there is no verdict, whatever it looks like."""
+_LAST_WORDS = re.compile(
+    r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
+    r"|победитель)"
+    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: "
+    r"response| answer| text)?(?: an?)?\b"
+    r"|(?:it|this|that|(?:verdict|answer|score|rating)) (?:should|must) be(?: an?)?\b)"
+    r"\s*([^\s:=][^:=]{0,39})\Z",
+    re.IGNORECASE,
+)
+_ENDING = 160
+"""Characters of an explanation in which it may come to another verdict."""
+_TO_BE_FILLED = re.compile(
+    r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE
+)
+_AFTERWARDS = re.compile(
+    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
+    r"|revision\Z|revised\Z|updated?\Z"
+    r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
+)
+"""Names under which a verdict is taken back."""
+_TOP_KEYS = words("scale_keys")
+_MISSING = object()
+
+
+class Found(NamedTuple):
+    """An object in a reply, whether its text had to be mended to be read, and where it ends."""
+
+    data: JsonDict | None
+    """None where there is an object that cannot be read."""
+    mended: bool
+    end: int
+
+
+def find_objects(text: str, *, cut: bool = False) -> list[Found]:
+    """Every outermost JSON object in ``text``, in order.
+
+    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
+    only quotes.
+    """
+    whole = _strict(text)
+    if whole is not None:
+        return [Found(item, False, len(text)) for item in whole]
+    from adjudge.verdicts.lenient import objects_in  # not loaded where every reply is clean JSON
+
+    return [Found(*one) for one in objects_in(text, cut)]
+
+
+def _strict(text: str) -> list[JsonDict] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return [
+        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
+    ]
+
+
+def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
+    """What an object says; None where it holds no verdict, or only shows where one goes."""
+    said = _verdict_value(data, keys_of(question))
+    if said is None:
+        return None
+    data, key, value = said
+    verdict = None if value is None else _match_under(key, value, question)
+    if verdict is None and value is not None and not isinstance(value, bool | int | float):
+        from adjudge.verdicts.values import is_placeholder
+
+        if is_placeholder(value, question):
+            return None
+    explained = data.get("explanation")
+    if isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained):
+        return None
+    return _judged(key, value, verdict, data, mended, question)
+
+
+def _judged(
+    key: str,
+    said: object,
+    verdict: Verdict | None,
+    data: JsonObject,
+    mended: bool,
+    question: Question,
+) -> Reading:
+    if said is None:
+        return Reading(
+            Outcome.ABSTAINED,
+            reason=explanation_of(data) or Message("the model gave no verdict"),
+            data=data,
+        )
+    if verdict is None:
+        return unmatched(said, question)
+    ranked = (
+        _match_under("ranking", data.get("ranking"), question)
+        if isinstance(question, Comparison)
+        else None
+    )
+    if ranked is not None and ranked.option != verdict.option:
+        return Reading(
+            Outcome.UNREADABLE,
+            reason=Message('"selected_option" is not what stands first in "ranking"'),
+        )
+    if _says_otherwise(verdict, key, said, data, question):
+        return Reading(
+            Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once")
+        )
+    outcome = Outcome.REPAIRED if mended else Outcome.OK
+    return Reading(outcome, replace(verdict, explanation=explanation_of(data)), data=data)
+
+
+def keys_of(question: Question) -> tuple[str, ...]:
+    """Names under which the answer may stand in an object, those that count first."""
+    if isinstance(question, Comparison):
+        return _COMPARED_KEYS
+    if not question.numeric:
+        return _VERDICT_KEYS
+    return _NUMBER_KEYS if question.answer_key == "score" else _NUMERIC_OPTION_KEYS
+
+
+def _match_under(key: str, value: object, question: Question) -> Verdict | None:
+    """The answer that ``value`` is where it can be nothing else."""
+    if key == "ranking" and isinstance(question, Comparison):
+        ranking = question.ranking(value)
+        return Compared(best_of(ranking)) if ranking else None
+    if key in _FAIL_KEYS:
+        value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
+    verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
+    if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
+        from adjudge.verdicts.values import match_value
+
+        verdict = found[0] if (found := match_value(value, question)) else None
+    return verdict
+
+
+def _says_otherwise(
+    verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
+) -> bool:
+    """Whether another name in the object, an object in it, or the end of its explanation gives
+    another verdict.
+    """
+    names = keys_of(question)
+    for name, value in data.items():
+        if isinstance(value, dict | list) and value is not said and name not in _WORDS_ONLY:
+            inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
+            other = _match_under(inner[1], inner[2], question) if inner else None
+        elif _AFTERWARDS.match(name) or (name in names and not (name == key and value is said)):
+            other = _match_under(name, value, question)
+            if other is None and isinstance(value, str) and phrase("taken_back").match(value):
+                return True
+        else:
+            continue
+        if other is not None and other.option != verdict.option:
+            return True
+    if (
+        isinstance(question, Choice)
+        and not question.numeric
+        and _scores_otherwise(verdict, data.get("score"), question)
+    ):
+        return True
+    if question.numeric and any(
+        name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS
+    ):
+        return True
+    explained = data.get("explanation")
+    ending = _concluded(explained, question) if isinstance(explained, str) else None
+    return ending is not None and ending.option != verdict.option
+
+
+def _concluded(explained: str, question: Question) -> Verdict | None:
+    """What an explanation ends with, where that is a verdict."""
+    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_"))
+    if last:
+        return question.match(last[1], certain=True)
+    ending = explained[-_ENDING:]
+    if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:
+        return None
+    from adjudge.verdicts.hints import (
+        conclusion_of,
+    )  # not loaded where an explanation speaks of what is judged
+
+    return conclusion_of(ending, question, cut=len(explained) > _ENDING)
+
+
+def _is_another_scale(top: object, question: Question) -> bool:
+    """Whether a score is told to be one of another scale than was asked for."""
+    told = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:])
+    highest = question.bounds[1] if isinstance(question, Rating) and question.bounds else None
+    if isinstance(question, Choice):
+        highest = max(map(float, question.labels))
+    return bool(told) and highest is not None and float(told[-1]) != highest
+
+
+def _scores_otherwise(verdict: Verdict, score: object, question: Choice) -> bool:
+    """Whether a score beside the option is that of another one."""
+    if score is None or isinstance(score, bool) or not isinstance(score, int | float):
+        return False
+    points = dict(zip(question.options, question.points, strict=False))
+    return score in points.values() and points.get(verdict.option) != score
+
+
+def _verdict_value(
+    data: JsonObject, names: Sequence[str], depth: int = 3
+) -> tuple[JsonObject, str, object] | None:
+    """The names of an object with the first that counts and its value, looking into what stands
+    there: objects, lists of one item, objects that are written as a text. Where none counts, into
+    all that it holds.
+    """
+    keys = _with_plain_keys(data)
+    name = next((name for name in names if name in keys), "")
+    value = _opened(keys[name]) if name else _MISSING
+    if isinstance(value, dict) and depth:
+        inner = _verdict_value(value, names, depth - 1)
+        if inner:
+            return {**keys, **inner[0]}, inner[1], inner[2]
+    if name:
+        return keys, name, value
+    held = [(key, _opened(value)) for key, value in keys.items()] if depth else []
+    found = [
+        (key, inner)
+        for key, one in held
+        if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))
+    ]
+    own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
+    if own is None:
+        return None
+    if any(inner[2] != own[2] for _, inner in found):
+        return {**keys}, own[1], [inner[2] for _, inner in found]
+    return {**keys, **own[0]}, own[1], own[2]
+
+
+def _opened(value: object) -> object:
+    """A list of one as that one, and an object in writing as the object."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _with_plain_keys(data: JsonObject) -> JsonDict:
+    return {_key(name): value for name, value in data.items()}
+
+
+def _key(name: object) -> str:
+    if (
+        isinstance(name, str) and name.isascii() and name.islower() and name.isidentifier()
+    ):  # nothing in it to replace
+        return name
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain(str(name)).strip())
+    return re.sub(r"[\s_-]+", "_", parted.casefold())
+
+
+def explanation_of(data: JsonObject) -> str | None:
+    for name in _EXPLANATION_KEYS:
+        text = data.get(name)
+        if isinstance(text, str) and (shown := clean(text)):
+            return shown
+    return None
+
+
+def unjudged_explanations(text: str, cut: bool) -> list[str]:
+    """What the objects explain in a reply that holds no verdict."""
+    explained = (
+        explanation_of(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut)
+    )
+    return [explanation for explanation in explained if explanation]

@@ -1,0 +1,32 @@
+"""The phrases that replies are read by: the sections of `data/phrases.txt`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
+_REFERENCE = re.compile(r"<<(\w+)>>")
+
+
+@cache
+def phrase(name: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
+    """The pattern in the section ``name``, made when it is first needed."""
+    return re.compile(_text(name), re.VERBOSE | flags)
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words in the section ``name``."""
+    return tuple(_sections()[name].split())
+
+
+def _text(name: str) -> str:
+    return _REFERENCE.sub(lambda found: _text(found[1]), _sections()[name])
+
+
+@cache
+def _sections() -> dict[str, str]:
+    text = (files(__package__) / "data" / "phrases.txt").read_text(encoding="utf-8")
+    _, *parts = _SECTION.split(text)
+    return {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
