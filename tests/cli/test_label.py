@@ -92,8 +92,8 @@ def test_undo_skip_unsure_and_notes(run: Path) -> None:
 
 def test_a_key_that_means_nothing_is_said_and_nothing_is_kept(run: Path) -> None:
     done = adjudge(run, stdin="7\nperhaps\n\n")
-    assert "'7' is not a key here." in done.stdout
-    assert "'perhaps' is not a key here." in done.stdout
+    assert "Unknown key '7'." in done.stdout
+    assert "Unknown key 'perhaps'." in done.stdout
     assert list(LabelStore(run).history()) == []
 
 
@@ -259,7 +259,7 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
         (("--annotator", "a", "--annotator", "b"), 2, "one annotator labels at a time"),
         (("--queue", "mine"), 2, "mine"),
         (("--language", "de"), 1, "language 'de' is not one of"),
-        (("--conflicts", "--export", "x.csv"), 2, "give one of them"),
+        (("--conflicts", "--export", "x.csv"), 2, "use only one of"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -271,7 +271,7 @@ def test_what_cannot_be_done_is_said(
 
 def test_a_folder_without_a_run_gets_no_labels(tmp_path: Path) -> None:
     done = adjudge(tmp_path, stdin="1\n")
-    assert (done.returncode, "holds no run" in done.stderr) == (1, True)
+    assert (done.returncode, "is not a run folder" in done.stderr) == (1, True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -295,7 +295,7 @@ def test_the_criteria_of_a_run_are_those_its_judge_was_given(tmp_path: Path) -> 
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="is not a run folder"):
         label_scales(tmp_path)
 
 

@@ -76,7 +76,7 @@ MEAN_AT_THE_BAR = 0.1 + 0.2  # 0.30000000000000004
 def test_a_mean_at_the_bar_holds_however_it_is_rounded(mean: float, bar: float) -> None:
     gate = replace(FAILED, value=mean, lower=mean, upper=mean, bar=bar, confidence=None)
     assert gate.verdict == "holds"
-    assert gate.sentence().startswith("Gate holds")
+    assert gate.sentence().startswith("Gate passed")
 
 
 def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:

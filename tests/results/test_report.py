@@ -137,7 +137,7 @@ def test_a_gate_says_what_was_measured_the_bar_by_how_much_and_what_is_needed(
     sentence = (
         "Gate failed: mean score of Is it long? (judge DirectJudge) is 0.000, the bar is "
         "0.250: missed by 0.250. "
-        "Needed: 1 more of 2 rows at 1 instead of 0."
+        "1 more of the 2 rows would have to pass."
     )
     assert failed.sentence() == sentence
     assert sentence in markdown_page(three_criteria)
@@ -363,4 +363,4 @@ def test_ready_does_not_stand_alone_beside_a_strong_position_bias() -> None:
         tally.add(one)
     said = decision(tally.report())
     assert said.startswith("Ready: ")
-    assert "but position bias: 3 of 3 rows turn with the order of the responses" in said
+    assert "but position bias: the winner flips with the order in 3 of 3 rows" in said

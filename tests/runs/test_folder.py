@@ -342,7 +342,7 @@ def test_runs_are_found_below_a_folder(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_is_an_error_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="is not a run folder"):
         run_info(tmp_path)
     (tmp_path / "ledger.sqlite").write_text("no database at all")
     with pytest.raises(RunError, match=r"ledger\.sqlite"):

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
@@ -23,7 +24,6 @@ from adjudge.domain.record import (
     StepRecord,
     SystemResult,
 )
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote, named_by, used_by
 from adjudge.errors import SetupError
@@ -74,7 +74,7 @@ _UNSURE = Message("no step of the cascade was sure enough to be accepted")
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class Result(Shown):
+class Result(HtmlRepr):
     """What every kind of result has."""
 
     instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out

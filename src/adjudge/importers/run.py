@@ -294,7 +294,7 @@ def _found_in(
 def _unknown(named: str) -> RunError:
     formats = "|".join(sorted((*FORMATS, TABLE)))
     return RunError(
-        "{named} is in no format that is known: say which with --as {formats}",
+        "the format of {named} was not recognised: name it with --as {formats}",
         named=named,
         formats=formats,
     )

@@ -236,9 +236,7 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tie_enabled:
-            raise SetupError(
-                "Prometheus names A or B: tie_enabled=True cannot be had, leave it out"
-            )
+            raise SetupError("Prometheus does not support ties: remove tie_enabled=True")
         if self.contests != "pairs":
             raise SetupError(
                 "Prometheus compares two responses at a time: contests='joint' cannot be "

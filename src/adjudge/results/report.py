@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
-from adjudge.domain.shown import Shown
 from adjudge.errors import NOT_ASKED
 from adjudge.messages import Message, plural
 from adjudge.results.answering import answering_notes
@@ -27,7 +27,7 @@ from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.results.rag_row import rule_of
 from adjudge.results.setup import Change, Figure, ReportedJudge, Setup
-from adjudge.results.summary import Summary, Sureness, Tally, kind_of
+from adjudge.results.summary import GateConfidence, Summary, Tally, kind_of
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -120,7 +120,7 @@ class Skipped:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class Report(Shown):
+class Report(HtmlRepr):
     """A run, or what there is of it so far."""
 
     setup: Setup
@@ -244,7 +244,7 @@ class Report(Shown):
 class _SectionTally:
     def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criterion
-        sureness = Sureness(setup.confidence, setup.cluster)
+        sureness = GateConfidence(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(sureness)
@@ -280,7 +280,7 @@ class _SectionTally:
         )
 
 
-def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
+def _rag_tally(judge: str, setup: Setup, sureness: GateConfidence) -> RagTally | None:
     """None where it is not known what the judge scores."""
     from adjudge.results.rag import RagTally
 
@@ -302,7 +302,7 @@ class ReportTally:
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
         self._blank: BlankRows | None = None
-        self._total = 0
+        self.total = 0
         self._named: Counter[tuple[str, str]] = Counter()
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
@@ -316,7 +316,7 @@ class ReportTally:
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
-        self._total += 1
+        self.total += 1
         self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
         self._named.update(one.named)
         for model, usage in one.used.items():
@@ -355,7 +355,7 @@ class ReportTally:
             skipped=skipped,
             notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
             entries=tuple(self._shown()),
-            total=self._total,
+            total=self.total,
             used=dict(self._used),
             failed_calls=self.failed_calls,
         )
@@ -366,7 +366,7 @@ class ReportTally:
                 "not asked, since a model was paused after many failures in a row: {number} of "
                 "{total} judgments; resume the run to ask them",
                 number=self._not_asked,
-                total=self._total,
+                total=self.total,
             )
 
     def _in_order(self) -> list[Section]:

@@ -102,7 +102,7 @@ class Summary:
 
 
 @light_dataclass(frozen=True)
-class Sureness:
+class GateConfidence:
     """How sure gates must be, and which rows pass for one."""
 
     confidence: float | None = None
@@ -128,13 +128,13 @@ class Sureness:
         )
 
 
-UNSURE = Sureness()
+UNSURE = GateConfidence()
 
 
 class Tally:
     """Adds up judgments by one criterion as they come."""
 
-    def __init__(self, sureness: Sureness = UNSURE) -> None:
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
         self._groups: list[Hashable] = []
         self._counts: Counter[str] = Counter()

@@ -207,9 +207,7 @@ def parse_case(content: str, file: str) -> TestCase:
     """
     place = load_yaml(content, Place(file))
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
-        raise place.wrong(
-            "its aliases unfold to more than {MOST_VALUES:,} values", MOST_VALUES=_MOST_VALUES
-        )
+        raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
     given = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
     if (version := str(given["test_case"])) != str(FORMAT):
         raise place.at("test_case").wrong(

@@ -41,7 +41,7 @@ _TABLE = (
 )
 
 
-class Came(NamedTuple):
+class JudgmentSummary(NamedTuple):
     """What a judgment came to."""
 
     status: str
@@ -57,7 +57,7 @@ class JudgedRow:
     row: int
     """Its place in the run, from 1."""
     id: str | None
-    came: Came
+    summary: JudgmentSummary
     systems: tuple[str, ...] = ()
     """The compared responses, in the order in which the first run has them; none where there is one
     response.
@@ -461,6 +461,6 @@ def _judged(
         criteria,
         row,
         name or None,
-        Came(status, score, json.loads(chosen)),
+        JudgmentSummary(status, score, json.loads(chosen)),
         tuple(json.loads(systems)),
     )

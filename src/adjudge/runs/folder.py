@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.shown import Shown
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError
@@ -66,7 +66,7 @@ class CriteriaInfo(JudgeCriterion):
 
 
 @dataclass(frozen=True)
-class RunInfo(Shown):
+class RunInfo(HtmlRepr):
     folder: Path
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
@@ -149,7 +149,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             folder=folder,
         )
     if not path.is_file():
-        raise RunError("{folder} holds no run: there is no {file} in it", folder=folder, file=FILE)
+        raise RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     refuse_links(path.parent)
     refuse_empty(path)
     try:

@@ -41,16 +41,16 @@ class Tried(NamedTuple):
         """Whether the verdict is the expected one; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
-    def told(self, number: int) -> Message:
+    def message(self, number: int) -> Message:
         """What is not as expected, in a line."""
         why = self.result.explanation if self.chosen else self.result.reason
-        found = Message(
-            "golden {number}: expected {option}, got {chosen}",
+        line = Message(
+            "golden {number}: expected {expected}, got {chosen}",
             number=number,
-            option=self.case.option,
+            expected=self.case.option,
             chosen=self.chosen or Message("no verdict"),
         )
-        return join(": ", (found, why)) if why else found
+        return join(": ", (line, why)) if why else line
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,7 @@ class Project(ServerEntry):
     }
     model: str | None = key(Text(), "The model to ask when none is named.", None)
     language: str | None = key(
-        Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", None
+        Word(LANGUAGES), "Language of prompts, explanations, ready-made criteria and reports.", None
     )
     max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once, per model.", None)
     prices: str | None = key(Text(), "A file of your own prices, relative to this one.", None)

@@ -218,7 +218,9 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
             {},
             alone,
             Message(
-                "{rows} rows, all of them labelled, would give a width of {width:.3f}",
+                "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
+                "{width:.3f}",
+                target=target_width,
                 rows=rows,
                 width=widest,
             ),

@@ -9,12 +9,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
@@ -59,7 +59,7 @@ class CalibrationSettings(LabelSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(JudgeCriterion, Shown):
+class Calibration(JudgeCriterion, HtmlRepr):
     """What labels say of one judge and one criteria."""
 
     lock: str | None

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
@@ -22,7 +22,7 @@ from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.messages import Message
 from adjudge.pooling.majority import ONE_ORDER
-from adjudge.runs.diff import Came, Pair, RunDiff
+from adjudge.runs.diff import JudgmentSummary, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import (
     LEAST_DISCORDANT,
@@ -59,7 +59,7 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison(JudgeCriterion, Shown):
+class RunComparison(JudgeCriterion, HtmlRepr):
     """The second run less the first, by one judge and one criteria."""
 
     first: float | None
@@ -258,7 +258,7 @@ class _Series:
     def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
         for pair in unit:
             self.judges = (pair.before.judge, pair.after.judge)
-            one, two = number_of(pair.before.came), number_of(pair.after.came)
+            one, two = number_of(pair.before.summary), number_of(pair.after.summary)
             if one is None or two is None:
                 self.missing += 1
                 continue
@@ -280,15 +280,15 @@ class _Series:
             self.rest.append(said)
 
 
-def number_of(came: Came) -> float | None:
+def number_of(summary: JudgmentSummary) -> float | None:
     """The score; of two compared responses 1 where the first won and a half for a tie."""
-    if came.status != "scored":
+    if summary.status != "scored":
         return None
-    if came.score is not None:
-        return came.score
-    if came.chosen == TIE:
+    if summary.score is not None:
+        return summary.score
+    if summary.chosen == TIE:
         return 0.5
-    return float(came.chosen == 0) if isinstance(came.chosen, int) else None
+    return float(summary.chosen == 0) if isinstance(summary.chosen, int) else None
 
 
 def _compared(

@@ -16,7 +16,7 @@ from adjudge.rag.dimensions import Dimension, Gate
 from adjudge.rag.measures import chosen_measures, measure_name
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reading.fragments import with_line_breaks
-from adjudge.results.contests import OrderEffect, noise_floor
+from adjudge.results.contests import order_message
 from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.evidence import is_contradicted, is_unsupported
 from adjudge.results.measures import (
@@ -156,7 +156,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "missed": missed,
         "option": lambda name: Message("tie") if name == TIE else name,
         "options": _options,
-        "order_bias": _order_bias,
+        "order_bias": order_message,
         "parameter_title": parameter_title,
         "question": _question,
         "reads": _reads,
@@ -193,18 +193,6 @@ def _exclusion(model: str, lost: int, rows: int) -> Message:
         rows,
         model=model,
         lost=lost,
-    )
-
-
-def _order_bias(order: OrderEffect) -> Message:
-    """How much verdicts change with the order of the responses."""
-    return Message(
-        "Rows that turn with the order: {turned} of {rows}. Votes that change with the order: "
-        "{flips}; {noise}.",
-        turned=order.turned,
-        rows=order.rows,
-        flips=figure(order.flip_rate),
-        noise=noise_floor(order),
     )
 
 

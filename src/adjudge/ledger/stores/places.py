@@ -95,8 +95,8 @@ def place_of(location: str | Path) -> FilePlace:
         if urlsplit(location).scheme not in SCHEMES:
             raise SetupError(
                 "a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an "
-                "object store ({SCHEMES} …), not {location!r}",
-                SCHEMES=", ".join(f"{one}://" for one in SCHEMES[:3]),
+                "object store ({schemes} …), not {location!r}",
+                schemes=", ".join(f"{one}://" for one in SCHEMES[:3]),
                 location=location,
             )
         return ObjectStore(location)
