@@ -218,7 +218,7 @@ def test_a_judgment_that_is_not_what_was_written_is_never_shown(
     for read in (run_info, lambda folder: list(judgments(folder))):
         with pytest.raises(
             RunError,
-            match=r"a row of judgments \(judge 'AspectCritic', number 1\).*adjudge runs recover",
+            match=r"checksum mismatch in table judgments \(judge 'AspectCritic', number 1\).*adjudge runs recover",
         ):
             read(run)
     assert recover(run) == (2, 1)
