@@ -60,7 +60,7 @@ def test_runs_that_share_no_judge_are_said_to_share_none(tmp_path: Path) -> None
     setup = replace(Setup.of_run(run_info(tmp_path / "tone")), against=str(tmp_path / "dates"))
     (gate,) = paired_gates(setup, tmp_path / "tone")
     told = (
-        f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is "
+        f"Gate undecided: this run and {tmp_path / 'dates'} share no judge and criterion: there is "
         "nothing to compare."
     )
     assert (gate.verdict, gate.sentence()) == ("inconclusive", told)
