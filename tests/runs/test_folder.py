@@ -218,14 +218,10 @@ def test_a_judgment_that_is_not_what_was_written_is_never_shown(
     for read in (run_info, lambda folder: list(judgments(folder))):
         with pytest.raises(
             RunError,
-<<<<<<< HEAD
             match=(
                 r"checksum mismatch in table judgments \(judge 'AspectCritic', number 1\)"
                 r".*adjudge runs recover"
             ),
-=======
-            match=r"checksum mismatch in table judgments \(judge 'AspectCritic', number 1\).*adjudge runs recover",
->>>>>>> edges
         ):
             read(run)
     assert recover(run) == (2, 1)
