@@ -18,6 +18,9 @@ from typing import Any, NamedTuple, Self
 Values = Mapping[str, object]
 _DEEPEST = 16
 """Messages inside a message that is read back."""
+_OF_ONE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-F-]{8,}\b|\b\d{5,}\b")
+"""What differs from row to row in one and the same reason: quotations, ids and large numbers."""
+_LONGEST_ABRIDGED = 200
 _PUNCTUATION = re.compile(r"(?:[^{}A-Za-z]|\{\w+(?:!r)?(?::[+]?\.?\d?[%,defg]?)?\})*")
 """A template that no language translates: values, and what stands between them."""
 
@@ -118,6 +121,25 @@ class Capitalized(Message):
         return (Capitalized, (self.text,))
 
 
+class Abridged(Message):
+    """A text without what is of one row only: quotations, ids and large numbers."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    def __new__(cls, text: str, /) -> Self:
+        abridged = cls.make("{text}", "", "", {"text": _abridge(text)})
+        abridged.text = text
+        return abridged
+
+    def render(self, language: str) -> str:
+        return _abridge(render(self.text, language))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Abridged, (self.text,))
+
+
 class StoredMessage(Message):
     """A message that was kept, such as a reason in a ledger: its English text, and what ``pack``
     said it is made of.
@@ -159,15 +181,14 @@ def pack(value: object) -> object:
             return {"join": pack(value.separator), "parts": [pack(part) for part in value.parts]}
         case Capitalized():
             return {"capitalize": pack(value.text)}
+        case Abridged():
+            return {"abridge": pack(value.text)}
         case Message():
             values = {name: pack(inner) for name, inner in value.values.items()}
             packed: dict[str, object] = {"template": value.template}
             packed |= {"values": values} if values else {}
             return {**packed, "context": value.context} if value.context else packed
-        case bool() | int() | float() | None:
-            return value
-        case _:
-            return str(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def _unpack(packed: object, catalogue: Catalogue, depth: int = _DEEPEST) -> Any:
@@ -181,6 +202,8 @@ def _unpack(packed: object, catalogue: Catalogue, depth: int = _DEEPEST) -> Any:
             return Joined(inner(separator), [inner(part) for part in parts])
         case {"capitalize": text}:
             return Capitalized(inner(text))
+        case {"abridge": text}:
+            return Abridged(inner(text))
     template, context = str(packed["template"]), str(packed.get("context", ""))
     values = {str(name): inner(value) for name, value in packed.get("values", {}).items()}
     plural = catalogue.plural_of(template, context)
@@ -192,6 +215,16 @@ def _unpack(packed: object, catalogue: Catalogue, depth: int = _DEEPEST) -> Any:
 def capitalize(text: str) -> Message:
     """``text`` with a capital letter, in every language."""
     return Capitalized(text)
+
+
+def abridge(text: str) -> str:
+    """``text`` without what is of one row only, so that equal reasons are counted together."""
+    return Abridged(text) if isinstance(text, Message) else _abridge(text)
+
+
+def _abridge(text: str) -> str:
+    line = _OF_ONE_ROW.sub("…", " ".join(text.split()))
+    return line if len(line) <= _LONGEST_ABRIDGED else line[: _LONGEST_ABRIDGED - 1] + "…"
 
 
 def _upper_first(text: str) -> str:

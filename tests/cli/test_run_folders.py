@@ -184,7 +184,9 @@ def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover
     ):
         code, _, complaint = adjudge(*command)
         assert code == 1
-        assert one_line(complaint, "a row of judgments", "'adjudge runs recover RUN'")
+        assert one_line(
+            complaint, "checksum mismatch in table judgments", "'adjudge runs recover RUN'"
+        )
     assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 3 judgments")
     assert adjudge("resume", "runs/one")[0] == 0
     adjudge("export", "runs/one", "-o", "after.csv")

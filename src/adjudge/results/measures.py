@@ -12,6 +12,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import MeasureRecord, PartRecord
 from adjudge.domain.record import JudgmentRecord
+from adjudge.messages import abridge
 from adjudge.results.rag_row import rag_detail
 from adjudge.results.summary import (
     UNSURE,
@@ -19,7 +20,6 @@ from adjudge.results.summary import (
     Summary,
     interval_dict,
     interval_of,
-    kind_of,
 )
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class MeasureTally:
         for name, values in self._values.items():
             value, reason = measured(one, name)
             if value is None:
-                self._reasons[name][kind_of(reason)] += 1
+                self._reasons[name][abridge(reason)] += 1
             else:
                 values.append(value)
                 self._groups[name] += self._sureness.group(one)

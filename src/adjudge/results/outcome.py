@@ -172,7 +172,7 @@ class Outcome:
 
     def facts(self) -> Mapping[str, object]:
         """What the run folder keeps, so that its report can be made again later."""
-        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.to_dict()}}
+        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""

@@ -20,14 +20,14 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.results.rag_row import rule_of
 from adjudge.results.setup import Change, Figure, ReportedJudge, Setup
-from adjudge.results.summary import GateConfidence, Summary, Tally, kind_of
+from adjudge.results.summary import GateConfidence, Summary, Tally
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -104,19 +104,34 @@ class Skipped:
         named = {"rows": self.rows, "reasons": dict(self.reasons), "first": list(self.first)}
         return {**named, "blank": self.blank, "blank_places": self.blank_places}
 
+    def kept(self) -> dict[str, object]:
+        """The same for a run folder, where a reason can be read in any language."""
+        return {**self.to_dict(), "reasons": [[why, rows] for why, rows in self.reasons.items()]}
+
     @classmethod
     def of(cls, kept: object) -> Skipped:
         """As a run folder keeps it."""
         match kept:
             case {
                 "rows": int(rows),
-                "reasons": dict(why),
+                "reasons": list(why),
                 "first": list(first),
                 "blank": int(blank),
                 "blank_places": str(at),
             }:
-                return cls(rows, why, tuple(map(str, first)), blank, at)
+                return cls(rows, dict(_counted(why)), tuple(map(_text, first)), blank, at)
         return cls()
+
+
+def _counted(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
+    for one in kept:
+        match one:
+            case [str(reason), int(rows)]:
+                yield reason, rows
+
+
+def _text(kept: object) -> str:
+    return kept if isinstance(kept, str) else str(kept)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -328,7 +343,7 @@ class ReportTally:
 
     def skip(self, row: BadRow) -> None:
         """One more row that cannot be judged."""
-        self._reasons[kind_of(row.reason)] += 1
+        self._reasons[abridge(row.reason)] += 1
         self._first += [str(row)] if len(self._first) < _MOST_NAMED else []
 
     def skip_blank(self, rows: BlankRows) -> None:

@@ -16,8 +16,6 @@ import signal
 import sys
 import threading
 
-from adjudge.messages import Message
-
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x20000, 0x10000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
@@ -98,7 +96,7 @@ def _watch(child: int, threads: int) -> None:
         handle = os.pidfd_open(child)
         while signal.sigtimedwait({signal.SIGTERM}, _LOOK) is None:
             if _threads_of(child) > threads:
-                os.write(2, Message("it had more than {threads} threads", threads=threads).encode())
+                os.write(2, f"it had more than {threads} threads".encode())
                 break
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     except ProcessLookupError:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.domain.verdict import TIE
-from adjudge.messages import Message, capitalize, join, plural, render, term
+from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
 from adjudge.rag.dimensions import Dimension, Gate
 from adjudge.rag.measures import chosen_measures, measure_name
 from adjudge.rag.rows import MAY_BE_ABSENT
@@ -34,7 +34,7 @@ from adjudge.results.numbers import figure
 from adjudge.results.rag import BINS
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.report import Report, Section, badness, is_barred
-from adjudge.results.summary import Summary, kind_of
+from adjudge.results.summary import Summary
 from adjudge.results.trusted import titled, trust_sentence
 from adjudge.view.decision import decision, standing
 from adjudge.view.evidence import evidence_html, evidence_markdown, evidence_of
@@ -148,7 +148,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "heading": lambda name: _heading(name, language),
         "histogram": histogram,
         "judged_question": judged_question,
-        "kind_of": kind_of,
+        "kind_of": abridge,
         "mean_between": _mean_between,
         "measure_names": measure_names,
         "measure_title": measure_title,
