@@ -43,7 +43,8 @@ def state_of(part: Part) -> str:
     try:
         part.load()
     except SetupError as error:
-        return str(error).removeprefix(f"{part}: ")
+        problem = error.message.values.get("problem", error.message)
+        return problem if isinstance(problem, str) else str(problem)
     return OK
 
 
