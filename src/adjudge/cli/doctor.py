@@ -92,7 +92,7 @@ def doctor(
     screen.show(_installed(screen))
     screen.show(_keys(screen))
     for part, state in broken_plugins().items():
-        screen.say(f"{part}: {state}", "red", soft_wrap=True)
+        screen.say(part.error(state).message, "red", soft_wrap=True)
     named = model or project.model or at.says_anything or project.base_url
     ids = (
         [*model]
@@ -143,7 +143,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "configuration": str(project.path) if project.path else None,
         "extras": extras(),
         "keys": keys,
-        "broken_plugins": [f"{part}: {state}" for part, state in broken_plugins().items()],
+        "broken_plugins": [part.error(state).message for part, state in broken_plugins().items()],
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
     print_results("doctor", summary, map(_as_json, entries, states), more)
