@@ -179,7 +179,8 @@ def test_nothing_of_it_is_there_where_nothing_is_measured(tmp_path: Path) -> Non
     )
     assert not {"measures", "parts", "blame", "votes_on_measures"} & result.to_dict().keys()
     configuration = evaluator.configuration()
-    assert "measures" not in configuration and "measures" not in configuration["settings"]  # type: ignore[operator]
+    assert "measures" not in configuration
+    assert configuration["settings"]["measures"] == []  # type: ignore[index,call-overload]
     assert configuration["criteria"] == []
 
 
