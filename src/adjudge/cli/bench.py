@@ -198,7 +198,7 @@ class Labelled(Spending):
 
 
 class BadRows:
-    """Rows that cannot be read: told of, or the end."""
+    """Report rows that cannot be read, or stop at the first of them."""
 
     def __init__(self, *, stop: bool) -> None:
         self.count = 0

@@ -153,8 +153,12 @@ def _confirm(folder: Path, kept: Kept, given: Mapping[str, object], *, yes: bool
             language,
         )
     ]
-    for verb, what in dict.fromkeys(_what_it_does(kept, given)):
-        shown.append(f"  {render(verb, language):<7} {render(what, language)}")
+    does = [
+        (render(verb, language), render(what, language))
+        for verb, what in dict.fromkeys(_what_it_does(kept, given))
+    ]
+    width = max(len(verb) for verb, _ in does)
+    shown += [f"  {verb:<{width}}  {what}" for verb, what in does]
     for line in shown:  # each is one line, whatever the folder says
         click.echo(clean(line).replace("\n", "�"), err=True)
     if yes:
